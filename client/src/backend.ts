@@ -12,12 +12,15 @@ export type History =
   | ReadonlyMap<ItemId, number>
   | readonly (ItemId | { readonly item: ItemId; readonly stars?: number; readonly quantity?: number })[];
 
-/** What a list may hold; without a field it may hold anything. */
-export interface ListWish {
+/** Choices about a list. A field that is left out limits nothing. */
+export interface ListChoices {
+  /** Items to choose from. */
   readonly candidates?: readonly ItemId[];
+  /** A category that every listed item has. */
   readonly category?: string;
+  /** Length of the list; 10 if left out. */
   readonly n?: number;
-  /** At most so many items of one category. */
+  /** Most items of one category. */
   readonly diversity?: number;
   /** Whether items of the history may be listed. */
   readonly seen?: boolean;
@@ -25,26 +28,34 @@ export interface ListWish {
   readonly cold?: readonly ColdItem[];
 }
 
-/** facts: values by the names of the catalogue's columns. */
+/** An item that no one rated. */
 export interface ColdItem {
   readonly item: ItemId;
+  /** Values by the names of the catalogue's columns. */
   readonly facts: Readonly<Record<string, string | number | readonly (string | number)[]>>;
 }
 
+/** One item of a list. */
 export interface ListedItem {
+  /** From 1. */
   readonly rank: number;
   readonly item_id: string;
+  /** What the list is ranked by; these are not stars. */
   readonly score: number;
   readonly title: string | null;
   /** Whether no one rated the item: its features alone were scored. */
   readonly cold: boolean;
 }
 
-/** ignored: items of the question that the model does not know. */
+/** A list that the service made. */
 export interface ServedList {
+  /** The shop's id of the person, as the question had it. */
   readonly customer?: string | null;
+  /** Whether the person's history went into it, or everybody gets this list. */
   readonly personal: boolean;
+  /** The best item first. */
   readonly items: readonly ListedItem[];
+  /** Items of the question that the model does not know. */
   readonly ignored: readonly string[];
 }
 
@@ -60,38 +71,39 @@ export class ServiceError extends Error {
   }
 }
 
+/** Asks a service at `url` for lists, with the key of a backend. */
 export class Backend {
   constructor(
     private readonly url: string,
     private readonly key: string,
   ) {}
 
-  /** One person's list; without a history it is everybody's. */
+  /** Get one person's list; without a history it is the same for everybody. */
   async recommend(
     model: string,
     history: History = [],
-    wish: ListWish & { readonly customer?: string; readonly exclude?: readonly ItemId[] } = {},
+    choices: ListChoices & { readonly customer?: string; readonly exclude?: readonly ItemId[] } = {},
   ): Promise<ServedList> {
-    const question = { model, history: writeHistory(history), ...wish };
+    const question = { model, history: writeHistory(history), ...choices };
     return (await this.ask("POST", "/api/recommend", question)) as ServedList;
   }
 
-  /** Lists of up to 200 people in one request, by the shop's id of each. */
+  /** Get the lists of up to 200 people in one request, by the shop's id of each. */
   async recommendMany(
     model: string,
     histories: ReadonlyMap<string, History>,
-    wish: ListWish = {},
+    choices: ListChoices = {},
   ): Promise<ReadonlyMap<string, ServedList>> {
     const people = [...histories].map(([customer, history]) => ({
       customer,
       history: writeHistory(history),
     }));
-    const answer = await this.ask("POST", "/api/recommend-many", { model, people, ...wish });
+    const answer = await this.ask("POST", "/api/recommend-many", { model, people, ...choices });
     const { lists } = answer as { lists: ServedList[] };
     return new Map(lists.map((list) => [list.customer as string, list]));
   }
 
-  /** The items that go best with one item. ServiceError of status 404 for an unknown one. */
+  /** Get the items that go best with one item. ServiceError of status 404 for an unknown item. */
   async similarItems(model: string, item: ItemId, n = 10): Promise<readonly ListedItem[]> {
     const path = `/v1/models/${encodeURIComponent(model)}/similar/${encodeURIComponent(String(item))}?n=${n}`;
     const { items } = (await this.ask("GET", path)) as { items: ListedItem[] };
@@ -107,10 +119,12 @@ export class Backend {
   }
 }
 
+/** Write a history as JSON has it: a map as an object. */
 function writeHistory(history: History): unknown {
   return history instanceof Map ? Object.fromEntries(history) : history;
 }
 
+/** Read the sentence of a problem response. */
 async function readDetail(response: Response): Promise<string> {
   const problem = (await response.json().catch(() => ({}))) as { detail?: unknown };
   return typeof problem.detail === "string" ? problem.detail : `status ${response.status}`;

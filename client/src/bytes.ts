@@ -1,4 +1,4 @@
-/** Bytes beside text and numbers. Numbers of several bytes are big-endian. */
+/** Bytes from and to text and numbers. Numbers of several bytes are big-endian. */
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -16,7 +16,7 @@ export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && compareBytes(left, right) === 0;
 }
 
-/** Negative where `one` comes first, as Python orders bytes. */
+/** Compare bytes as Python orders them: below 0 if `left` comes first, above 0 if `right` does. */
 export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   for (let position = 0; position < left.length && position < right.length; position++) {
     const difference = (left[position] as number) - (right[position] as number);
@@ -34,23 +34,24 @@ export function fromHex(text: string): Bytes {
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-/** The first eight bytes as one number. */
+/** Read the first eight bytes as one number. */
 export function firstWord(bytes: Uint8Array): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0);
 }
 
-/** UTF-8 of a text that has one: half a surrogate pair has none. */
+/** Encode a text in UTF-8. RangeError for half of a surrogate pair, which has no UTF-8. */
 export function encodeUtf8(text: string): Bytes {
   if (/\p{Surrogate}/u.test(text)) throw new RangeError("half a character has no UTF-8");
   return new TextEncoder().encode(text);
 }
 
-/** UTF-8 where half a surrogate pair is written in three bytes, like any other code point. */
+/** Encode a text in UTF-8; half of a surrogate pair has three bytes, like other code points there. */
 export function encodeUtf8WithSurrogates(text: string): Bytes {
   if (!/\p{Surrogate}/u.test(text)) return new TextEncoder().encode(text);
-  const parts = Array.from(text, (letter) => {
-    const point = letter.codePointAt(0) as number;
-    if (point < 0xd800 || point > 0xdfff) return new TextEncoder().encode(letter);
+  const parts = Array.from(text, (character) => {
+    const point = character.codePointAt(0) as number;
+    const isSurrogate = point >= 0xd800 && point <= 0xdfff;
+    if (!isSurrogate) return new TextEncoder().encode(character);
     return Uint8Array.of(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 63), 0x80 | (point & 63));
   });
   return concatBytes(...parts);

@@ -8,12 +8,12 @@ export function isItemId(value: unknown): value is ItemId {
   return typeof value === "string" || (Number.isSafeInteger(value) && !Object.is(value, -0));
 }
 
-/** Whether a message can hold it: half a character it cannot. */
+/** Say whether a message can hold an id: a text with half a character has no UTF-8. */
 export function isWritableId(value: unknown): value is ItemId {
   return isItemId(value) && !(typeof value === "string" && /\p{Surrogate}/u.test(value));
 }
 
-/** The id of an integer, however large. */
+/** Make the id of an integer, however large. */
 export function integerId(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }

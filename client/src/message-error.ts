@@ -1,9 +1,9 @@
-/** A message that is not exactly what this version writes. */
+/** Error: a message is not exactly what this version writes. */
 export class MessageError extends Error {
   override readonly name = "MessageError";
 }
 
-/** MessageError saying `what` should be so. */
-export function require(holds: boolean, what: string): asserts holds {
-  if (!holds) throw new MessageError(what);
+/** Throw a MessageError with this sentence unless the condition holds. */
+export function require(condition: boolean, sentence: string): asserts condition {
+  if (!condition) throw new MessageError(sentence);
 }

@@ -1,16 +1,16 @@
-/** Chance from the platform's WebCrypto, and chance made of an account's secret. */
+/** Random numbers from the platform's WebCrypto, and others derived from an account's secret. */
 
 import { concatBytes, encodeUtf8, firstWord, type Bytes } from "./bytes.js";
 
-/** At least 32 bytes, or the HMAC key made of them: a key can be kept where no script reads it. */
+/** At least 32 bytes, or the HMAC key made of them, which can be stored so that no script reads it. */
 export type Secret = Bytes | CryptoKey;
 
-/** 32 bytes of the platform's generator: make one per account and never show it. */
+/** Draw 32 bytes from the platform's generator: make one secret per account and never show it. */
 export function newSecret(): Bytes {
   return crypto.getRandomValues(new Uint8Array(32));
 }
 
-/** The secret as an HMAC-SHA256 key that no script can read again; IndexedDB keeps it is. */
+/** Make an HMAC-SHA256 key of a secret; no script can read its bytes, and IndexedDB can store it. */
 export async function importSecret(secret: Secret): Promise<CryptoKey> {
   if (!(secret instanceof Uint8Array)) return secret;
   checkSecret(secret);
@@ -18,14 +18,14 @@ export async function importSecret(secret: Secret): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", secret, algorithm, false, ["sign"]);
 }
 
-/** RangeError for a secret that is too short. */
+/** Throw a RangeError for a secret that is too short. */
 export function checkSecret(secret: Secret): void {
   if (secret instanceof Uint8Array && secret.length < 32) {
     throw new RangeError("a secret has at least 32 bytes: make one with newSecret()");
   }
 }
 
-/** 32 bytes that are random to anyone who does not know the key. */
+/** Compute HMAC-SHA256 of the parts of a message: 32 bytes, random to anyone without the key. */
 export async function hmac(key: CryptoKey, ...message: (string | Uint8Array)[]): Promise<Bytes> {
   const parts = message.map((part) => (typeof part === "string" ? encodeUtf8(part) : part));
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, concatBytes(...parts)));
@@ -35,12 +35,16 @@ export async function sha256(bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
 
-/** A uniform integer in [0, bound) of the platform's generator. */
+/** Draw a uniform integer in [0, bound) from the platform's generator. */
 export async function drawFromSystem(bound: number): Promise<number> {
   return drawBelow(async () => firstWord(crypto.getRandomValues(new Uint8Array(8))), bound);
 }
 
-/** A uniform integer in [0, bound): words that would favour small results are skipped. */
+/**
+ * Draw a uniform integer in [0, bound).
+ *
+ * Words from the largest multiple of `bound` on are skipped: they would favour small results.
+ */
 export async function drawBelow(nextWord: () => Promise<bigint>, bound: number): Promise<number> {
   const limit = (1n << 64n) - ((1n << 64n) % BigInt(bound));
   let drawnWord = await nextWord();

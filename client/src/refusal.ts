@@ -1,4 +1,4 @@
-/** The device will not take part: what was asked is too much, or would tell what it protects. */
+/** Error: the device does not answer, because that would exceed its limits or reveal too much. */
 export class Refusal extends Error {
   override readonly name = "Refused";
 }

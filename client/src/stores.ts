@@ -1,17 +1,20 @@
 /**
- * What a device drew and sent before. Losing it does not change what the secret makes of the same
- * stars; it does forget how much was spent.
+ * Stores of what a device has drawn and sent.
+ *
+ * A device that lost its store draws the same for the same stars, since draws are made of its
+ * secret; but it no longer knows how much epsilon was spent.
  */
 
+/** Values by keys. */
 export interface Store<V> {
-  /** Runs one piece of work at a time, also among tabs where they share the store. */
+  /** Run one piece of work at a time, in all tabs that share the store. */
   runExclusively<T>(work: () => Promise<T>): Promise<T>;
   read(): Promise<Map<string, V>>;
-  /** Adds or replaces; resolves when the entries are durable. All of them or none. */
+  /** Add or replace entries, all or none; resolves when they are durable. */
   write(entries: ReadonlyMap<string, V>): Promise<void>;
 }
 
-/** One piece of work after the other, in the order of asking. */
+/** Runs pieces of work one after the other, in the order in which they were added. */
 class Queue {
   private lastWork: Promise<unknown> = Promise.resolve();
 
@@ -22,7 +25,7 @@ class Queue {
   }
 }
 
-/** Forgets when the page is closed: for tests, and for trying things out. */
+/** A store in memory, which is lost when the page is closed: for tests and trials. */
 export class TemporaryStore<V> implements Store<V> {
   private readonly queue = new Queue();
   private readonly entries = new Map<string, V>();
@@ -35,12 +38,12 @@ export class TemporaryStore<V> implements Store<V> {
     return new Map(this.entries);
   }
 
-  async write(added: ReadonlyMap<string, V>): Promise<void> {
-    for (const [key, value] of added) this.entries.set(key, value);
+  async write(entries: ReadonlyMap<string, V>): Promise<void> {
+    for (const [key, value] of entries) this.entries.set(key, value);
   }
 }
 
-/** Kept by the browser under this site's address. `name`: one per account and purpose. */
+/** A store in the browser's IndexedDB, for this site. `name`: one for each account and purpose. */
 export class BrowserStore<V> implements Store<V> {
   private readonly queue = new Queue();
   private database: Promise<IDBDatabase> | undefined;
@@ -59,7 +62,7 @@ export class BrowserStore<V> implements Store<V> {
       resultOf(store.getAllKeys()),
       resultOf(store.getAll()),
     ]);
-    return new Map(keys.map((key, at) => [String(key), values[at] as V]));
+    return new Map(keys.map((key, index) => [String(key), values[index] as V]));
   }
 
   async write(entries: ReadonlyMap<string, V>): Promise<void> {
@@ -72,14 +75,14 @@ export class BrowserStore<V> implements Store<V> {
     try {
       for (const [key, value] of entries) change.objectStore("kept").put(value, key);
     } catch {
-      change.abort(); // else what was put before is kept
+      change.abort(); // otherwise the entries that were put before would be stored
     }
     await done;
   }
 
   private open(): Promise<IDBDatabase> {
     this.database ??= openDatabase(`tacit ${this.name}`).catch((error: unknown) => {
-      this.database = undefined; // asked again, it may work
+      this.database = undefined; // the next try may work
       throw error;
     });
     return this.database;

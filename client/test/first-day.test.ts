@@ -10,11 +10,11 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hex, newSecret, standardScheme, type Bytes } from "../src/index.js";
+import { toHex, newSecret, standardScheme, type Bytes } from "../src/index.js";
 import type { ItemId } from "../src/items.js";
 import { BEGIN, disclosureOf, FEMALE, Person, SECRET } from "./worlds.js";
 
-const { CAP, DAY, openState, State, WEEK } = standardScheme;
+const { LARGEST_CHANCE, DAY, openState, State, WEEK } = standardScheme;
 
 const ITEMS = [0, 1, 2, 3, 4, 5];
 /** Rated on the first day, or never. */
@@ -90,9 +90,9 @@ class Life {
 
   private async speak(now: number): Promise<void> {
     const items = ITEMS.filter((item) => !this.aliases.has(item));
-    const tables = disclosureOf({ items, aliases: [...this.aliases], chance: () => CAP });
+    const tables = disclosureOf({ items, aliases: [...this.aliases], chance: () => LARGEST_CHANCE });
     this.last = await this.person.speak(tables, this.history, now);
-    this.letters.push(this.last === undefined ? "" : hex(this.last.encode()));
+    this.letters.push(this.last === undefined ? "" : toHex(this.last.encode()));
     const state = await this.person.account.readState();
     if (state === undefined) return;
     this.copies.push(state.encode());

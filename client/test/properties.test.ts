@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hex, newSecret, PassingStore, Refused, sketches, standardScheme } from "../src/index.js";
+import { toHex, newSecret, TemporaryStore, Refusal, sketches, standardScheme } from "../src/index.js";
 import type { ItemId } from "../src/items.js";
 import { drawBelow } from "../src/randomness.js";
 
@@ -79,7 +79,7 @@ test("bytes are a message with these bytes, or no message", () => {
     fc.property(fc.oneof(fc.uint8Array({ maxLength: 120 }), json), (data) => {
       for (const kind of kinds) {
         try {
-          expect(hex(kind.decode(data).encode())).toBe(hex(data));
+          expect(toHex(kind.decode(data).encode())).toBe(toHex(data));
         } catch (error) {
           expect(error).toHaveProperty("name", "MessageError");
         }
@@ -132,8 +132,8 @@ test("two devices of one secret send the same bytes, and another secret sends ot
       const campaign = await campaignOf(seed);
       const sent = await Promise.all(
         [secret, secret, newSecret()].map(async (own) => {
-          const device = new sketches.Device(own, new PassingStore());
-          return hex((await device.report(campaign, ITEMS, history)).encode());
+          const device = new sketches.Device(own, new TemporaryStore());
+          return toHex((await device.report(campaign, ITEMS, history)).encode());
         }),
       );
       expect(sent[0]).toBe(sent[1]);
@@ -144,19 +144,19 @@ test("two devices of one secret send the same bytes, and another secret sends ot
 });
 
 test("campaigns at the same moment do not find more room than there is", async () => {
-  const device = new sketches.Device(newSecret(), new PassingStore(), { epsilon: 1, lifetime: 3 });
+  const device = new sketches.Device(newSecret(), new TemporaryStore(), { epsilon: 1, lifetime: 3 });
   const asked = await Promise.all(
     Array.from({ length: 8 }, (_, number) => campaignOf(new Uint8Array(16).fill(number))),
   );
   const answers = await Promise.allSettled(asked.map((one) => device.report(one, ITEMS, new Map())));
   expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
   for (const answer of answers) {
-    if (answer.status === "rejected") expect(answer.reason).toBeInstanceOf(Refused);
+    if (answer.status === "rejected") expect(answer.reason).toBeInstanceOf(Refusal);
   }
 });
 
 test("an answered campaign is answered alike whatever the stars are now", async () => {
-  const device = new sketches.Device(newSecret(), new PassingStore());
+  const device = new sketches.Device(newSecret(), new TemporaryStore());
   const campaign = await campaignOf(new Uint8Array(16));
   const first = await device.report(campaign, ITEMS, new Map());
   const all = new Map(ITEMS.map((item) => [item, 5]));
@@ -171,11 +171,11 @@ test("limits that would refuse nothing by mistake are not made", () => {
     { ratedPairs: 1 as unknown as boolean },
     { mostRatedPairs: 0.5 },
   ]) {
-    expect(() => new sketches.Device(newSecret(), new PassingStore(), wrong)).toThrow(RangeError);
+    expect(() => new sketches.Device(newSecret(), new TemporaryStore(), wrong)).toThrow(RangeError);
   }
 });
 
 test("a short secret is refused", () => {
   const short = new Uint8Array(31);
-  expect(() => new sketches.Device(short, new PassingStore())).toThrow("at least 32 bytes");
+  expect(() => new sketches.Device(short, new TemporaryStore())).toThrow("at least 32 bytes");
 });

@@ -2,11 +2,11 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hex, newSecret, PassingStore, standardScheme, type Bytes } from "../src/index.js";
+import { toHex, newSecret, TemporaryStore, standardScheme, type Bytes } from "../src/index.js";
 import type { ItemId } from "../src/items.js";
 import { BEGIN, disclosureOf, FEMALE, Person, SECRET } from "./worlds.js";
 
-const { CAP, DAY, Device, ItemTable, State, WEEK } = standardScheme;
+const { LARGEST_CHANCE, DAY, Device, ItemTable, State, WEEK } = standardScheme;
 
 const stars = fc.integer({ min: 1, max: 5 });
 const histories = fc
@@ -80,7 +80,7 @@ test("bytes and moments are equal for histories that differ in held-back items a
         for (const now of [BEGIN + 1800, BEGIN + DAY, BEGIN + 2 * WEEK, BEGIN + 3 * WEEK]) {
           letters.push(String(await person.account.nextSendingTime(now, disclosure)));
           const letter = await person.speak(disclosure, own, now);
-          letters.push(letter === undefined ? "" : hex(letter.encode()));
+          letters.push(letter === undefined ? "" : toHex(letter.encode()));
         }
         sentLetters.push(letters);
       }
@@ -117,7 +117,7 @@ test("several missed epochs are one letter", async () => {
 
 test("an item that is entered after the end of the epoch waits for the next one", async () => {
   const person = await new Person().begin();
-  const disclosure = disclosureOf({ chance: () => CAP });
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
   const published = { disclosure, log: [[0, await disclosure.digest()]] as const };
   const entered = new Map([
     [1, BEGIN + 1799],
@@ -137,7 +137,7 @@ test("asked again in the same epoch, the bytes are the same whatever the stars a
 });
 
 test("a letter that could not be kept is not handed out", async () => {
-  class Full extends PassingStore<Bytes> {
+  class Full extends TemporaryStore<Bytes> {
     full = false;
     override write(entries: ReadonlyMap<string, Bytes>): Promise<void> {
       return this.full ? Promise.reject(new Error("the disk is full")) : super.write(entries);
@@ -188,7 +188,7 @@ test("tables that the log does not have are not followed", async () => {
 });
 
 test("a deleted rating is withdrawn, and comes back as it was when rated again", async () => {
-  const disclosure = disclosureOf({ chance: () => CAP });
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
   const state = await decided(disclosure, all(disclosure.items, 2));
   const [item] = [...state.shownLevels().keys()] as [ItemId];
   const device = await Device.create(disclosure, FEMALE, state, SECRET);
@@ -199,7 +199,7 @@ test("a deleted rating is withdrawn, and comes back as it was when rated again",
 });
 
 test("frozen items and items of no chance are never decided", async () => {
-  const disclosure = disclosureOf({ chance: (number) => (number === 2 ? 0 : CAP) });
+  const disclosure = disclosureOf({ chance: (number) => (number === 2 ? 0 : LARGEST_CHANCE) });
   const state = new State({ created: BEGIN, frozen: [1] });
   await decided(disclosure, all([1, 2, 3]), state);
   expect([...state.records.keys()]).toEqual([3]);
@@ -237,7 +237,7 @@ test.each<[string, ItemId[], standardScheme.Alias[]]>([
   ["reversed", ["a"], [["b", "a"]]],
 ])("a name that was followed and is now %s decides nothing", async (_, items, aliases) => {
   const person = await new Person().begin();
-  const sure = { chance: () => CAP };
+  const sure = { chance: () => LARGEST_CHANCE };
   await person.speak(disclosureOf({ ...sure, items: ["a"] }), all(["a"]), BEGIN + 1800);
   const now = BEGIN + 2 * WEEK;
   const named = disclosureOf({ ...sure, items: ["b"], aliases: [["a", "b"]] });
@@ -281,7 +281,7 @@ test("letters after merges are equal for histories that differ in held-back item
           ] as const;
           const letters: string[] = [];
           for (const turn of asked)
-            letters.push(hex((await person.speak(...turn))?.encode() ?? new Uint8Array()));
+            letters.push(toHex((await person.speak(...turn))?.encode() ?? new Uint8Array()));
           sentLetters.push(letters);
         }
         expect(sentLetters[0]).toEqual(sentLetters[1]);
@@ -308,7 +308,7 @@ test("an account that was made elsewhere sends nothing, then and later", async (
 
 test("a closed account sends its set on, and decides nothing", async () => {
   const person = await new Person().begin();
-  const disclosure = disclosureOf({ chance: () => CAP });
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
   const first = await person.speak(disclosure, all([1, 2, 3]), BEGIN + 1800);
   await person.account.close();
   const letter = await person.speak(disclosure, all(disclosure.items), BEGIN + 2 * WEEK);
@@ -348,7 +348,7 @@ test.each([true, false])(
 test("a lost memory freezes what is rated, and keeps out of epochs that may be taken", async () => {
   const person = new Person();
   const now = BEGIN + 3 * WEEK;
-  const disclosure = disclosureOf({ chance: () => CAP });
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
   await person.account.start(
     standardScheme.lostState([1, 2], { now, length: WEEK, lastLetterEpoch: -1 }),
   );
@@ -380,7 +380,7 @@ test("a copy that is used in other epochs is silent, and asks when a letter is d
     [1, true],
   ] as const) {
     const person = await new Person().begin();
-    const disclosure = disclosureOf({ chance: () => CAP });
+    const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
     const first = await person.speak(disclosure, all([1, 2]), BEGIN + 1800);
     expect(first).toBeDefined();
     let asked = 0;
@@ -399,7 +399,7 @@ test("a copy that is used in other epochs is silent, and asks when a letter is d
 
 test("nothing is decided after the first day, once an item is shown", async () => {
   const person = await new Person().begin();
-  const disclosure = disclosureOf({ chance: () => CAP });
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
   const first = await person.speak(disclosure, all([1, 2]), BEGIN + 1800);
   expect(first?.ratings.length).toBeGreaterThan(0);
   const due = (await person.account.nextSendingTime(BEGIN + 2 * DAY, disclosure)) as number;
@@ -410,7 +410,7 @@ test("nothing is decided after the first day, once an item is shown", async () =
 
 test("an id that no message can hold is left out, and the letter leaves", async () => {
   const person = await new Person().begin();
-  const disclosure = disclosureOf({ chance: () => CAP });
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
   const odd = [1, "\ud800", 2.5, null, true] as ItemId[];
   expect(await person.speak(disclosure, all(odd), BEGIN + 1800)).toBeDefined();
   const { records, arrivals } = (await person.account.readState()) as standardScheme.State;
@@ -449,8 +449,8 @@ test("a memory comes back as it was kept, in one spelling", () => {
           letter: new TextEncoder().encode('{"é":1}'),
         });
         const turned = new State({ ...state, records: [...state.records].reverse() });
-        expect(hex(turned.encode())).toBe(hex(state.encode()));
-        expect(hex(State.decode(state.encode()).encode())).toBe(hex(state.encode()));
+        expect(toHex(turned.encode())).toBe(toHex(state.encode()));
+        expect(toHex(State.decode(state.encode()).encode())).toBe(toHex(state.encode()));
       },
     ),
   );
@@ -502,7 +502,7 @@ test("coins fall as often as a chance says", async () => {
 
 test("items are shown as often as their chance says, and no item is certain", async () => {
   const items = Array.from({ length: 2000 }, (_, number) => number);
-  for (const chance of [500_000, CAP]) {
+  for (const chance of [500_000, LARGEST_CHANCE]) {
     const { records } = await decided(disclosureOf({ items, chance: () => chance }), all(items));
     const shown = [...records.values()].filter(({ level }) => level !== null).length;
     expect(Math.abs(shown - chance / 500)).toBeLessThan(140); // six standard deviations

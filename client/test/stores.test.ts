@@ -2,14 +2,14 @@
 
 import { IDBFactory } from "fake-indexeddb";
 import { beforeEach, expect, test } from "vitest";
-import { BrowserStore, keyOf, newSecret, PassingStore, sketches, type Store } from "../src/index.js";
+import { BrowserStore, importSecret, newSecret, TemporaryStore, sketches, type Store } from "../src/index.js";
 
 beforeEach(() => {
   globalThis.indexedDB = new IDBFactory();
 });
 
 const MAKE: [string, () => Store<number>][] = [
-  ["passing", () => new PassingStore<number>()],
+  ["passing", () => new TemporaryStore<number>()],
   ["browser", () => new BrowserStore<number>("person")],
 ];
 
@@ -48,7 +48,7 @@ test("a write that the browser refuses is an error, and nothing of it is kept", 
 });
 
 test("a report is remembered before it is handed out", async () => {
-  class Full extends PassingStore<sketches.Answer> {
+  class Full extends TemporaryStore<sketches.Answer> {
     override write(): Promise<void> {
       return Promise.reject(new Error("the disk is full"));
     }
@@ -59,11 +59,11 @@ test("a report is remembered before it is handed out", async () => {
 
 test("a secret as a key that no script reads makes the same report", async () => {
   const secret = newSecret();
-  const key = await keyOf(secret);
+  const key = await importSecret(secret);
   expect(key.extractable).toBe(false);
   const sent = [];
   for (const own of [secret, key]) {
-    const device = new sketches.Device(own, new PassingStore());
+    const device = new sketches.Device(own, new TemporaryStore());
     sent.push(await device.report(await campaign(), ["a", "b"], new Map([["a", 5]])));
   }
   expect(sent[0]).toEqual(sent[1]);

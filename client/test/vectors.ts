@@ -2,10 +2,10 @@
 
 import {
   fromHex,
-  hex,
-  PassingStore,
+  toHex,
+  TemporaryStore,
   privateLists,
-  Refused,
+  Refusal,
   sketches,
   standardScheme,
   type Bytes,
@@ -45,12 +45,12 @@ export async function answer(vector: Vector): Promise<Vector> {
   const catalogue = untaggedAll(vector["catalogue"]);
   const history = historyOf(vector["history"]);
   return outcome("report", async () => {
-    const store = new PassingStore<sketches.Answer>();
+    const store = new TemporaryStore<sketches.Answer>();
     const device = new sketches.Device(secret, store, Object.fromEntries(spelled));
     let sent = "";
     for (const data of vector["campaigns"] as string[]) {
       const campaign = sketches.Campaign.decode(fromHex(data));
-      sent = hex((await device.report(campaign, catalogue, history)).encode());
+      sent = toHex((await device.report(campaign, catalogue, history)).encode());
     }
     return sent;
   });
@@ -117,7 +117,7 @@ export async function life(vector: Vector): Promise<Vector> {
   for (const step of vector["steps"] as Vector[]) {
     const disclosure = shown[step["disclosure"] as number] as standardScheme.Disclosure;
     state = stateAtStep(state, step, disclosure.epochLength);
-    const store = new PassingStore<Bytes>();
+    const store = new TemporaryStore<Bytes>();
     const account = new standardScheme.Account(store, fromHex(step["secret"] as string));
     await account.start(state);
     const log = step["log"] as [number, string][];
@@ -197,7 +197,7 @@ const KINDS = {
 export async function message(vector: Vector): Promise<Vector> {
   const kind = KINDS[vector["kind"] as keyof typeof KINDS];
   const data = fromHex(vector["bytes"] as string);
-  return outcome("encoded", async () => hex(kind.decode(data).encode()));
+  return outcome("encoded", async () => toHex(kind.decode(data).encode()));
 }
 
 /** {name: result}, or what Python calls the error, and what it says. */
@@ -205,7 +205,7 @@ async function outcome(name: string, work: () => Promise<unknown>): Promise<Vect
   try {
     return { [name]: await work() };
   } catch (error) {
-    if (error instanceof Refused) return { error: "Refused", says: error.message };
+    if (error instanceof Refusal) return { error: "Refused", says: error.message };
     if (error instanceof RangeError) return { error: "ValueError", says: error.message };
     const malformed =
       error instanceof sketches.MessageError || error instanceof standardScheme.MessageError;

@@ -1,9 +1,9 @@
 /** Disclosures and accounts for tests of the standard scheme. */
 
-import { newSecret, PassingStore, standardScheme, type Bytes } from "../src/index.js";
+import { newSecret, TemporaryStore, standardScheme, type Bytes } from "../src/index.js";
 import type { ItemId } from "../src/items.js";
 
-const { Account, CAP, Disclosure, State, WEEK } = standardScheme;
+const { Account, LARGEST_CHANCE, Disclosure, State, WEEK } = standardScheme;
 
 export type Device = standardScheme.Device;
 export const SECRET = Uint8Array.from({ length: 32 }, (_, number) => number);
@@ -13,7 +13,7 @@ export const BEGIN = 1_767_780_000;
 
 interface Wanted {
   readonly items?: readonly ItemId[];
-  /** Of each item the chance under the first value; the other one has the CAP. */
+  /** Of each item the chance under the first value; the other one has the LARGEST_CHANCE. */
   readonly chance?: (number: number) => number;
   readonly offset?: (number: number) => number;
   readonly aliases?: readonly standardScheme.Alias[];
@@ -40,7 +40,7 @@ export function disclosureOf(wanted: Wanted = {}): standardScheme.Disclosure {
         name: "gender",
         values: ["F", "M"],
         offsets: [each(offset), each((number) => -offset(number))],
-        keep: [each(chance), each((number) => (chance(number) === 0 ? 0 : CAP))],
+        keep: [each(chance), each((number) => (chance(number) === 0 ? 0 : LARGEST_CHANCE))],
         means: [],
         coupling: [],
       },
@@ -50,7 +50,7 @@ export function disclosureOf(wanted: Wanted = {}): standardScheme.Disclosure {
 
 /** An account with its letters through the years; all stars count as entered when first seen. */
 export class Person {
-  readonly store: PassingStore<Bytes>;
+  readonly store: TemporaryStore<Bytes>;
   account: standardScheme.Account;
   readonly log: [number, string][] = [];
   notice: string | undefined;
@@ -58,7 +58,7 @@ export class Person {
   constructor(
     private readonly values: standardScheme.Values = FEMALE,
     readonly secret: Bytes = newSecret(),
-    store: PassingStore<Bytes> = new PassingStore<Bytes>(),
+    store: TemporaryStore<Bytes> = new TemporaryStore<Bytes>(),
   ) {
     this.store = store;
     this.account = new Account(store, secret);
@@ -71,7 +71,7 @@ export class Person {
 
   /** Start the device anew with this memory. */
   async restart(state: standardScheme.State): Promise<void> {
-    this.account = new Account(new PassingStore<Bytes>(), this.secret);
+    this.account = new Account(new TemporaryStore<Bytes>(), this.secret);
     await this.account.start(state);
   }
 

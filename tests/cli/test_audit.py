@@ -11,7 +11,7 @@ from tacit.auditing.empirical import ALPHA
 from tacit.auditing.shipped_mechanisms import bit_release
 from tacit.cli import audit as command
 from tacit.cli.app import main
-from tacit.cli.audit import audits, bench_of
+from tacit.cli.audit import audits, plan_audit
 
 FIELDS = {
     "mechanism",
@@ -55,10 +55,10 @@ def test_table_for_a_person(capsys):
 def test_correct_code_hardly_ever_fails(what):
     """Every line may fail twice in a million times, by a violation or by a weak audit, and so may
     each study's row and each repaired bug that is sampled: below 1 in 10,000 for the command."""
-    bench = bench_of(what)
-    lines = [make() for makes in bench.claims.values() for make in makes]
-    sampled = sum(bug.tool == "empirical" for bug in bench.bugs)
-    rows = 10 * len(bench.studies)
+    plan = plan_audit(what)
+    lines = [make() for makes in plan.claims.values() for make in makes]
+    sampled = sum(bug.tool == "empirical" for bug in plan.bugs)
+    rows = 10 * len(plan.studies)
     assert (2 * sum(not line.published for line in lines) + sampled + rows) * ALPHA < 1e-4
 
 

@@ -176,7 +176,7 @@ def test_a_file_of_another_kind_is_not_added_to(files, capsys):
     before = files[0].read_bytes()
     code, _, error = run(capsys, "compare", files[0], "--seeds", "1", "--resume", files[0])
     assert code == 2
-    assert "no finished tasks of tacit" in error
+    assert "not a file of finished tasks of tacit" in error
     assert files[0].read_bytes() == before
 
 

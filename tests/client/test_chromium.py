@@ -33,12 +33,13 @@ ANSWER_ALL = """async ([name, vectors]) => {
   return JSON.stringify(await Promise.all(vectors.map((vector) => made[name](vector))));
 }"""
 VISIT = """async ([campaigns, items, lifetime, shift]) => {
-  const { BrowserStore, fromHex, hex, keyOf, newSecret, sketches } = await import("/src/index.js");
+  const client = await import("/src/index.js");
+  const { BrowserStore, fromHex, importSecret, newSecret, sketches, toHex } = client;
   const keys = new BrowserStore("ann secret");
   const key = await keys.runExclusively(async () => {
     const kept = (await keys.read()).get("key");
     if (kept !== undefined) return kept;
-    const made = await keyOf(newSecret());
+    const made = await importSecret(newSecret());
     await keys.write(new Map([["key", made]]));
     return made;
   });
@@ -46,7 +47,7 @@ VISIT = """async ([campaigns, items, lifetime, shift]) => {
   const stars = new Map(items.map((item, number) => [item, 1 + (number + shift) % 5]));
   const sent = await Promise.allSettled(campaigns.map(async (data) => {
     const campaign = sketches.Campaign.decode(fromHex(data));
-    return hex((await device.report(campaign, items, stars)).encode());
+    return toHex((await device.report(campaign, items, stars)).encode());
   }));
   const read = await crypto.subtle.exportKey("raw", key).then(() => "read", (error) => error.name);
   return { sent: sent.map((one) => one.value ?? one.reason.name), read };

@@ -11,11 +11,11 @@ export function Page() {
   const route = useRoute();
   const visitState = useVisit(route !== "operator");
   const main = useRef<HTMLElement>(null);
-  const first = useRef(true);
+  const isFirstRoute = useRef(true);
   useEffect(() => {
     document.title = `${TITLES[route]} · tacit`;
-    if (first.current) {
-      first.current = false;
+    if (isFirstRoute.current) {
+      isFirstRoute.current = false;
       return;
     }
     // Focus moves to the heading, for people who cannot see that the page changed.
@@ -65,29 +65,31 @@ const TITLES = {
   operator: "Operator",
 };
 
-/** Of what is shown. The address cannot name it: it names the step. */
+/** Find the heading of what is shown. An address cannot lead to it, since that names the step. */
 function findHeading(main: HTMLElement | null): HTMLElement | null {
   return main?.querySelector("h1") ?? null;
 }
 
 /**
- * A heading that has the focus may be drawn anew, when what it stands above has come: the new one
- * gets the focus in its place. Returns what ends this.
+ * Focus the new heading when a heading that had the focus is replaced, as it is once its content has
+ * been fetched.
+ *
+ * @returns a function that ends this.
  */
 function keepHeadingFocused(main: HTMLElement): () => void {
-  let focused: HTMLElement | undefined;
-  const note = ({ target }: FocusEvent) => {
-    focused = target instanceof HTMLHeadingElement ? target : undefined;
+  let focusedHeading: HTMLElement | undefined;
+  const noteFocus = ({ target }: FocusEvent) => {
+    focusedHeading = target instanceof HTMLHeadingElement ? target : undefined;
   };
   const observer = new MutationObserver(() => {
-    if (focused === undefined || focused.isConnected) return;
-    focused = undefined;
+    if (focusedHeading === undefined || focusedHeading.isConnected) return;
+    focusedHeading = undefined;
     if (document.activeElement === document.body) findHeading(main)?.focus({ preventScroll: true });
   });
-  document.addEventListener("focusin", note);
+  document.addEventListener("focusin", noteFocus);
   observer.observe(main, { childList: true, subtree: true });
   return () => {
-    document.removeEventListener("focusin", note);
+    document.removeEventListener("focusin", noteFocus);
     observer.disconnect();
   };
 }

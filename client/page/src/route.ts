@@ -1,4 +1,4 @@
-/** Which part of the page is shown: the word behind the # of its address. */
+/** The part of the page that is shown: the word after the # of its address. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -15,9 +15,9 @@ function currentRoute(): Route {
 export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute);
   useEffect(() => {
-    const changed = () => setRoute(currentRoute());
-    addEventListener("hashchange", changed);
-    return () => removeEventListener("hashchange", changed);
+    const readRoute = () => setRoute(currentRoute());
+    addEventListener("hashchange", readRoute);
+    return () => removeEventListener("hashchange", readRoute);
   }, []);
   return route;
 }

@@ -1,6 +1,6 @@
 /**
- * The file by which devices make lists: magic, length and text of a JSON header, arrays of whole
- * numbers in 16 or 32 bits, little endian, and the SHA-256 of all that precedes.
+ * The file from which devices make lists: magic, length and text of a JSON header, arrays of whole
+ * numbers in 16 or 32 bits, little endian, and the SHA-256 of all bytes before it.
  *
  * Mirrors src/tacit/designs/private/device.py.
  */
@@ -17,16 +17,19 @@ const MOST_BYTES = 2 ** 28;
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** shape and whole numbers, row by row. */
+/** An array: its shape, and its whole numbers row by row. */
 export type IntegerArray = readonly [shape: readonly number[], numbers: readonly number[]];
 
+/** Content of such a file. */
 export interface ListsFile {
   readonly header: Json;
+  /** Arrays by name. */
   readonly arrays: ReadonlyMap<string, IntegerArray>;
+  /** The SHA-256 with which the file ends. */
   readonly digest: Uint8Array;
 }
 
-/** MessageError for bytes that are not such a file, or that something has changed. */
+/** Read such a file. MessageError for other bytes, or for a file that was changed. */
 export async function unpackFile(data: Uint8Array): Promise<ListsFile> {
   const hasSize = data.length >= HEADER_START + HASH_BYTES && data.length <= MOST_BYTES;
   require(hasSize && equalBytes(data.subarray(0, MAGIC.length), MAGIC), "these bytes are no lists");
@@ -45,7 +48,7 @@ export async function unpackFile(data: Uint8Array): Promise<ListsFile> {
   };
 }
 
-/** A JSON object; MessageError for anything else. */
+/** Return a JSON object; MessageError for anything else. */
 export function requireObject(value: unknown): Json {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   require(isObject, "lists have a header");
@@ -60,6 +63,7 @@ function parseHeader(text: Uint8Array): Json {
   }
 }
 
+/** Read the arrays that a header's table lists, one after another from `start` to the end. */
 function readArrays(table: unknown, view: DataView, start: number): Map<string, IntegerArray> {
   require(Array.isArray(table), "lists have arrays");
   const arrays = new Map<string, IntegerArray>();
@@ -72,11 +76,11 @@ function readArrays(table: unknown, view: DataView, start: number): Map<string, 
     const count = (shape as number[]).reduce((product, extent) => product * extent, 1);
     const width = BYTES_PER_NUMBER[dtype];
     require(position + count * width <= view.byteLength, "an array is longer than its file");
-    const numberAt = (place: number) =>
-      width === 2
-        ? view.getInt16(position + 2 * place, true)
-        : view.getInt32(position + 4 * place, true);
-    arrays.set(name, [shape as number[], Array.from({ length: count }, (_, n) => numberAt(n))]);
+    const first = position;
+    const numberAt = (index: number) =>
+      width === 2 ? view.getInt16(first + 2 * index, true) : view.getInt32(first + 4 * index, true);
+    const numbers = Array.from({ length: count }, (_, index) => numberAt(index));
+    arrays.set(name, [shape as number[], numbers]);
     position += count * width;
   }
   require(position === view.byteLength, "more bytes follow the last array");

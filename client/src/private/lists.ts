@@ -20,24 +20,32 @@ type Floats = readonly number[];
 /** An item and what it is ranked by. */
 export type ScoredItem = readonly [item: ItemId, score: number];
 
+/** A released model of tastes: k directions of the space of features. */
 interface Tastes {
+  /** (context) weight of each item in a person's mean features. */
   readonly damping: Floats;
+  /** (context, ...) columns of the features that each item has. */
   readonly features: readonly (readonly number[])[];
+  /** (features) features of an average person. */
   readonly mean: Floats;
+  /** (features, k) */
   readonly directions: readonly Floats[];
+  /** (items, k) tastes of the items that may be listed. */
   readonly items: readonly Floats[];
   /** What the tastes of liked items add to a person's; within one domain alone. */
   readonly ownLikes?: OwnLikesMap;
   /** What likes add by pairs of likes, in place of `ownLikes`. */
   readonly pairs?: PairVectors;
-  /** (context, r) features beside the named ones, whose rows have the length `namedFeatures`. */
+  /** (context, r) features beside the named ones: the last r columns of all features. */
   readonly dense?: readonly Floats[];
+  /** Length of an item's row of named features. */
   readonly namedFeatures: number;
   /** What a like of each item adds to others, by people who agreed not to be protected. */
   readonly consented?: readonly (readonly (readonly [item: number, weight: number])[])[];
 }
 
 interface OwnLikesMap {
+  /** (k, k) */
   readonly matrix: readonly Floats[];
   /** (k) tastes of an average like. */
   readonly mean: Floats;
@@ -53,25 +61,33 @@ interface PairVectors {
   readonly mean: Floats;
 }
 
+/** Released weights between popular items. */
 interface TopItems {
+  /** Positions of the items whose ratings count. */
   readonly context: readonly number[];
+  /** Positions of the items whose scores they change. */
   readonly targets: readonly number[];
+  /** (context, targets) */
   readonly weights: readonly Floats[];
 }
 
-/** Who may be in a list, and of how many lines. */
+/** What a list may hold, and its length. */
 export interface ListOptions {
+  /** Length; 10 if left out. */
   readonly n?: number;
+  /** Items to leave out. */
   readonly exclude?: Iterable<ItemId>;
+  /** Items to choose from; all if left out. */
   readonly candidates?: Iterable<ItemId>;
 }
 
 /**
- * What a device needs to make lists.
+ * A released model, from which a device makes lists.
  *
  * header: all that the file says, with `titles` and the `card` of the model. digest: SHA-256 of the
- * file, in hex. cold: the last of the items, which no one rated; they have features alone. Ids are
- * texts, or integers that a number holds exactly.
+ * file, in hex. items: those that may be listed; the last of them, `cold`, were rated by no one and
+ * have features alone. context: the items that a history may hold. Ids are texts, or integers that a
+ * number holds exactly.
  */
 export class DeviceLists {
   private constructor(
@@ -84,7 +100,7 @@ export class DeviceLists {
     private readonly model: { readonly tastes?: Tastes; readonly topItems?: TopItems },
   ) {}
 
-  /** MessageError for bytes that are not such a file, or do not fit together. */
+  /** Read a file of lists. MessageError for other bytes, or for parts that do not fit together. */
   static async decode(data: Uint8Array): Promise<DeviceLists> {
     const { header, arrays, digest } = await unpackFile(data);
     const known = header["message"] === "private-lists" && header["version"] === 1;
@@ -103,8 +119,8 @@ export class DeviceLists {
   }
 
   /**
-   * The n best items that are not in the history or excluded, with their scores, best first; ties
-   * in the order of the items. RangeError for stars off the scale.
+   * List the n best items that are neither in the history nor excluded, with their scores, best
+   * first; ties in the order of the items. RangeError for stars off the scale.
    */
   rank(history: ReadonlyMap<ItemId, number>, options: ListOptions = {}): ScoredItem[] {
     const n = options.n ?? 10;
@@ -113,69 +129,66 @@ export class DeviceLists {
     const excluded = new Set<ItemId>([...history.keys(), ...(options.exclude ?? [])]);
     const allowed = options.candidates === undefined ? undefined : new Set(options.candidates);
     const rows = this.items
-      .map((item, place): ScoredItem => [item, scores[place] as number])
+      .map((item, position): ScoredItem => [item, scores[position] as number])
       .filter(([item]) => !excluded.has(item) && (allowed?.has(item) ?? true));
-    rows.sort(([, one], [, other]) => other - one);
+    rows.sort(([, left], [, right]) => right - left);
     return rows.slice(0, n);
   }
 
   /**
-   * For each item, the n own items without which its score would fall most, and by how much. Own
-   * items that raise no score are left out; ties in the order of the items. RangeError for stars
-   * off the scale.
+   * Find, for each item, the n items of the history without which its score would fall most, and by
+   * how much. Items that raise no score are left out; ties in the order of the items. RangeError for
+   * stars off the scale.
    */
   reasons(
     history: ReadonlyMap<ItemId, number>,
     items: readonly ItemId[],
     options: { readonly n?: number } = {},
   ): ScoredItem[][] {
-    const places = new Map(this.items.map((item, place) => [item, place]));
+    const positions = new Map(this.items.map((item, position) => [item, position]));
     const scores = this.scores(history);
-    const falls = items.map((): ScoredItem[] => []);
-    for (const own of this.context.filter((item) => history.has(item))) {
-      const rest = new Map(history);
-      rest.delete(own);
-      const without = this.scores(rest);
-      for (const [number, item] of items.entries()) {
-        const place = places.get(item);
-        if (place === undefined) continue;
-        const fall = (scores[place] as number) - (without[place] as number);
-        if (fall > 0) (falls[number] as ScoredItem[]).push([own, fall]);
+    const reasonsOfItems = items.map((): ScoredItem[] => []);
+    for (const ratedItem of this.context.filter((item) => history.has(item))) {
+      const shorterHistory = new Map(history);
+      shorterHistory.delete(ratedItem);
+      const scoresWithout = this.scores(shorterHistory);
+      for (const [index, item] of items.entries()) {
+        const position = positions.get(item);
+        if (position === undefined) continue;
+        const fall = (scores[position] as number) - (scoresWithout[position] as number);
+        if (fall > 0) (reasonsOfItems[index] as ScoredItem[]).push([ratedItem, fall]);
       }
     }
-    for (const fall of falls) fall.sort(([, one], [, other]) => other - one);
-    return falls.map((fall) => fall.slice(0, options.n ?? 3));
+    for (const reasons of reasonsOfItems) reasons.sort(([, left], [, right]) => right - left);
+    return reasonsOfItems.map((reasons) => reasons.slice(0, options.n ?? 3));
   }
 
-  /** Of every item, for a person with this history. */
+  /** Compute the score of every item for a person with this history. */
   scores(history: ReadonlyMap<ItemId, number>): number[] {
     const [least, most] = this.header["scale"] as [number, number];
     if (![...history.values()].every((stars) => least <= stars && stars <= most)) {
       throw new RangeError(`Stars lie between ${least} and ${most}.`);
     }
     const likedFrom = this.headerNumber("liked_from");
-    const own = this.context.flatMap((item, place): OwnRating[] => {
+    const ratings = this.context.flatMap((item, position): OwnRating[] => {
       const stars = history.get(item);
-      return stars === undefined ? [] : [[place, stars >= likedFrom]];
+      return stars === undefined ? [] : [[position, stars >= likedFrom]];
     });
     const { tastes, topItems } = this.model;
     if (tastes !== undefined) {
       return scoreByTastes(
         tastes,
-        own,
+        ratings,
         this.headerNumber("low"),
         this.headerNumber("clip"),
         this.means,
       );
     }
     if (topItems === undefined) return [...this.means];
-    const low = this.header["context"] === null ? 0 : this.headerNumber("low");
-    return scoreByTopItems(
-      topItems,
-      own,
-      low,
-      this.means.map((mean) => this.headerNumber("beside") * mean),
-    );
+    const lowWeight = this.header["context"] === null ? 0 : this.headerNumber("low");
+    const popularityWeight = this.headerNumber("beside");
+    const popularity = this.means.map((mean) => popularityWeight * mean);
+    return scoreByTopItems(topItems, ratings, lowWeight, popularity);
   }
 
   private headerNumber(name: string): number {
@@ -183,7 +196,7 @@ export class DeviceLists {
   }
 }
 
-/** How many of the items no one rated: they are there with tastes alone. */
+/** Read how many items no one rated: the last ones of the file, which have tastes alone. */
 function requireColdCount(header: Json, items: number): number {
   const count = header["cold"];
   const isCount = typeof count === "number" && Number.isSafeInteger(count) && count >= 0;
@@ -192,112 +205,134 @@ function requireColdCount(header: Json, items: number): number {
   return count;
 }
 
-type OwnRating = readonly [place: number, liked: boolean];
+/** A rated item by its position in the context, and whether it was liked. */
+type OwnRating = readonly [position: number, liked: boolean];
 
+/**
+ * Compute (items) mean + taste . item, with the person's taste clipped to length clip * sqrt(k), and
+ * what consenting people's ratings add for the likes.
+ */
 function scoreByTastes(
   tastes: Tastes,
-  own: OwnRating[],
-  low: number,
+  ratings: OwnRating[],
+  lowWeight: number,
   clip: number,
   means: Floats,
 ): number[] {
-  const taste = personTaste(tastes, own, low);
-  const length = Math.sqrt(dotProduct(taste, taste));
-  const longest = clip * Math.sqrt(taste.length);
+  const unclipped = personTaste(tastes, ratings, lowWeight);
+  const length = Math.sqrt(dotProduct(unclipped, unclipped));
+  const longest = clip * Math.sqrt(unclipped.length);
   const factor = length > longest ? longest / length : 1;
-  const clipped = taste.map((value) => value * factor);
-  const likes = own.filter(([, liked]) => liked).map(([place]) => place);
-  const whole = addOwnLikes(tastes, likes, clipped);
-  const scores = means.map((mean, item) => mean + dotProduct(whole, tastes.items[item] as Floats));
+  const clipped = unclipped.map((value) => value * factor);
+  const likes = ratings.filter(([, liked]) => liked).map(([position]) => position);
+  const taste = addOwnLikes(tastes, likes, clipped);
+  const scores = means.map((mean, item) => mean + dotProduct(taste, tastes.items[item] as Floats));
   if (tastes.pairs !== undefined && likes.length > 0) addPairs(tastes.pairs, likes, scores);
+  if (tastes.consented === undefined) return scores;
   const likesLength = Math.sqrt(likes.length);
-  for (const place of tastes.consented === undefined ? [] : likes) {
-    for (const [item, weight] of tastes.consented?.[place] ?? []) {
+  for (const position of likes) {
+    for (const [item, weight] of tastes.consented[position] ?? []) {
       scores[item] = (scores[item] as number) + weight / likesLength;
     }
   }
   return scores;
 }
 
-/** (k) taste + (x B - mean) matrix, with x the unit row of the likes; as it is without any. */
+/**
+ * Compute (k) taste + (x B - mean) matrix, where x is the row of the likes divided by its length and
+ * B (items, k) are the items' tastes. Without likes, or without the map, it is the taste itself.
+ */
 function addOwnLikes(tastes: Tastes, likes: number[], clipped: number[]): number[] {
   const map = tastes.ownLikes;
   if (map === undefined || likes.length === 0) return clipped;
-  let total = map.mean.map(() => 0);
-  for (const place of likes) {
-    const row = tastes.items[place] as Floats;
-    total = total.map((value, at) => value + (row[at] as number));
+  let sum = map.mean.map(() => 0);
+  for (const position of likes) {
+    const itemTaste = tastes.items[position] as Floats;
+    sum = sum.map((value, direction) => value + (itemTaste[direction] as number));
   }
   const length = Math.sqrt(likes.length);
   let taste = clipped;
   for (const [direction, row] of map.matrix.entries()) {
-    const apart = (total[direction] as number) / length - (map.mean[direction] as number);
-    taste = taste.map((value, at) => value + apart * (row[at] as number));
+    const difference = (sum[direction] as number) / length - (map.mean[direction] as number);
+    taste = taste.map((value, column) => value + difference * (row[column] as number));
   }
   return taste;
 }
 
-/** Adds (x P - mean) P' to the scores of the head, with x the unit row of the likes. */
+/**
+ * Add (x P - mean) P' to the scores of the popular items, the head: x is the unit row of the likes,
+ * and P the (head, d) vectors.
+ */
 function addPairs(pairs: PairVectors, likes: number[], scores: number[]): void {
-  const vectorOf = new Map(pairs.items.map((item, at) => [item, pairs.vectors[at] as Floats]));
+  const vectorOf = new Map(pairs.items.map((item, row) => [item, pairs.vectors[row] as Floats]));
   let total = pairs.mean.map(() => 0);
-  for (const place of likes) {
-    const vector = vectorOf.get(place);
-    if (vector !== undefined) total = total.map((sum, at) => sum + (vector[at] as number));
+  for (const position of likes) {
+    const vector = vectorOf.get(position);
+    if (vector !== undefined) total = total.map((sum, column) => sum + (vector[column] as number));
   }
   const length = Math.sqrt(likes.length);
-  const apart = total.map((sum, at) => sum / length - (pairs.mean[at] as number));
+  const difference = total.map((sum, column) => sum / length - (pairs.mean[column] as number));
   for (const [item, vector] of vectorOf) {
-    scores[item] = (scores[item] as number) + dotProduct(apart, vector);
+    scores[item] = (scores[item] as number) + dotProduct(difference, vector);
   }
 }
 
-/** (k) the mean features of the own items less the average ones, in k directions. */
-function personTaste(tastes: Tastes, own: OwnRating[], low: number): number[] {
-  let total = 0;
-  const shares = tastes.mean.map(() => 0);
-  for (const [place, liked] of own) {
-    const weight = (liked ? 1 : low) * (tastes.damping[place] as number);
-    total += weight;
-    const row = tastes.features[place] as readonly number[];
-    for (const column of row) {
-      const share = (weight / Math.sqrt(row.length)) * tastes.namedFeatures;
-      shares[column] = (shares[column] as number) + share;
+/**
+ * Compute (k) the taste of a person: the weighted mean of the features of their items, minus the
+ * average features, times the directions. An item weighs its damping, times `lowWeight` if it was
+ * not liked. Without items it is 0.
+ */
+function personTaste(tastes: Tastes, ratings: OwnRating[], lowWeight: number): number[] {
+  let totalWeight = 0;
+  const sums = tastes.mean.map(() => 0);
+  for (const [position, liked] of ratings) {
+    const weight = (liked ? 1 : lowWeight) * (tastes.damping[position] as number);
+    totalWeight += weight;
+    const columns = tastes.features[position] as readonly number[];
+    for (const column of columns) {
+      const value = (weight / Math.sqrt(columns.length)) * tastes.namedFeatures;
+      sums[column] = (sums[column] as number) + value;
     }
-    const dense = tastes.dense?.[place] ?? [];
-    const first = shares.length - dense.length;
+    const dense = tastes.dense?.[position] ?? [];
+    const firstDense = sums.length - dense.length;
     for (const [column, value] of dense.entries()) {
-      shares[first + column] = (shares[first + column] as number) + weight * value;
+      sums[firstDense + column] = (sums[firstDense + column] as number) + weight * value;
     }
   }
   let taste = (tastes.directions[0] as Floats).map(() => 0);
-  if (total <= 0) return taste;
+  if (totalWeight <= 0) return taste;
   for (const [feature, direction] of tastes.directions.entries()) {
-    const difference = (shares[feature] as number) / total - (tastes.mean[feature] as number);
-    taste = taste.map((value, at) => value + difference * (direction[at] as number));
+    const difference = (sums[feature] as number) / totalWeight - (tastes.mean[feature] as number);
+    taste = taste.map((value, column) => value + difference * (direction[column] as number));
   }
   return taste;
 }
 
+/**
+ * Compute (items) scores: the popularity of each item and, for the targets, x W, where x is the row
+ * of the person's context items (1 for a like, `lowWeight` for another rating) divided by its length.
+ */
 function scoreByTopItems(
   topItems: TopItems,
-  own: OwnRating[],
-  low: number,
-  means: Floats,
+  ratings: OwnRating[],
+  lowWeight: number,
+  popularity: Floats,
 ): number[] {
-  const weight = new Map(own.map(([place, liked]) => [place, liked ? 1 : low]));
-  const row = topItems.context.map((place) => weight.get(place) ?? 0);
+  const weightByPosition = new Map(
+    ratings.map(([position, liked]) => [position, liked ? 1 : lowWeight]),
+  );
+  const row = topItems.context.map((position) => weightByPosition.get(position) ?? 0);
   const length = Math.sqrt(dotProduct(row, row));
-  const scores = [...means];
+  const scores = [...popularity];
   if (length === 0) return scores;
-  let added = topItems.targets.map(() => 0);
-  for (const [at, value] of row.entries()) {
+  let sums = topItems.targets.map(() => 0);
+  for (const [contextNumber, value] of row.entries()) {
     if (value === 0) continue;
-    const weights = topItems.weights[at] as Floats;
-    added = added.map((sum, target) => sum + value * (weights[target] as number));
+    const weights = topItems.weights[contextNumber] as Floats;
+    sums = sums.map((sum, target) => sum + value * (weights[target] as number));
   }
-  for (const [at, place] of topItems.targets.entries()) {
-    scores[place] = (scores[place] as number) + (added[at] as number) / length;
+  for (const [target, position] of topItems.targets.entries()) {
+    scores[position] = (scores[position] as number) + (sums[target] as number) / length;
   }
   return scores;
 }
@@ -306,7 +341,7 @@ function dotProduct(left: Floats, right: Floats): number {
   return left.reduce((sum, value, position) => sum + value * (right[position] as number), 0);
 }
 
-/** Arrays of a file as what they stand for; MessageError where they do not fit. */
+/** Reads the parts of a model from a file's arrays; MessageError where they do not fit. */
 class Reader {
   constructor(
     private readonly header: Json,
@@ -321,31 +356,31 @@ class Reader {
     return {};
   }
 
+  /** Read numbers in one dimension: whole numbers times the unit that the header has for them. */
   readColumn(name: string, length?: number): Floats {
-    const [shape, readIntegers] = this.whole(name);
-    const unitOf = requireFinite(this.unit(name));
+    const [shape, integers] = this.readArray(name);
+    const unit = requireFinite(this.readUnit(name));
     require(shape.length === 1 && (length ?? shape[0]) === shape[0], `${name} fits the items`);
-    return readIntegers.map((number) => unitOf * number);
+    return integers.map((number) => unit * number);
   }
 
   private readTastes(contextSize: number, items: number): Tastes {
     const mean = this.readColumn("mean");
     const [offsets, columns] = this.readOffsets("", contextSize, mean.length);
     const directions = this.readTable("directions", mean.length);
-    const wide = (directions[0] as Floats).length;
-    const oneDomain = this.header["context"] === null;
+    const k = (directions[0] as Floats).length;
+    const isOneDomain = this.header["context"] === null;
+    const hasConsented = isOneDomain && this.arrays.has("consented");
     return {
       damping: this.readColumn("damping", contextSize),
-      features: offsets.slice(1).map((end, at) => columns.slice(offsets[at], end)),
+      features: offsets.slice(1).map((end, row) => columns.slice(offsets[row], end)),
       mean,
       directions,
-      items: this.readTable("items", items, wide),
+      items: this.readTable("items", items, k),
       namedFeatures: requireFinite(this.header["named_features"]),
       ...(this.arrays.has("dense") ? { dense: this.readDense(contextSize, mean.length) } : {}),
-      ...(oneDomain ? this.readLikes(contextSize, wide) : {}),
-      ...(oneDomain && this.arrays.has("consented")
-        ? { consented: this.readConsented(contextSize) }
-        : {}),
+      ...(isOneDomain ? this.readLikes(contextSize, k) : {}),
+      ...(hasConsented ? { consented: this.readConsented(contextSize) } : {}),
     };
   }
 
@@ -358,16 +393,24 @@ class Reader {
   private readConsented(items: number): [item: number, weight: number][][] {
     const [offsets, columns] = this.readOffsets("consented_", items, items);
     const weights = this.readColumn("consented", columns.length);
-    const pairs = columns.map((item, at): [number, number] => [item, weights[at] as number]);
-    return offsets.slice(1).map((end, at) => pairs.slice(offsets[at], end));
+    const pairs = columns.map((item, index): [number, number] => [item, weights[index] as number]);
+    return offsets.slice(1).map((end, row) => pairs.slice(offsets[row], end));
   }
 
-  /** Where each of so many rows begins, and the columns of all, each below `width`. */
+  /**
+   * Read a sparse matrix: row r has the columns from offsets[r] to offsets[r + 1].
+   *
+   * @returns the offsets, rows + 1 of them, and the columns of all rows, each below `width`.
+   */
   private readOffsets(prefix: string, rows: number, width: number): [Floats, Floats] {
-    const [offsets, columns] = [this.whole(`${prefix}offsets`)[1], this.whole(`${prefix}columns`)[1]];
-    const rises = offsets.every((offset, at) => at === 0 || (offsets[at - 1] as number) <= offset);
-    const ends = offsets[0] === 0 && offsets[rows] === columns.length;
-    require(offsets.length === rows + 1 && rises && ends, `${prefix}offsets fit the items`);
+    const [, offsets] = this.readArray(`${prefix}offsets`);
+    const [, columns] = this.readArray(`${prefix}columns`);
+    const isRising = offsets.every(
+      (offset, row) => row === 0 || (offsets[row - 1] as number) <= offset,
+    );
+    const coversColumns = offsets[0] === 0 && offsets[rows] === columns.length;
+    const fits = offsets.length === rows + 1 && isRising && coversColumns;
+    require(fits, `${prefix}offsets fit the items`);
     require(columns.every((column) => 0 <= column && column < width), `${prefix}columns are known`);
     return [offsets, columns];
   }
@@ -397,39 +440,43 @@ class Reader {
     return { context, targets, weights: this.readTable("weights", context.length, targets.length) };
   }
 
-  private readPositions(name: string, below: number): readonly number[] {
-    const [, places] = this.whole(name);
-    const known = places.every((place) => 0 <= place && place < below);
-    require(known && new Set(places).size === places.length, `${name} are items`);
-    return places;
+  /** Read positions of items, each once and below `limit`. */
+  private readPositions(name: string, limit: number): readonly number[] {
+    const [, positions] = this.readArray(name);
+    const areKnown = positions.every((position) => 0 <= position && position < limit);
+    require(areKnown && new Set(positions).size === positions.length, `${name} are items`);
+    return positions;
   }
 
+  /** Read a table: whole numbers times the unit that the header has for each column. */
   private readTable(name: string, rows: number, width?: number): Floats[] {
-    const [shape, whole] = this.whole(name);
-    const [height, wide] = shape;
-    const units = requireNumbers(this.unit(name));
-    const fits = shape.length === 2 && height === rows && wide === units.length;
-    require(fits && wide === (width ?? wide) && rows > 0 && wide > 0, `${name} fits the items`);
+    const [shape, integers] = this.readArray(name);
+    const [height, columns] = shape;
+    const units = requireNumbers(this.readUnit(name));
+    const fits = shape.length === 2 && height === rows && columns === units.length;
+    const hasWidth = columns === (width ?? columns);
+    require(fits && hasWidth && rows > 0 && columns > 0, `${name} fits the items`);
     return Array.from({ length: rows }, (_, row) =>
-      units.map((unit, at) => unit * (whole[row * wide + at] as number)),
+      units.map((unit, column) => unit * (integers[row * columns + column] as number)),
     );
   }
 
-  private whole(name: string): IntegerArray {
-    const found = this.arrays.get(name);
-    require(found !== undefined, `lists have ${name}`);
-    return found;
+  private readArray(name: string): IntegerArray {
+    const array = this.arrays.get(name);
+    require(array !== undefined, `lists have ${name}`);
+    return array;
   }
 
-  private unit(name: string): unknown {
+  private readUnit(name: string): unknown {
     return requireObject(this.header["units"])[name];
   }
 }
 
+/** Return a list of different item ids; MessageError for anything else. */
 function requireIds(value: unknown): ItemId[] {
-  const known =
+  const areIds =
     Array.isArray(value) && value.every(isItemId) && new Set(value).size === value.length;
-  require(known, "items have ids, each its own");
+  require(areIds, "items have ids, each its own");
   return value as ItemId[];
 }
 

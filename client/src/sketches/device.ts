@@ -30,22 +30,25 @@ import {
 import { itemPairs, sensedSets } from "./sensing.js";
 import { formatGeneral } from "./formatting.js";
 
-/** The epsilon that was spent, in millionths, and the bytes that were sent. */
+/** An answer that was sent. */
 export interface Answer {
+  /** The epsilon that it cost, in millionths. */
   readonly epsilon: number;
+  /** The bytes of the report. */
   readonly sent: Bytes;
 }
 
 /**
- * By campaign digest in hex. It holds nothing that the recommender has not got. Keep it with the
- * secret: devices of one account that do not share it each spend the whole lifetime.
+ * Answers by the digest of their campaign, in hex. The recommender has all of it already. It has to
+ * be stored with the secret: devices of one account that do not share it each spend the whole
+ * lifetime.
  */
 export type Memory = Store<Answer>;
 
-/** Item to stars; what is not in the catalogue stays out. */
+/** Stars by item; items that are not in the catalogue are ignored. */
 export type History = ReadonlyMap<ItemId, number>;
 
-/** One person's device. secret: the account's. memory: what was sent before. */
+/** One person's device. secret: the account's. memory: the answers that were sent before. */
 export class Device {
   private readonly limits: Limits;
   private readonly importKey: () => Promise<CryptoKey>;
@@ -61,14 +64,14 @@ export class Device {
   }
 
   /**
-   * The answer to a campaign: what was sent before, or else drawn now and remembered.
+   * Answer a campaign: with the report that was sent before, or with one that is drawn and stored
+   * now. Throws Refusal for a campaign beyond the limits, which is never answered in part.
    *
-   * catalogue: item ids in the campaign's order. Throws Refused for a campaign beyond the limits. It
-   * is never answered in part.
+   * @param catalogue item ids in the campaign's order.
    */
   async report(campaign: Campaign, catalogue: readonly ItemId[], history: History): Promise<Report> {
     const name = toHex(await campaign.digest());
-    // In turns: two campaigns at once must not both find room in the lifetime.
+    // One after another: two campaigns at once must not both fit into the lifetime that is left.
     return this.memory.runExclusively(async () => {
       const answers = await this.memory.read();
       const earlierAnswer = answers.get(name);
@@ -76,12 +79,13 @@ export class Device {
       await this.checkCampaign(campaign, catalogue, [...answers.values()]);
       const noise = new Noise(await this.importKey(), campaign);
       const report = await answerCampaign(campaign, catalogue, history, noise);
-      // Remembered before it is sent: a crash in between must not lead to a second draw.
+      // Stored before it is sent, so that a crash in between does not lead to a second draw.
       await this.memory.write(new Map([[name, { epsilon: campaign.epsilon, sent: report.encode() }]]));
       return report;
     });
   }
 
+  /** Throw a Refusal for a campaign beyond the limits, or for another catalogue. */
   private async checkCampaign(
     campaign: Campaign,
     catalogue: readonly ItemId[],
@@ -107,11 +111,12 @@ export class Device {
       catalogue.length === campaign.items &&
       equalBytes(await catalogueDigest(catalogue), campaign.catalogue);
     refuseIf(!fits, "this campaign was made for another list of items");
-    // Twice the same item could lie in two sets, and one rating then change two bits.
+    // An item that is named twice could be in two sets, so that one rating would change two bits.
     const hasRepeatedItem = new Set(catalogue).size !== catalogue.length;
     refuseIf(hasRepeatedItem, "this campaign's list names an item twice");
   }
 
+  /** Throw a Refusal where no further pair of rated items may be named. */
   private checkRatedPairs(answers: readonly Answer[]): void {
     const { ratedPairs, mostRatedPairs } = this.limits;
     refuseIf(!ratedPairs, "this campaign asks about items that its owner rated, which shows them");
@@ -124,39 +129,40 @@ export class Device {
   }
 }
 
-/** What the secret makes of one campaign. */
+/** Random bits for one campaign, derived from the secret. */
 class Noise {
   constructor(
     private readonly key: CryptoKey,
     private readonly campaign: Campaign,
   ) {}
 
-  /** 32 bytes that are random to anyone who does not know the secret. */
+  /** Draw 32 bytes for a purpose; they are random to anyone who does not know the secret. */
   async draw(purpose: string): Promise<Bytes> {
     return hmac(this.key, "tacit sketch\0", await this.campaign.digest(), purpose);
   }
 
   /**
-   * The bit with chance truth / 2^53, else the other one.
+   * Release a bit: as it is with chance truth / 2^53, else flipped.
    *
-   * The noise depends on the true bit: where memory is lost and the bit has changed, it is drawn
-   * afresh, and what went out before does not show by how much.
+   * The draw depends on the true bit. So if the memory was lost and the bit has changed since, it is
+   * drawn afresh, and the earlier report does not reveal the change.
    */
   async releaseBit(question: number, bit: boolean): Promise<boolean> {
     const coin = firstWord(await this.draw(`coin ${question} ${Number(bit)}`)) >> 11n;
     return bit === coin < BigInt(this.campaign.truth);
   }
 
-  /** So many of these items, chosen by the secret without looking at anything else. */
+  /** Choose `count` of these items by the secret alone: those with the smallest draws. */
   async choose(items: ReadonlySet<number>, count: number): Promise<number[]> {
     const drawn = await Promise.all(
-      [...items].map(async (item) => ({ item, place: await this.draw(`use ${item}`) })),
+      [...items].map(async (item) => ({ item, bytes: await this.draw(`use ${item}`) })),
     );
-    drawn.sort((one, other) => compareBytes(one.place, other.place));
+    drawn.sort((left, right) => compareBytes(left.bytes, right.bytes));
     return drawn.slice(0, count).map(({ item }) => item);
   }
 }
 
+/** Compute the true answers to a campaign's questions, and release them with noise. */
 async function answerCampaign(
   campaign: Campaign,
   catalogue: readonly ItemId[],
@@ -175,16 +181,16 @@ async function answerCampaign(
   let pair: [number, number] | undefined;
   let truths: boolean[];
   if (campaign.hasSensedSets) {
-    const cap = campaign.likesCap;
-    // At most as many as epsilon is calibrated for.
+    const cap = campaign.likesCap; // the number of likes for which epsilon is calibrated
     if (cap !== undefined && liked.size > cap) liked = new Set(await noise.choose(liked, cap));
     truths = sensedSets(campaign, ticket).map((members) => members.some((item) => liked.has(item)));
   } else {
     if (campaign.namesPair) pair = await chooseRatedPair(rated, noise);
     const askedPairs = pair === undefined ? itemPairs(campaign, ticket) : [pair];
-    truths = askedPairs.map((both) => {
-      const areBothDisliked = both.every((item) => rated.has(item) && !liked.has(item));
-      return both.every((item) => liked.has(item)) || (campaign.asksIdentical && areBothDisliked);
+    truths = askedPairs.map((askedPair) => {
+      const areBothLiked = askedPair.every((item) => liked.has(item));
+      const areBothDisliked = askedPair.every((item) => rated.has(item) && !liked.has(item));
+      return areBothLiked || (campaign.asksIdentical && areBothDisliked);
     });
   }
   const released = await Promise.all(truths.map((bit, question) => noise.releaseBit(question, bit)));
@@ -192,23 +198,25 @@ async function answerCampaign(
   return new Report(await campaign.id(), ticket, bits, pair);
 }
 
-/** Two rated items, chosen by the secret, without looking at the stars. */
+/** Choose two rated items by the secret, whatever their stars; the smaller number first. */
 async function chooseRatedPair(rated: ReadonlySet<number>, noise: Noise): Promise<[number, number]> {
   refuseIf(rated.size < 2, "this campaign needs an owner who rated two of its items");
-  const [one, other] = (await noise.choose(rated, 2)) as [number, number];
-  return [Math.min(one, other), Math.max(one, other)];
+  const [first, second] = (await noise.choose(rated, 2)) as [number, number];
+  return [Math.min(first, second), Math.max(first, second)];
 }
 
-function refuseIf(reason: boolean, what: string): void {
-  if (reason) throw new Refusal(what);
+function refuseIf(condition: boolean, sentence: string): void {
+  if (condition) throw new Refusal(sentence);
 }
 
 /**
- * The n best items the owner has not rated. Nothing is sent.
+ * List the n best items that the owner has not rated. Nothing is sent.
  *
- * An item's cluster counts first, by the share of its rated items that the owner liked (one like and
- * one dislike added), then its score. catalogue: in the campaign's order; RangeError for another one
- * than the clusters name.
+ * Items are ordered by their cluster, then by their score. A cluster is ranked by
+ * (liked + 1) / (rated + 2), of the owner's ratings in it. RangeError for another catalogue than that
+ * of the clusters.
+ *
+ * @param catalogue item ids in the campaign's order.
  */
 export async function recommend(
   clusters: Clusters,
@@ -220,23 +228,28 @@ export async function recommend(
     catalogue.length === clusters.labels.length &&
     equalBytes(await catalogueDigest(catalogue), clusters.catalogue);
   if (!fits) throw new RangeError("these clusters are of another list of items");
+  // By label, which is a byte; one like and one dislike are added to each cluster.
   const liked = new Float64Array(256).fill(1);
   const rated = new Float64Array(256).fill(2);
-  const unseen: { number: number; share: () => number; score: number }[] = [];
+  const unrated: number[] = [];
   catalogue.forEach((item, number) => {
     const label = clusters.labels[number] as number;
     const stars = history.get(item);
     if (stars === undefined) {
-      const share = () => (liked[label] as number) / (rated[label] as number);
-      unseen.push({ number, share, score: clusters.scores[number] as number });
-    } else {
-      rated[label] = (rated[label] as number) + 1;
-      if (stars >= likedFrom) liked[label] = (liked[label] as number) + 1;
+      unrated.push(number);
+      return;
     }
+    rated[label] = (rated[label] as number) + 1;
+    if (stars >= likedFrom) liked[label] = (liked[label] as number) + 1;
   });
-  unseen.sort(
-    (one, other) =>
-      other.share() - one.share() || other.score - one.score || one.number - other.number,
+  const likedShare = (number: number): number => {
+    const label = clusters.labels[number] as number;
+    return (liked[label] as number) / (rated[label] as number);
+  };
+  const score = (number: number): number => clusters.scores[number] as number;
+  unrated.sort(
+    (left, right) =>
+      likedShare(right) - likedShare(left) || score(right) - score(left) || left - right,
   );
-  return unseen.slice(0, n).map(({ number }) => catalogue[number] as ItemId);
+  return unrated.slice(0, n).map((number) => catalogue[number] as ItemId);
 }

@@ -1,8 +1,12 @@
-/** Whether a chance keeps its epsilon, decided to 70 digits in integers. */
+/** Whether a chance of the truth keeps its epsilon, computed in integers to 70 digits. */
 
+/** Numbers are integers in units of 1 / SCALE. */
 const SCALE = 1n << 256n;
 
-/** 2 atanh(numerator / denominator) times SCALE, for arguments of at most 1/3. */
+/**
+ * Compute 2 atanh(x) times SCALE for x = numerator / denominator of at most 1/3, by its series
+ * 2 (x + x^3 / 3 + x^5 / 5 + ...).
+ */
 function doubleAtanh(numerator: bigint, denominator: bigint): bigint {
   let power = (numerator * SCALE) / denominator;
   const square = (numerator * numerator * SCALE) / (denominator * denominator);
@@ -14,7 +18,10 @@ function doubleAtanh(numerator: bigint, denominator: bigint): bigint {
   return 2n * sum;
 }
 
-/** The natural logarithm of a ratio of at least 1, times SCALE. */
+/**
+ * Compute the natural logarithm of a ratio of at least 1, times SCALE: the ratio is halved until it
+ * is below 2, ln 2 = 2 atanh(1/3), and ln(a / b) = 2 atanh((a - b) / (a + b)).
+ */
 function logarithm(numerator: bigint, denominator: bigint): bigint {
   let halvings = 0n;
   while (numerator >= 2n * denominator) {
@@ -24,7 +31,11 @@ function logarithm(numerator: bigint, denominator: bigint): bigint {
   return halvings * doubleAtanh(1n, 3n) + doubleAtanh(numerator - denominator, numerator + denominator);
 }
 
-/** bits * ln(truth / lie) * 1,000,000 <= epsilon: what so many bits cost is what was stated. */
+/**
+ * Say whether bits * ln(truth / lie) <= epsilon, which is stated in millionths.
+ *
+ * truth, lie: chances that a bit is sent as it is, and flipped, in the same unit.
+ */
 export function keepsEpsilon(bits: number, truth: bigint, lie: bigint, epsilon: number): boolean {
   return BigInt(bits) * logarithm(truth, lie) * 1_000_000n <= BigInt(epsilon) * SCALE;
 }

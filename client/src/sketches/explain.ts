@@ -1,4 +1,4 @@
-/** What every byte of a report means, to its person. */
+/** Explanations of every byte of a report, for its person. */
 
 import { toHex } from "../bytes.js";
 import type { ItemId } from "../items.js";
@@ -12,7 +12,7 @@ const UNIT_TEXTS = {
   "moved rating": "one rating given to another item",
 };
 
-/** What the epsilon of a campaign is for, to its person. */
+/** Describe to the person what the epsilon of a campaign protects. */
 function describeUnit(campaign: Campaign): string {
   if (campaign.namesPair) {
     return "your stars for these two items, and NOT for which items you rated";
@@ -20,14 +20,14 @@ function describeUnit(campaign: Campaign): string {
   return UNIT_TEXTS[campaign.unit];
 }
 
-/** The beginning of a question to a person, before the titles of its items. */
+/** Write the beginning of a question, before the titles of its items. */
 function beginQuestion(campaign: Campaign): string {
   if (campaign.hasSensedSets) return "do you like at least one of";
   if (campaign.asksIdentical) return "do you like both, or dislike both, of";
   return "do you like both of";
 }
 
-/** Every byte of a report, in hex, with what it means: rows of [bytes, meaning]. */
+/** Explain every byte of a report: rows of [bytes in hex, meaning]. */
 export function explain(
   campaign: Campaign,
   report: Report,
@@ -62,6 +62,7 @@ export function explain(
   return rows;
 }
 
+/** List the item numbers of each question that a report answers. */
 function questionItems(campaign: Campaign, report: Report): (readonly number[])[] {
   if (campaign.hasSensedSets) return sensedSets(campaign, report.ticket);
   const { pair } = report;

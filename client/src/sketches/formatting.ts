@@ -1,8 +1,8 @@
-/** Numbers and names for the eyes, spelled as in Python. */
+/** Numbers and names for people to read, written as in Python. */
 
 import type { ItemId } from "../items.js";
 
-/** So many significant digits, no zeros at the end: Python's format `g`. */
+/** Write a number with this many significant digits and no zeros at the end: Python's format `g`. */
 export function formatGeneral(value: number, digits: number): string {
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
   if (value === 0) return "0";
@@ -20,14 +20,15 @@ function trimZeros(decimal: string): string {
 }
 
 /**
- * An id for the eyes: what a screen would obey, or turn round, is written out as \u....
+ * Write an id for people to read: control characters, and characters that change the direction of
+ * text, are written as \u....
  *
- * The recommender chooses ids, and must not change what a person reads about it.
+ * The recommender chooses ids, and must not be able to change how other text is shown.
  */
 export function printableId(item: ItemId): string {
-  return Array.from(String(item), (letter) => {
-    const printable = letter === " " || !/[\p{C}\p{Z}]/u.test(letter);
-    const point = (letter.codePointAt(0) as number).toString(16).padStart(4, "0");
-    return printable ? letter : `\\u${point}`;
+  return Array.from(String(item), (character) => {
+    const isPrintable = character === " " || !/[\p{C}\p{Z}]/u.test(character);
+    const point = (character.codePointAt(0) as number).toString(16).padStart(4, "0");
+    return isPrintable ? character : `\\u${point}`;
   }).join("");
 }

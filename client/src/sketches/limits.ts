@@ -1,18 +1,18 @@
-/** What the owner allows, whatever a campaign says. */
+/** The limits that an owner sets for all campaigns. */
 
 import { MICRO, UNITS, type Unit } from "./messages.js";
 
-/**
- * epsilon: nats for one campaign. lifetime: nats for all campaigns together. units: what epsilon may
- * be stated for. ratedPairs: whether to ask about pairs of items that were rated, which tells the
- * recommender that they were. mostRatedPairs: how many such pairs to name in all; they cost what no
- * epsilon counts, so `lifetime` does not bound them.
- */
+/** Limits of a device. */
 export interface Limits {
+  /** Most nats for one campaign. */
   readonly epsilon: number;
+  /** Most nats for all campaigns together. */
   readonly lifetime: number;
+  /** Units that a campaign's epsilon may protect. */
   readonly units: readonly Unit[];
+  /** Whether to answer about pairs of rated items, which shows the recommender that they were rated. */
   readonly ratedPairs: boolean;
+  /** Most such pairs in all. No epsilon counts what they show, so `lifetime` does not bound them. */
   readonly mostRatedPairs: number;
 }
 
@@ -24,11 +24,11 @@ const DEFAULTS: Limits = {
   mostRatedPairs: 3,
 };
 
-/** The wanted limits, the rest as usual. RangeError for what would be no limit by mistake. */
+/** Complete limits by the defaults. RangeError for a value that would limit nothing by mistake. */
 export function completeLimits(chosen: Partial<Limits>): Limits {
   const limits = { ...DEFAULTS, ...chosen };
   for (const name of ["epsilon", "lifetime"] as const) {
-    // A limit that is not a number would refuse nothing: no number is above it.
+    // A limit that is not a number would refuse nothing, since no number is greater than it.
     const fits = typeof limits[name] === "number" && limits[name] >= 0;
     if (!fits) throw new RangeError(`the limit ${name} is a number of nats from 0 up`);
   }
@@ -41,19 +41,23 @@ export function completeLimits(chosen: Partial<Limits>): Limits {
   return limits;
 }
 
-/** A limit in whole millionths, as campaigns state theirs; infinity stays so. */
+/** Write a limit in whole millionths, as campaigns state epsilons; infinity stays infinity. */
 export function limitMicros(nats: number): number {
   return Number.isFinite(nats) ? Number(toMicros(nats)) : nats;
 }
 
-/** Whole millionths in a finite number of nats, rounded down; 1e-12 of it is float error. */
+/**
+ * Count the whole millionths in a finite number of nats, rounded down.
+ *
+ * A relative 1e-12 is added first, since a float may lie a little below the decimal that was meant.
+ */
 export function toMicros(nats: number): bigint {
   const { numerator, denominator } = exactFraction(nats);
   const trillion = 10n ** 12n;
   return (numerator * BigInt(MICRO) * (trillion + 1n)) / (denominator * trillion);
 }
 
-/** The exact value of a number from 0 up. */
+/** Write a number of 0 or more as an exact fraction. */
 function exactFraction(value: number): { numerator: bigint; denominator: bigint } {
   let whole = value;
   let denominator = 1n;

@@ -1,12 +1,12 @@
 /**
- * What crosses between devices and the recommender in the sketches, and nothing else.
+ * All messages between devices and the recommender in the sketches.
  *
  * Campaign   recommender -> device   one public question, the same for everybody
  * Report     device -> recommender   randomised bits, once; 22 bytes (30 where pairs are chosen)
  * Clusters   recommender -> device   the learned label and score of every item
  *
- * Mirrors src/tacit/designs/sketches/messages.py to the byte. A message is checked when it is
- * made: what does not hold together throws MessageError, wherever it came from.
+ * Mirrors src/tacit/designs/sketches/messages.py to the byte. A message is checked when it is made or
+ * read: fields that do not fit together throw MessageError.
  */
 
 import { concatBytes, encodeUtf8WithSurrogates, type Bytes } from "../bytes.js";
@@ -18,9 +18,9 @@ import { keepsEpsilon } from "./epsilon.js";
 export const VERSION = 1;
 export const CLUSTERS_VERSION = 2;
 export const MICRO = 1_000_000;
-/** Chances are parts of this. */
+/** Chances are whole numbers from 0 to this, which is a chance of 1. */
 export const CERTAIN = 2 ** 53;
-/** Stands for an infinite epsilon: the non-private variant, which devices refuse. */
+/** The `epsilon` of a campaign without noise, which devices refuse. */
 export const NO_NOISE = 2 ** 31 - 1;
 export const LARGEST_COUNT = 2 ** 31 - 1;
 export const MOST_QUESTIONS = 32;
@@ -32,7 +32,7 @@ export const METHODS = [
   "pairwise-identical",
   "pairwise-rated-identical",
 ] as const;
-/** What epsilon is for: everything a person rated; one rating more or less; one rating elsewhere. */
+/** What epsilon protects: everything a person rated; one rating; which item a rating is for. */
 export const UNITS = ["user", "rating", "moved rating"] as const;
 export const REPORT_BYTES = 22;
 export const RATED_REPORT_BYTES = 30;
@@ -47,14 +47,14 @@ const KIND_CAMPAIGN = 1;
 const KIND_REPORT = 2;
 const KIND_CLUSTERS = 3;
 
-/** How many of a report's bits two neighbouring inputs can differ in. */
+/** Count the bits of a report in which the answers to two neighbouring inputs can differ. */
 export function exposedBits(method: Method, unit: Unit, questions: number, rated: number): number {
   if (method !== "multi-maxsense") return questions;
   if (unit === "user") return Math.min(questions, 2 * rated);
   return unit === "rating" ? 1 : Math.min(questions, 2);
 }
 
-/** SHA-256 of the item ids in their order; integers and texts differ. */
+/** Compute SHA-256 of the item ids in their order; an integer and its text differ. */
 export async function catalogueDigest(items: readonly ItemId[]): Promise<Bytes> {
   const parts = items.flatMap((item) => {
     if (!isItemId(item))
@@ -84,13 +84,14 @@ export interface CampaignFields {
   readonly likedFrom: number;
   /** Parts of 2^53: chance that a bit is released as it is. */
   readonly truth: number;
-  /** Unix seconds; later reports do not count. */
+  /** Unix seconds; later reports are not counted. */
   readonly closes: number;
   /** 16 public bytes, from which the questions are drawn. */
   readonly seed: Bytes;
   readonly catalogue: Bytes;
 }
 
+/** Fields of a campaign with their least and largest values. */
 const BOUNDS = [
   ["items", 2, LARGEST_COUNT],
   ["rated", 1, LARGEST_COUNT],
@@ -173,7 +174,7 @@ export class Campaign implements CampaignFields {
     return exposedBits(this.method, this.unit, this.questions, this.rated);
   }
 
-  /** A device uses at most so many liked items, or all of them. */
+  /** Most liked items that a device uses; undefined: all of them. */
   get likesCap(): number | undefined {
     return this.hasSensedSets && this.unit === "user" ? this.rated : undefined;
   }
@@ -189,7 +190,7 @@ export class Campaign implements CampaignFields {
     const head = [VERSION, KIND_CAMPAIGN, METHODS.indexOf(this.method), UNITS.indexOf(this.unit)];
     data.set(head, 4);
     const counts = [this.items, this.rated, this.theta, this.questions, this.epsilon];
-    counts.forEach((count, at) => view.setUint32(8 + 4 * at, count));
+    counts.forEach((count, index) => view.setUint32(8 + 4 * index, count));
     view.setInt32(28, this.likedFrom);
     view.setBigUint64(32, BigInt(this.truth));
     view.setBigUint64(40, BigInt(this.closes));
@@ -225,13 +226,13 @@ export class Campaign implements CampaignFields {
     });
   }
 
-  /** SHA-256 of the bytes: names the campaign on devices. */
+  /** Compute SHA-256 of the bytes, which names the campaign on devices. */
   digest(): Promise<Bytes> {
     this.digestPromise ??= sha256(this.encode());
     return this.digestPromise;
   }
 
-  /** First 8 bytes of the digest: names the campaign in reports. */
+  /** Compute the first 8 bytes of the digest, which name the campaign in reports. */
   async id(): Promise<Bytes> {
     return (await this.digest()).slice(0, 8);
   }
@@ -246,10 +247,11 @@ export class Campaign implements CampaignFields {
 }
 
 /**
- * What leaves the device, once: no user id, no rating, no time.
+ * All that leaves the device for a campaign: no user id, no rating, no time.
  *
- * ticket: 64 bits, another in every campaign, from which the questions follow. bits: question q's
- * answer is bit q. pair: numbers of the two items, where the device chose them (pairwise-rated).
+ * campaign: first 8 bytes of its digest. ticket: 64 random bits, different in every campaign, from
+ * which the questions are drawn. bits: bit q answers question q. pair: numbers of the two items,
+ * where the device chose them (pairwise-rated).
  */
 export class Report {
   constructor(
@@ -276,7 +278,7 @@ export class Report {
     data.set(this.campaign, 2);
     view.setBigUint64(10, this.ticket);
     view.setUint32(18, this.bits);
-    this.pair?.forEach((item, at) => view.setUint32(REPORT_BYTES + 4 * at, item));
+    this.pair?.forEach((item, index) => view.setUint32(REPORT_BYTES + 4 * index, item));
     return data;
   }
 
@@ -287,17 +289,19 @@ export class Report {
     require(data[1] === KIND_REPORT, "expected a report");
     requireVersion(data[0], VERSION);
     const campaign = data.slice(2, 10) as Bytes;
-    const [ticket, bits] = [view.getBigUint64(10), view.getUint32(18)];
+    const ticket = view.getBigUint64(10);
+    const bits = view.getUint32(18);
     if (data.length === REPORT_BYTES) return new Report(campaign, ticket, bits);
     return new Report(campaign, ticket, bits, [view.getUint32(22), view.getUint32(26)]);
   }
 }
 
 /**
- * What was learned: one label byte and one score in millionths for each item.
+ * The result of a campaign: one label and one score for each item.
  *
- * A score orders items within a cluster, the higher the better liked. campaign: its digest.
- * catalogue: the digest of the item ids that labels and scores are for, in their order.
+ * campaign: digest of the campaign. catalogue: digest of the item ids, in the order of labels and
+ * scores. labels: cluster of each item, one byte. scores: in millionths; they order the items of a
+ * cluster, the best liked first.
  */
 export class Clusters {
   constructor(
@@ -311,8 +315,9 @@ export class Clusters {
     }
     require(labels instanceof Uint8Array && labels.length > 1, "a label is a byte");
     const fits = Array.isArray(scores) && scores.length === labels.length;
-    require(fits &&
-      scores.every((score) => isInteger(score, -LARGEST_COUNT, LARGEST_COUNT)), "no scores");
+    const areScores =
+      fits && scores.every((score) => isInteger(score, -LARGEST_COUNT, LARGEST_COUNT));
+    require(areScores, "no scores");
   }
 
   encode(): Bytes {
@@ -324,7 +329,7 @@ export class Clusters {
     head.set(this.catalogue, 40);
     view.setUint32(72, this.labels.length);
     const scores = new DataView(new ArrayBuffer(4 * this.scores.length));
-    this.scores.forEach((score, at) => scores.setInt32(4 * at, score));
+    this.scores.forEach((score, index) => scores.setInt32(4 * index, score));
     return concatBytes(head, this.labels, new Uint8Array(scores.buffer));
   }
 
@@ -342,7 +347,7 @@ export class Clusters {
       data.slice(8, 40) as Bytes,
       data.slice(40, 72) as Bytes,
       data.slice(CLUSTERS_BYTES, scoresStart) as Bytes,
-      Array.from({ length: items }, (_, at) => view.getInt32(scoresStart + 4 * at)),
+      Array.from({ length: items }, (_, index) => view.getInt32(scoresStart + 4 * index)),
     );
   }
 }
@@ -351,7 +356,7 @@ function requireVersion(found: number | undefined, expected: number): void {
   require(found === expected, `expected version ${expected}, found ${found}`);
 }
 
-/** A whole number within bounds, ends included. */
+/** Say whether a value is a whole number within bounds, ends included. */
 function isInteger(value: unknown, lowest: number, highest: number): value is number {
   return Number.isInteger(value) && (value as number) >= lowest && (value as number) <= highest;
 }
@@ -364,7 +369,7 @@ function dataViewOf(data: Uint8Array): DataView {
   return new DataView(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** A number for 64 bits that it holds exactly; what is larger is out of every bound here. */
+/** Convert 64 bits to a number that holds them exactly; larger ones are beyond every bound here. */
 function exactNumber(value: bigint, name: string): number {
   require(value <= BigInt(CERTAIN), `${name} is out of bounds`);
   return Number(value);
@@ -374,9 +379,10 @@ function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+/** Compute theta * modulus / rated, rounded to a whole number of at least 1; theta is in millionths. */
 function setSize(modulus: number, theta: number, rated: number): number {
-  const whole = BigInt(rated) * BigInt(MICRO);
-  const size = (BigInt(modulus) * BigInt(theta) + whole / 2n) / whole;
+  const denominator = BigInt(rated) * BigInt(MICRO);
+  const size = (BigInt(modulus) * BigInt(theta) + denominator / 2n) / denominator;
   return size > 1n ? Number(size) : 1;
 }
 

@@ -1,11 +1,12 @@
 /**
- * One account on one device: when it sends a letter, what it trusts, and what it stores first.
+ * One account on one device: when it sends a letter, what the letter holds, and what is stored first.
  *
- * A device sends one letter an epoch, at a time that no rating moves, whether or not anything is new,
- * with all that it has shown so far. It decides items on the account's first day, and later only until
- * a letter shows one: letters that grew would tell in which order items were rated. Where it may not decide more (another attribute value, a
- * disclosure that is not the log's), it does not fall silent, because silence tells: it sends what it
- * sent before and says so to its owner.
+ * A device sends one letter an epoch, at a time that no rating changes, whether or not anything is
+ * new, with all that it has shown so far. It decides items on the account's first day, and later only
+ * until a letter shows one: letters that grew would reveal in which order items were rated. Where it
+ * may not decide more (another attribute value, a disclosure that is not the log's), it still sends a
+ * letter, because a missing one would reveal that: it repeats the last letter, and says so to its
+ * owner.
  *
  * Mirrors src/tacit/designs/standard_scheme/account.py.
  */
@@ -32,13 +33,13 @@ import { itemJson, State, type LogEntry } from "./state.js";
 /** The service's public tables. */
 export interface Published {
   readonly disclosure: Disclosure;
-  /** Which tables counted in which epoch. */
+  /** Which disclosure was followed in which epoch. */
   readonly log: readonly LogEntry[];
 }
 
-/** The ratings of a person. An id that no message can hold is left out. */
+/** The ratings of a person. Ids that no message can hold are ignored. */
 export interface PersonRatings {
-  /** All present stars, by the id that they were given for. New ids are followed with a letter. */
+  /** All stars of now, by the id that they were given for; a letter renames ids by the aliases. */
   readonly history: History;
   /** The second at which each item was first entered, where it is known. */
   readonly entered: ReadonlyMap<ItemId, number>;
@@ -82,7 +83,7 @@ export class Account {
     });
   }
 
-  /** Decide nothing any more, because another memory of this account exists. */
+  /** Decide no item from now on, because another memory of this account exists. */
   close(): Promise<void> {
     return this.store.runExclusively(async () => {
       const state = await this.readState();
@@ -93,8 +94,8 @@ export class Account {
   }
 
   /**
-   * Close the account if the service has a letter of a later epoch than this memory: then another
-   * memory exists, which goes on.
+   * Close the account if the service has a letter of a later epoch than this memory. Then another
+   * memory of the account exists, and goes on instead of this one.
    *
    * @param askLatest asks the service for the epoch of its latest letter, -1 for none. It is called
    *   when a letter is due, and at no other time.
@@ -221,27 +222,29 @@ export class Account {
   }
 }
 
-/** Ratings under the names that are followed. */
+/** Ratings, renamed by the aliases that the account follows. */
 interface PreparedRatings extends PersonRatings {
   /** Ids of the ratings that count, as they were given. */
   readonly given: readonly ItemId[];
   readonly calendar: EpochCalendar;
+  /** Why the disclosure is not followed; undefined where it is. */
   readonly refusalReason?: string;
 }
 
-/** The owner's values, and the second of the turn. */
+/** The owner's values, and the second at which a letter is made. */
 interface TurnInputs {
   readonly values: Values;
   readonly now: number;
 }
 
-/** What one release is made from. */
+/** All that one release is made from. */
 interface Turn extends Published, TurnInputs {
   readonly epoch: number;
   /** Items entered before this second are decided. */
   readonly enteredBefore: number;
 }
 
+/** Choose the ratings that count, rename them, and check the disclosure and its log. */
 async function prepareRatings(
   state: State,
   published: Published,
@@ -255,7 +258,8 @@ async function prepareRatings(
     [...ratings.history].filter(([item]) => isWritableId(item) && !state.merged.has(item)),
   );
   const given = [...counted.keys()];
-  const [history, entered] = [renameRatings(counted, state), renameRatings(ratings.entered, state)];
+  const history = renameRatings(counted, state);
+  const entered = renameRatings(ratings.entered, state);
   try {
     state.log = await checkLog(published, state.log, calendarEpoch(now, calendar.length));
     refuseUnsafe(disclosure);
@@ -266,7 +270,7 @@ async function prepareRatings(
   return { given, history, entered, calendar };
 }
 
-/** The calendar that the account keeps: that of the first disclosure that it followed. */
+/** Return the account's calendar: that of the first disclosure that it followed. */
 export function calendarOf({ created, epochLength }: State, disclosure: Disclosure): EpochCalendar {
   return { created, length: epochLength || disclosure.epochLength };
 }
@@ -274,9 +278,9 @@ export function calendarOf({ created, epochLength }: State, disclosure: Disclosu
 /**
  * Rename ratings and records by the disclosure's aliases.
  *
- * Deletions count under the names of the last letter, before names are merged: a deleted item does not
- * come back because it is merged with a rated one, and a shown one does not stay for the rating of
- * another item that it is merged with.
+ * Deletions are noted under the names of the last letter, before items are merged. So a deleted item
+ * does not come back when it is merged with a rated one, and a shown item whose rating was deleted
+ * does not stay because another item that it is merged with is rated.
  */
 function followNames(
   state: State,
@@ -292,9 +296,9 @@ function followNames(
 }
 
 /**
- * Find the ratings of shown items that a program moved to a new name before a letter did: the old id
- * left the ratings after the last letter, and the new one was never seen before. A new id that was
- * rated before is a rating of its own: no letter tells that it exists.
+ * Find the shown items whose ratings the owner's program moved to the new id already: the old id left
+ * the ratings after the last letter, and the new one was never seen before. A new id that was rated
+ * before is another rating, whose existence no letter reveals.
  */
 function renamedByOwner(
   state: State,
@@ -303,31 +307,30 @@ function renamedByOwner(
 ): Alias[] {
   const shown = state.shownLevels();
   return aliases.filter(
-    ([old, now]) =>
-      shown.has(old) &&
-      !history.has(old) &&
-      history.has(now) &&
-      state.isUndecided(now) &&
-      !state.arrivals.has(now),
+    ([oldId, newId]) =>
+      shown.has(oldId) &&
+      !history.has(oldId) &&
+      history.has(newId) &&
+      state.isUndecided(newId) &&
+      !state.arrivals.has(newId),
   );
 }
 
-/** The notice about stars off the scale. */
+/** Write the notice about items with stars off the scale; none without such items. */
 function describeSkipped(items: readonly ItemId[]): { notice?: string } {
+  if (items.length === 0) return {};
   const itemList = items.map(itemJson).join(", ");
-  return itemList === ""
-    ? {}
-    : { notice: `Not decided, because the stars lie off the scale: ${itemList}.` };
+  return { notice: `Not decided, because the stars lie off the scale: ${itemList}.` };
 }
 
-/** Note when each undecided item arrived, and drop what was deleted before it was decided. */
+/** Note when each undecided item arrived, and forget items that were deleted before a decision. */
 function noteArrivals(
   state: State,
   { history, entered }: PersonRatings,
   disclosure: Disclosure,
   now: number,
 ): void {
-  const renamed = new Set(renamedByOwner(state, history, disclosure).map(([, next]) => next));
+  const renamed = new Set(renamedByOwner(state, history, disclosure).map(([, newId]) => newId));
   const earlierArrivals = new Map(state.arrivals);
   state.arrivals.clear();
   for (const item of history.keys()) {
@@ -336,7 +339,7 @@ function noteArrivals(
   }
 }
 
-/** Repeat the last letter's items, less those that its owner deleted, for that letter's disclosure. */
+/** Repeat the last letter without items that its owner deleted since; null before the first one. */
 function repeatLastLetter(state: State, { history }: PersonRatings, epoch: number): Release | null {
   state.markWithdrawn(history);
   if (state.letter === null) return null;
@@ -350,22 +353,22 @@ function repeatLastLetter(state: State, { history }: PersonRatings, epoch: numbe
 }
 
 /**
- * Check that the log may be followed in this calendar epoch; Refusal otherwise.
+ * Check that the service's log may be followed in this calendar epoch; Refusal otherwise.
  *
- * It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now is
- * the disclosure's.
+ * It has to begin with the entries that were seen before, and to have at most one digest for each
+ * epoch; the latest one up to now has to be the disclosure's.
  */
 async function checkLog(
   { disclosure, log }: Published,
   seenLog: readonly LogEntry[],
   epoch: number,
 ): Promise<readonly LogEntry[]> {
-  const goesOn = seenLog.every(
-    ([number, digest], at) => log[at]?.[0] === number && log[at]?.[1] === digest,
+  const hasSeenEntries = seenLog.every(
+    ([number, digest], index) => log[index]?.[0] === number && log[index]?.[1] === digest,
   );
-  if (!goesOn)
+  if (!hasSeenEntries)
     throw new Refusal("the service's log of disclosures is not the one it showed before");
-  if (log.some(([number], at) => at > 0 && number <= (log[at - 1]?.[0] as number))) {
+  if (log.some(([number], index) => index > 0 && number <= (log[index - 1]?.[0] as number))) {
     throw new Refusal("the service's log has two disclosures in one epoch");
   }
   const current = log.filter(([number]) => number <= epoch).at(-1);
@@ -375,7 +378,7 @@ async function checkLog(
   return log;
 }
 
-/** The reason why nothing new is decided. Any other error is thrown again. */
+/** Return the sentence of a Refusal. Any other error is thrown again. */
 function reasonOf(error: unknown): string {
   if (error instanceof Refusal) return error.message;
   throw error;

@@ -1,9 +1,9 @@
 /**
- * One spelling for every message, and the checks that nothing else gets in.
+ * Canonical JSON: one spelling for every message, and the checks that no other is accepted.
  *
- * Canonical JSON in UTF-8: sorted keys, no spaces, no NaN or infinity. Integers stay apart from other
- * numbers, and are exact however long. Whatever is decoded is encoded again and compared byte by
- * byte, so that equal messages are equal bytes, in Python and here.
+ * It is UTF-8 with sorted keys, no spaces, no NaN or infinity. Integers are kept apart from other
+ * numbers, and are exact however long. A message that is decoded is encoded again and compared byte
+ * by byte, so that equal messages are equal bytes, in Python and here.
  */
 
 import { equalBytes, type Bytes } from "../bytes.js";
@@ -13,7 +13,7 @@ import { MessageError, require } from "../message-error.js";
 /** Integers up to here are exact in every language that reads JSON. */
 export const LARGEST = 2 ** 53;
 
-/** A number that is spelled with a point or an exponent. */
+/** A number that is written with a point or an exponent. */
 export class Real {
   constructor(readonly value: number) {}
 }
@@ -21,17 +21,17 @@ export class Real {
 export type Json =
   null | boolean | number | bigint | Real | string | readonly Json[] | ReadonlyMap<string, Json>;
 
-/** The content as a map with its keys in order. */
+/** Make a map of an object, with its keys in order. */
 export function sortedFields(fields: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {
-  return new Map(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return new Map(Object.entries(fields).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** The canonical bytes. Numbers are integers; maps are in the order of `content`. */
+/** Write the canonical bytes of a value whose maps are made by `sortedFields`. */
 export function encode(value: Json): Bytes {
   return new TextEncoder().encode(writeJson(value));
 }
 
-/** What `build` makes of the content; MessageError for anything but canonical bytes. */
+/** Read a message by the function `build`; MessageError for anything but its canonical bytes. */
 export function decode<M extends { encode(): Bytes }>(
   data: Uint8Array,
   kind: string,
@@ -46,14 +46,14 @@ export function decode<M extends { encode(): Bytes }>(
   return message;
 }
 
-/** Says which side is older. */
+/** Throw a MessageError for another version, which says that the older side has to be updated. */
 function checkVersion(found: Json | undefined, version: number): void {
   const readableVersion = `this program reads version ${version}: update the older side`;
   require(isInteger(found), `a message has a version; ${readableVersion}`);
   require(found === version, `this message is of version ${String(found)}; ${readableVersion}`);
 }
 
-/** Exactly these fields of a map, in this order. */
+/** Return the values of these fields of a map, which may have no others, in this order. */
 export function readFields(value: Json | undefined, kind: string, ...names: string[]): Json[] {
   const fits = value instanceof Map && value.size === names.length;
   const values = names.map((name) =>
@@ -63,13 +63,13 @@ export function readFields(value: Json | undefined, kind: string, ...names: stri
   return values as Json[];
 }
 
-/** A whole number within bounds, ends included. */
+/** Say whether a value is a whole number within bounds, ends included. */
 export function isInteger(value: unknown, lowest = -LARGEST, highest = LARGEST): boolean {
-  const whole = typeof value === "bigint" || Number.isInteger(value);
-  return whole && (value as number) >= lowest && (value as number) <= highest;
+  const isWhole = typeof value === "bigint" || Number.isInteger(value);
+  return isWhole && (value as number) >= lowest && (value as number) <= highest;
 }
 
-/** Lists nested to this shape, holding whole numbers within bounds. */
+/** Say whether a value is nested lists of this shape, of whole numbers within bounds. */
 export function isTable(
   value: unknown,
   shape: readonly number[],
@@ -87,7 +87,7 @@ function writeJson(value: Json): string {
     return String(value);
   }
   if (typeof value === "string") {
-    // It would be written as an escape, which Python does not do.
+    // JSON.stringify would write half a character as an escape, which Python does not do.
     require(!/\p{Surrogate}/u.test(value), "half a character has no place in a message");
     return JSON.stringify(value);
   }
@@ -102,7 +102,7 @@ function writeJson(value: Json): string {
   return value instanceof Real ? writeReal(value.value) : String(value);
 }
 
-/** As Python writes a float: shortest digits, a point or an exponent of two digits at least. */
+/** Write a number as Python does: the fewest digits, and a point or an exponent of two digits. */
 function writeReal(value: number): string {
   require(Number.isFinite(value), "a number here is finite");
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
@@ -127,8 +127,9 @@ function decodeText(data: Uint8Array, kind: string): string {
   }
 }
 
+/** Most levels of nested lists and maps. */
 const MOST_LEVELS = 16;
-/** Python reads no longer integers. */
+/** Most digits of an integer; Python reads no longer ones. */
 const MOST_DIGITS = 4300;
 const NUMBER = /-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)/y;
 const WORDS: readonly (readonly [string, Json])[] = [
@@ -137,7 +138,7 @@ const WORDS: readonly (readonly [string, Json])[] = [
   ["false", false],
 ];
 
-/** Reads JSON without spaces. What else is not canonical is found by encoding it again. */
+/** Reads JSON without spaces. Other deviations are found by encoding the result again. */
 class Reader {
   private position = 0;
 
@@ -188,50 +189,51 @@ class Reader {
     return entries;
   }
 
-  /** What stands between the brackets, one entry after the other. */
-  private readEntries(closes: string, entry: () => void): void {
+  /** Read the entries up to the closing bracket, each by a call of `readEntry`. */
+  private readEntries(closingBracket: string, readEntry: () => void): void {
     this.position += 1;
-    if (this.text[this.position] === closes) {
+    if (this.text[this.position] === closingBracket) {
       this.position += 1;
       return;
     }
     for (;;) {
-      entry();
+      readEntry();
       const next = this.text[this.position];
-      this.check(next === "," || next === closes);
+      this.check(next === "," || next === closingBracket);
       this.position += 1;
-      if (next === closes) return;
+      if (next === closingBracket) return;
     }
   }
 
   private readString(): string {
-    const from = this.position;
-    this.check(this.text[from] === '"');
+    const start = this.position;
+    this.check(this.text[start] === '"');
     do {
       this.position = this.text.indexOf('"', this.position + 1);
       this.check(this.position > 0);
     } while (this.isEscaped());
     this.position += 1;
     try {
-      return JSON.parse(this.text.slice(from, this.position)) as string;
+      return JSON.parse(this.text.slice(start, this.position)) as string;
     } catch {
       throw this.refusal();
     }
   }
 
-  /** Whether an odd number of backslashes stands right before. */
+  /** Say whether an odd number of backslashes stands right before the position. */
   private isEscaped(): boolean {
-    let first = this.position;
-    while (this.text[first - 1] === "\\") first -= 1;
-    return (this.position - first) % 2 === 1;
+    let firstBackslash = this.position;
+    while (this.text[firstBackslash - 1] === "\\") firstBackslash -= 1;
+    return (this.position - firstBackslash) % 2 === 1;
   }
 
   private readNumber(): Json {
     NUMBER.lastIndex = this.position;
-    const [spelled, rest] = NUMBER.exec(this.text) ?? [];
+    const [spelled, pointAndExponent] = NUMBER.exec(this.text) ?? [];
     if (spelled === undefined) throw this.refusal();
     this.position = NUMBER.lastIndex;
-    if (rest === "") {
+    const isInteger = pointAndExponent === "";
+    if (isInteger) {
       if (spelled.length < 16) return Number(spelled);
       this.check(spelled.replace("-", "").length <= MOST_DIGITS);
       return integerId(BigInt(spelled));
@@ -240,8 +242,8 @@ class Reader {
     return new Real(Number(spelled));
   }
 
-  private check(holds: boolean): void {
-    if (!holds) throw this.refusal();
+  private check(condition: boolean): void {
+    if (!condition) throw this.refusal();
   }
 
   private refusal(): MessageError {

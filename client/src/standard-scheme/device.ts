@@ -9,9 +9,9 @@
  *             to rate independently item by item, the release is independent of the attribute. Nobody
  *             who sees only tables and releases can be certain.
  *
- * Mirrors src/tacit/designs/standard_scheme/device.py. When a device speaks is decided in
- * account.ts. Disclosures that tell the attribute are always refused here: experiments on the paper
- * are made in Python.
+ * Mirrors src/tacit/designs/standard_scheme/device.py. account.ts decides when a letter is sent.
+ * Disclosures that would reveal the attribute are always refused here; experiments on the paper are
+ * made in Python.
  */
 
 import { toHex } from "../bytes.js";
@@ -34,10 +34,13 @@ import { refuseUnsafe } from "./unsafe-disclosures.js";
 import type { State } from "./state.js";
 import { MICRO, ruleToWire, type AttributeTable } from "./tables.js";
 
-/** Item to stars. */
+/** Stars by item. */
 export type History = ReadonlyMap<ItemId, number>;
 /** The person's value of each disclosed attribute. */
 export type Values = Readonly<Record<string, string>>;
+
+/** Distance from a level at which stars still count as on it, for errors of floats. */
+const LEVEL_TOLERANCE = 1e-6;
 
 /** One person's device. The values never leave this object. */
 export class Device {
@@ -49,39 +52,46 @@ export class Device {
   ) {}
 
   /**
-   * state: what was decided before; keep it durably before a release leaves. It is bound to the rule,
-   * the scale and the person's values: Refused under others. dice: the account's secret, or where
-   * draws come from.
+   * Create a device. Refusal for an unsafe disclosure, an unknown value, or a state that was made
+   * under another rule, scale or value.
+   *
+   * @param state what was decided before; it has to be stored durably before a release leaves.
+   * @param secretOrDrawing the account's secret, from which draws are made, or a source of draws.
    */
   static async create(
     disclosure: Disclosure,
     values: Values,
     state: State,
-    dice: Secret | Drawing,
+    secretOrDrawing: Secret | Drawing,
   ): Promise<Device> {
     refuseUnsafe(disclosure);
     const ownRows = disclosure.attributes.map((table) => findOwnRow(table, values));
-    if (typeof dice !== "function") checkSecret(dice);
-    const drawing = typeof dice === "function" ? dice : await secretDrawing(dice);
+    let drawing: Drawing;
+    if (typeof secretOrDrawing === "function") {
+      drawing = secretOrDrawing;
+    } else {
+      checkSecret(secretOrDrawing);
+      drawing = await secretDrawing(secretOrDrawing);
+    }
     if (state.closed) {
       throw new Refusal("another memory of this account exists, and may have decided anything");
     }
-    const boundTo = await bindingDigest(disclosure, values);
-    if (state.binding !== "" && state.binding !== boundTo) {
+    const binding = await bindingDigest(disclosure, values);
+    if (state.binding !== "" && state.binding !== binding) {
       throw new Refusal(
         "this memory was made under another rule, scale, epoch or attribute value; deciding " +
           "more here could tell the attribute",
       );
     }
-    state.binding = boundTo;
+    state.binding = binding;
     return new Device(disclosure, ownRows, state, drawing);
   }
 
   /**
-   * Decide the items of a history that are undecided; then all that is shown. Nothing is decided in
-   * an epoch in which the account decides no more: see `State.mayDecide`.
+   * Decide the undecided items of a history, and release all that are shown. Nothing is decided in an
+   * epoch in which the account decides no more: see `State.mayDecide`.
    *
-   * RangeError for an undecided item with stars off the scale; nothing was decided then.
+   * RangeError for an undecided item with stars off the scale; then nothing was decided.
    */
   async release(history: History, epoch: number): Promise<Release> {
     const { disclosure, state } = this;
@@ -101,14 +111,14 @@ export class Device {
     return releaseShown(state, disclosure, epoch);
   }
 
-  /** The undecided items whose stars `release` refuses in this epoch. */
+  /** List the undecided items whose stars `release` refuses in this epoch. */
   offScale(history: History, epoch: number): ItemId[] {
     return this.ratedLevels(history, epoch).flatMap(({ item, level }) =>
       level === undefined ? item : [],
     );
   }
 
-  /** Predicted stars for the owner: the recommender's scores plus the attribute's effect. */
+  /** Compute predicted stars for the owner: the recommender's scores plus the attribute's effect. */
   async completeScores(scores: Scores): Promise<Map<ItemId, number>> {
     const { itemNumber, minimum, step } = this.disclosure;
     if (scores.disclosure !== (await this.disclosure.digest())) {
@@ -126,7 +136,7 @@ export class Device {
     return completed;
   }
 
-  /** What is to be decided: micro-levels of each item, undefined for stars off the scale. */
+  /** List the items to decide, with their micro-levels; undefined for stars off the scale. */
   private ratedLevels(
     rated: History,
     epoch: number,
@@ -140,38 +150,46 @@ export class Device {
       .map(([number, item]) => ({ number, item, level: this.level(rated.get(item) as number) }));
   }
 
-  /** On a scale of whole stars, only whole levels are on it. */
+  /**
+   * Convert stars to micro-levels; undefined for stars off the scale. On a scale of whole levels,
+   * stars between two levels are off the scale.
+   */
   private level(stars: number): number | undefined {
     const { minimum, step, levels } = this.disclosure;
+    const isContinuous = levels === 0;
     const level = (stars - toNumber(minimum)) / toNumber(step);
-    const inside = level >= -1e-6 && level <= this.highest() + 1e-6;
-    if (!inside || (levels > 0 && Math.abs(level - roundHalfEven(level)) > 1e-6)) return undefined;
-    const whole = levels > 0 ? roundHalfEven(level) * MICRO : roundHalfEven(level * MICRO);
-    if (whole > LARGEST) throw new MessageError("an item and its level, both whole");
-    return whole;
+    const isInside = level >= -LEVEL_TOLERANCE && level <= this.highest() + LEVEL_TOLERANCE;
+    const isWhole = Math.abs(level - roundHalfEven(level)) <= LEVEL_TOLERANCE;
+    if (!isInside || !(isContinuous || isWhole)) return undefined;
+    const micros = isContinuous ? roundHalfEven(level * MICRO) : roundHalfEven(level) * MICRO;
+    if (micros > LARGEST) throw new MessageError("an item and its level, both whole");
+    return micros;
   }
 
-  /** Whether the tables have a chance for this item; otherwise it waits for others. */
+  /** Say whether these tables have a chance for the item; otherwise it waits for other tables. */
   private decidable(number: number): boolean {
     return !this.disclosure.rule.selection || this.chances(number).every((chance) => chance > 0);
   }
 
   /**
-   * The released level, null for held back. Draws come in a fixed order: one die for each attribute,
-   * all of them whatever the first one shows; then those of the level.
+   * Decide an item: return the released level, or null if the item is held back. Draws are made in a
+   * fixed order: one for each attribute, all of them even if the first one holds the item back; then
+   * those of the level.
    */
   private async decide(number: number, level: number, draw: Draw): Promise<number | null> {
     const { rule } = this.disclosure;
     if (rule.selection) {
-      const dice: number[] = [];
-      for (const _ of this.ownRows) dice.push(await draw(MICRO));
+      const draws: number[] = [];
+      for (const _ of this.ownRows) draws.push(await draw(MICRO));
       const chances = this.chances(number);
-      if (!dice.every((die, at) => die < (chances[at] as number))) return null;
+      const isShown = draws.every((drawn, attribute) => drawn < (chances[attribute] as number));
+      if (!isShown) return null;
     }
     const released = await this.transform(number, level, draw);
     return rule.rounding ? this.round(released, draw) : Number(released);
   }
 
+  /** Transform a level by the disclosure's rule, before it is rounded; in micro-levels. */
   private async transform(number: number, level: number, draw: Draw): Promise<bigint> {
     const { rule, itemMeans, attributes } = this.disclosure;
     if (rule.transform === "scheme") return BigInt(level) - this.offset(number);
@@ -181,33 +199,38 @@ export class Device {
     return BigInt(means[await draw(means.length)]?.[number] as number);
   }
 
-  /** Send the level through each attribute's coupling, one after the other. */
+  /** Draw a new level by each attribute's coupling, one after the other; in micro-levels. */
   private async couple(number: number, level: number, draw: Draw): Promise<number> {
-    let step = Math.floor(level / MICRO);
+    let wholeLevel = Math.floor(level / MICRO);
     for (const [attribute, table] of this.disclosure.attributes.entries()) {
-      const pickOwnRow = this.row(table.coupling, attribute)[number]?.[step] as readonly number[];
-      step = bisectRight(pickOwnRow, await draw(MICRO));
+      const rowsOfItem = this.row(table.coupling, attribute)[number];
+      const cumulative = rowsOfItem?.[wholeLevel] as readonly number[];
+      wholeLevel = bisectRight(cumulative, await draw(MICRO));
     }
-    return step * MICRO;
+    return wholeLevel * MICRO;
   }
 
-  /** A whole level with the given mean: k + 1 with chance level - k; clipped to the scale. */
+  /**
+   * Round a level at random to a whole one, k or k + 1, so that its mean is the level: to k + 1 with
+   * chance level - k. The result is clipped to the scale.
+   */
   private async round(level: bigint, draw: Draw): Promise<number> {
     const micro = BigInt(MICRO);
-    const rest = ((level % micro) + micro) % micro;
-    const up = (await draw(MICRO)) < Number(rest) ? 1 : 0;
-    const whole = Number((level - rest) / micro) + up;
-    return Math.min(Math.max(whole, 0), this.highest()) * MICRO;
+    const fraction = ((level % micro) + micro) % micro;
+    const isRoundedUp = (await draw(MICRO)) < Number(fraction);
+    const below = Number((level - fraction) / micro);
+    const rounded = isRoundedUp ? below + 1 : below;
+    return Math.min(Math.max(rounded, 0), this.highest()) * MICRO;
   }
 
-  /** The owner's chance to show an item, by each attribute's table. */
+  /** Return the owner's chances to show an item, one for each attribute. */
   private chances(number: number): number[] {
     return this.disclosure.attributes.map(
       ({ keep }, attribute) => this.row(keep, attribute)[number] as number,
     );
   }
 
-  /** Micro-levels to subtract for the person's own values. */
+  /** Sum the micro-levels to subtract for the person's own values. */
   private offset(number: number): bigint {
     return this.disclosure.attributes.reduce(
       (sum, table, attribute) => sum + BigInt(this.row(table.offsets, attribute)[number] as number),
@@ -215,17 +238,18 @@ export class Device {
     );
   }
 
-  /** The person's own row of one attribute's table. */
+  /** Return the row of one attribute's table for the person's own value. */
   private row<T>(table: readonly T[], attribute: number): T {
     return table[this.ownRows[attribute] as number] as T;
   }
 
+  /** Return the highest level of the scale. */
   private highest(): number {
     return this.disclosure.levels > 0 ? this.disclosure.levels - 1 : CONTINUOUS_LEVELS;
   }
 }
 
-/** All that is shown and in the catalogue: no owner and no dice are needed. */
+/** Release all shown items of the disclosure. It needs neither values nor draws. */
 export async function releaseShown(
   state: State,
   disclosure: Disclosure,
@@ -238,18 +262,20 @@ export async function releaseShown(
   return new Release(await disclosure.digest(), epoch, ratings);
 }
 
-/** A map by items under new ids; an entry of the new id itself counts before an old id's. */
+/** Rename the items of a map by the aliases; an entry of the new id replaces that of an old one. */
 export function renameRatings<V>(
   entries: ReadonlyMap<ItemId, V>,
   { aliases }: Pick<Disclosure, "aliases">,
 ): Map<ItemId, V> {
-  const underNewIds = aliases
-    .filter(([oldIds]) => entries.has(oldIds))
-    .map(([old, now]) => [now, entries.get(old) as V] as const);
-  const old = new Set(aliases.map(([id]) => id));
-  return new Map([...underNewIds, ...[...entries].filter(([item]) => !old.has(item))]);
+  const renamed = aliases
+    .filter(([oldId]) => entries.has(oldId))
+    .map(([oldId, newId]) => [newId, entries.get(oldId) as V] as const);
+  const oldIds = new Set(aliases.map(([oldId]) => oldId));
+  const others = [...entries].filter(([item]) => !oldIds.has(item));
+  return new Map([...renamed, ...others]);
 }
 
+/** Find the row of the person's value in an attribute's tables; Refusal for an unknown value. */
 function findOwnRow(table: AttributeTable, values: Values): number {
   const row = Object.hasOwn(values, table.name)
     ? table.values.indexOf(values[table.name] as string)
@@ -260,26 +286,26 @@ function findOwnRow(table: AttributeTable, values: Values): number {
   return row;
 }
 
-/** Names the rule, the scale, the epochs and the person's values; it never leaves the device. */
+/** Digest the rule, the scale, the epochs and the person's values; it never leaves the device. */
 async function bindingDigest(disclosure: Disclosure, values: Values): Promise<string> {
-  const bound = sortedFields({
+  const fields = sortedFields({
     epoch_length: disclosure.epochLength,
     owner: disclosure.attributes.map(({ name }) => [name, values[name] as string]),
     rule: ruleToWire(disclosure.rule),
     scale: scaleToWire(disclosure),
   });
-  return toHex(await sha256(encode(bound))).slice(0, 16);
+  return toHex(await sha256(encode(fields))).slice(0, 16);
 }
 
-/** How many entries of a row that goes up are at most `value`. */
+/** Count the entries of a rising row that are at most `value`. */
 function bisectRight(row: readonly number[], value: number): number {
   return row.filter((entry) => entry <= value).length;
 }
 
-/** The nearest whole number, the even one of two: as Python rounds. */
+/** Round to the nearest whole number, and a half to the even one, as Python rounds. */
 function roundHalfEven(value: number): number {
   const below = Math.floor(value);
-  const rest = value - below;
-  if (rest !== 0.5) return rest < 0.5 ? below : below + 1;
+  const fraction = value - below;
+  if (fraction !== 0.5) return fraction < 0.5 ? below : below + 1;
   return below % 2 === 0 ? below : below + 1;
 }

@@ -1,9 +1,9 @@
 /**
- * Where a device's draws come from: the platform's generator, or the account's secret.
+ * Sources of a device's draws: the platform's generator, or the account's secret.
  *
- * From a secret, each item has its own draws, and they depend on nothing else: not on the star, the
- * other items, the tables or the time. So a held-back item uses up no draw of another one, and a lost
- * memory cannot lead to other draws. Each draw's word is
+ * The draws from a secret are the item's own, and depend on nothing else: not on the star, the other
+ * items, the tables or the time. So the draws of an item are the same whether or not another one is
+ * held back, and after the memory was lost. The word of each draw is
  *
  *   root   HMAC(secret, "tacit standard scheme 2" 0)
  *   word   first 8 bytes of HMAC(root, {"draw":n,"item":...})
@@ -16,23 +16,23 @@ import type { ItemId } from "../items.js";
 import { drawBelow, hmac, importSecret, drawFromSystem, type Secret } from "../randomness.js";
 import { sortedFields, encode } from "./canonical.js";
 
-/** A uniform integer in [0, bound). */
+/** Draws a uniform integer in [0, bound). */
 export type Draw = (bound: number) => Promise<number>;
 
-/** The draws for one item, from its first one on. */
+/** Returns the draws for one item, from its first one on. */
 export type Drawing = (item: ItemId) => Draw;
 
-/** Anew each time: for tests, where no secret is. */
+/** Make draws of the platform's generator, different each time: for tests, and without a secret. */
 export function systemDrawing(): Drawing {
   return () => drawFromSystem;
 }
 
-/** The key that the draws and the speaking moments of an account are made with. */
+/** Derive the key from which an account's draws and the times of its letters are made. */
 export async function rootKey(secret: Secret): Promise<CryptoKey> {
   return importSecret(await hmac(await importSecret(secret), encodeUtf8("tacit standard scheme 2\0")));
 }
 
-/** Made of the secret and of the item. */
+/** Make the draws of a secret, which are always the same for one item. */
 export async function secretDrawing(secret: Secret): Promise<Drawing> {
   const root = await rootKey(secret);
   return (item) => {

@@ -1,10 +1,11 @@
 /**
- * When a device speaks: pure functions of the time, in whole seconds UTC.
+ * When a device sends a letter: pure functions of the time, in whole seconds UTC.
  *
- * An account's first epochs end 30 minutes and 24 hours after its creation; a device speaks as soon
- * as they have ended. From then on the calendar counts: epoch k ends where k + 1 starts, and the
- * device speaks at a moment of the day after that, drawn from the account's secret. Nothing else
- * makes a device speak: no rating, no count of ratings, no button.
+ * An account's first epochs end 30 minutes and 24 hours after its creation; a device sends their
+ * letters as soon as they have ended. Later epochs are those of the calendar: epoch k ends where
+ * k + 1 starts, and the letter is sent within a day after that, at a time that is drawn from the
+ * account's secret. Nothing else makes a device send a letter: no rating, no number of ratings, no
+ * button.
  *
  * Labels: 0 and 1 for the first two epochs, afterwards the calendar's number k, which is above 1 at
  * any time after January 1970. Mirrors src/tacit/designs/standard_scheme/drawing.py.
@@ -16,31 +17,33 @@ import { sortedFields, encode } from "./canonical.js";
 import { rootKey } from "./drawing.js";
 import { DAY } from "./messages.js";
 
-/** Seconds from the creation of an account to the end of epoch 0; epoch 1 ends after a DAY. */
+/** Seconds from the creation of an account to the end of epoch 0. Epoch 1 ends after a DAY. */
 const FIRST_END = 1_800;
 /** Label of the epoch that ends a DAY after the creation of an account. */
 export const LAST_EPOCH_OF_FIRST_DAY = 1;
-/** 1970-01-05, 00:00 UTC. */
+/** The first Monday after 1970-01-01, at 00:00 UTC: start of the calendar's epoch 0. */
 const MONDAY = 345_600;
 
-/** What the epochs of an account are reckoned from, in seconds. */
+/** What the epochs of an account are computed from, in seconds. */
 export interface EpochCalendar {
+  /** Time of the account's creation. */
   readonly created: number;
+  /** Length of the calendar's epochs. */
   readonly length: number;
 }
 
-/** The number of the calendar epoch that this second lies in. */
+/** Return the number of the calendar epoch that this second lies in. */
 export function calendarEpoch(time: number, length: number): number {
   return Math.floor((time - MONDAY) / length);
 }
 
-/** The first second after the epoch with this label. */
+/** Return the first second after the epoch with this label. */
 export function epochEnd(epoch: number, { created, length }: EpochCalendar): number {
   if (epoch < 2) return created + (epoch === 1 ? DAY : FIRST_END);
   return epochStart(epoch + 1, length);
 }
 
-/** The label of the account's latest epoch that has ended; undefined before the first end. */
+/** Return the label of the account's latest epoch that has ended; undefined before the first end. */
 export function latestEndedEpoch(
   now: number,
   { created, length }: EpochCalendar,
@@ -51,25 +54,26 @@ export function latestEndedEpoch(
   return now >= created + FIRST_END ? 0 : undefined;
 }
 
-/** The label of the epoch that ends after all that have ended. */
+/** Return the label of the epoch that lasts now. */
 export function runningEpoch(now: number, { created, length }: EpochCalendar): number {
   if (now < created + FIRST_END) return 0;
   return now < created + DAY ? 1 : calendarEpoch(now, length);
 }
 
-/** The second from which on the letter of this epoch may leave. */
+/** Compute the second from which on the letter of this epoch may leave. */
 export async function sendingTime(
   epoch: number,
   calendar: EpochCalendar,
   secret: Secret,
 ): Promise<number> {
-  const ended = epochEnd(epoch, calendar);
-  if (epoch < 2) return ended;
-  const drawn = firstWord(await hmac(await rootKey(secret), encode(sortedFields({ epoch }))));
-  return ended + Number((drawn * BigInt(DAY)) >> 64n);
+  const end = epochEnd(epoch, calendar);
+  if (epoch < 2) return end;
+  const drawnWord = firstWord(await hmac(await rootKey(secret), encode(sortedFields({ epoch }))));
+  const delay = (drawnWord * BigInt(DAY)) >> 64n; // uniform from 0 to below a day
+  return end + Number(delay);
 }
 
-/** The epoch whose letter may leave now, after that of `lastEpoch`; undefined where none may. */
+/** Find the epoch after `lastEpoch` whose letter may leave now; undefined where there is none. */
 export async function dueEpoch(
   lastEpoch: number,
   now: number,

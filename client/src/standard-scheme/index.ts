@@ -1,4 +1,4 @@
-/** The standard scheme: hide an attribute from a recommender by what one's device sends. */
+/** The standard scheme: a device sends obfuscated stars, which hide an attribute of its owner. */
 
 export { MessageError } from "../message-error.js";
 export * from "./account.js";
@@ -8,7 +8,7 @@ export * from "./drawing.js";
 export * from "./epochs.js";
 export * from "./item-table.js";
 export * from "./messages.js";
-export { LARGEST_CHANCE as CAP, refuseUnsafe } from "./unsafe-disclosures.js";
+export { LARGEST_CHANCE, refuseUnsafe } from "./unsafe-disclosures.js";
 export * from "./initial-state.js";
 export * from "./state.js";
 export * from "./tables.js";

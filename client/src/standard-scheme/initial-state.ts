@@ -1,6 +1,6 @@
 /**
- * The state that a device starts with: a new one, one whose memory is lost or old, and what stays
- * after "forget me".
+ * The state that a device starts with: a new one, one for a lost or an old memory, or the one that
+ * stays after "forget me".
  *
  * Mirrors src/tacit/designs/standard_scheme/memory.py.
  */
@@ -20,11 +20,11 @@ export interface Start {
 }
 
 /**
- * The state to go on with, when a device starts.
+ * Choose the state to go on with, when a device starts.
  *
- * A secret with letters and without a memory, or with an older one, may have decided anything rated.
- * One that was made elsewhere may still decide there, so that nothing is ever decided here:
- * `lastLetterEpoch` is null then.
+ * A secret that sent letters, and whose memory is lost or older, may have decided anything that is
+ * rated. With a secret that was made on another device, that device may still decide, so nothing is
+ * ever decided here; then `lastLetterEpoch` is null.
  */
 export function openState(
   state: State | undefined,
@@ -48,8 +48,8 @@ export function openState(
 }
 
 /**
- * The state of an account whose memory is lost: what is rated by now is never decided. Nor is what is
- * rated later, where a letter was made: it may have shown an item.
+ * Make the state of an account whose memory is lost: no item that is rated by now is ever decided.
+ * Where a letter was made, which may have shown an item, later items are not decided either.
  */
 export function lostState(rated: Iterable<ItemId>, { now, length, lastLetterEpoch }: Start): State {
   const created = Math.max(0, now - DAY);
@@ -60,8 +60,8 @@ export function lostState(rated: Iterable<ItemId>, { now, length, lastLetterEpoc
 }
 
 /**
- * The state for a new account, with a new secret, after "forget me". Every item that the old account
- * may have decided stays frozen; no star is kept.
+ * Make the state of a new account, with a new secret, after "forget me". Every item that the old
+ * account may have decided stays frozen; no star is kept.
  */
 export function forgottenState(state: State, rated: Iterable<ItemId>, now: number): State {
   const { frozen, records, arrivals, log, aliases } = state;
@@ -75,8 +75,8 @@ export function forgottenState(state: State, rated: Iterable<ItemId>, now: numbe
 }
 
 /**
- * Take an older copy of the memory as lost for everything that it has no record of. Letters that it
- * does not know of may have shown an item.
+ * Freeze every item that an older copy of the memory has no record of, as if the memory were lost.
+ * Letters that were sent after it was copied may have shown an item.
  */
 function freezeUnrecorded(
   state: State,
@@ -93,7 +93,7 @@ function freezeUnrecorded(
   closeEndedEpochs(state, now, length);
 }
 
-/** What ended before now is over: another letter of those epochs may have left. */
+/** Close all epochs that have ended by now: another letter of theirs may have left. */
 function closeEndedEpochs(state: State, now: number, length: number): void {
   const { created, epochLength } = state;
   const ended = latestEndedEpoch(now, { created, length: epochLength || length }) ?? -1;

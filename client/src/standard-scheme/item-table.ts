@@ -1,10 +1,10 @@
 /**
- * Lists on the device from true stars: item-item weights that a recommender publishes, and nothing sent.
+ * Lists that a device makes from true stars and published item-item weights; nothing is sent.
  *
  * Runs at     the person's own device.
  * Sees        the person's true stars and the published table, the same for everybody.
  * Releases    nothing.
- * Guarantee   none for the people whose ratings the table was fitted to: it goes out with their
+ * Guarantee   none for the people whose ratings the table was fitted to: it is published with their
  *             consent only.
  *
  * Mirrors src/tacit/designs/standard_scheme/messages.py. All numbers are integers, so that
@@ -18,22 +18,24 @@ import { sortedFields, decode, encode, readFields, isInteger, isTable, type Json
 import { VERSION } from "./messages.js";
 import { toNumbers } from "./tables.js";
 
-/** What a star in the top two fifths of the scale counts for, at most. */
-const LIKED = 10;
+/** Largest weight of a level in a person's preferences. */
+const MOST_LIKED = 10;
+/** Most weights of one item. */
 const LARGEST_COLUMN = 256;
 const LARGEST_WEIGHT = 1_000_000_000;
 
-/** Numbers of other items, going up, and their weights in 1/1000. */
+/** Numbers of other items in rising order, and their weights in thousandths. */
 export type Column = readonly [rows: readonly number[], weights: readonly number[]];
 
 /** An item with what it is ranked by, in ten-thousandths. */
 export type PreferredItem = readonly [item: ItemId, preference: number];
 
 /**
- * Which items go with which.
+ * Weights by which liked items recommend others.
  *
- * disclosure: digest of the disclosure whose items, in its order, the columns belong to. liked: what
- * each whole level counts for, from the lowest up. A column is empty for an item that is left out.
+ * disclosure: digest of the disclosure whose items the columns belong to, in its order. liked: weight
+ * of each whole level, from the lowest up. columns: one for each item, empty for an item that the
+ * table leaves out.
  */
 export class ItemTable {
   constructor(
@@ -42,8 +44,8 @@ export class ItemTable {
     readonly columns: readonly Column[],
   ) {
     require(typeof disclosure === "string", "an item table names a disclosure");
-    const counts = Array.isArray(liked) && isTable(liked, [liked.length], 0, LIKED);
-    require(counts && liked.length > 1, "an item table says what a level counts for");
+    const areWeights = Array.isArray(liked) && isTable(liked, [liked.length], 0, MOST_LIKED);
+    require(areWeights && liked.length > 1, "an item table says what a level counts for");
     require(Array.isArray(columns), "an item table has a column for each item");
     for (const [number, column] of columns.entries()) checkColumn(column, number, columns.length);
   }
@@ -67,11 +69,11 @@ export class ItemTable {
   }
 
   /**
-   * Unseen items with their preference, best first; ties in the order of `items`.
+   * Rank the unrated items by their preference, best first; ties in the order of `items`. Items that
+   * the table leaves out come last. RangeError for other items or levels than the table's.
    *
-   * items: those of the disclosure, in its order. levels: the person's own whole levels, from 0;
-   * unknown items count for nothing. Items that the table leaves out come last. RangeError for other
-   * items or levels than the table's.
+   * @param items those of the disclosure, in its order.
+   * @param levels the person's own whole levels, from 0; unknown items are ignored.
    */
   rank(items: readonly ItemId[], levels: ReadonlyMap<ItemId, number>): PreferredItem[] {
     if (items.length !== this.columns.length) {
@@ -82,17 +84,22 @@ export class ItemTable {
     const likedByItem = items.map((item) => this.liked[levels.get(item) ?? -1]);
     const unseen = [...items.keys()].filter((number) => likedByItem[number] === undefined);
     const preferences = new Map(unseen.map((number) => [number, this.preference(number, likedByItem)]));
-    const isLeftOut = (number: number) => Number(this.columns[number]?.[0].length === 0);
-    const sumWeights = (number: number) => preferences.get(number) as number;
-    unseen.sort(
-      (one, other) => isLeftOut(one) - isLeftOut(other) || sumWeights(other) - sumWeights(one),
-    );
-    return unseen.map((number) => [items[number] as ItemId, sumWeights(number)]);
+    const preferenceOf = (number: number) => preferences.get(number) as number;
+    const isLeftOut = (number: number) => this.columns[number]?.[0].length === 0;
+    unseen.sort((left, right) => {
+      if (isLeftOut(left) !== isLeftOut(right)) return isLeftOut(left) ? 1 : -1;
+      return preferenceOf(right) - preferenceOf(left);
+    });
+    return unseen.map((number) => [items[number] as ItemId, preferenceOf(number)]);
   }
 
-  private preference(item: number, own: readonly (number | undefined)[]): number {
+  /** Sum the weights of the rated items in an item's column, each times the weight of its level. */
+  private preference(item: number, likedByItem: readonly (number | undefined)[]): number {
     const [rows, weights] = this.columns[item] as Column;
-    return rows.reduce((sum, row, at) => sum + (own[row] ?? 0) * (weights[at] as number), 0);
+    return rows.reduce(
+      (sum, row, index) => sum + (likedByItem[row] ?? 0) * (weights[index] as number),
+      0,
+    );
   }
 }
 
@@ -102,7 +109,8 @@ function checkColumn(column: Column, number: number, items: number): void {
   const size = Array.isArray(rows) ? rows.length : -1;
   require(size <= LARGEST_COLUMN, "an item has too many weights");
   const areItems = isTable(rows, [size], 0, items - 1);
-  const isRising = areItems && rows.every((row, at) => at === 0 || (rows[at - 1] as number) < row);
+  const isRising =
+    areItems && rows.every((row, index) => index === 0 || (rows[index - 1] as number) < row);
   require(isRising, "items of a column go up");
   require(!rows.includes(number), "an item has no weight for itself");
   const areWeights = isTable(weights, [size], -LARGEST_WEIGHT, LARGEST_WEIGHT);

@@ -1,12 +1,12 @@
 /**
- * What crosses between a device and the recommender in the standard scheme, and nothing else.
+ * All messages between a device and the recommender in the standard scheme.
  *
  * Disclosure   recommender -> device   public numbers about items, the same for everybody
  * Release      device -> recommender   obfuscated stars of the items the device decided to show
  * Scores       recommender -> device   predicted level and preference of each item
  *
  * Mirrors disclosure.py and messages.py in src/tacit/designs/standard_scheme, which say what the
- * numbers mean. A message is checked when it is made: what does not hold together throws
+ * numbers mean. A message is checked when it is made or read: fields that do not fit together throw
  * MessageError.
  */
 
@@ -37,35 +37,39 @@ import {
 } from "./tables.js";
 
 export const VERSION = 2;
-/** Seconds: the shortest and the usual time between two letters. */
+/** Seconds of the shortest time between two letters. */
 export const DAY = 86_400;
+/** Seconds of the default time between two letters. */
 export const WEEK = 7 * DAY;
-/** A continuous scale is this many levels long. */
+/** Levels from the lowest to the highest star of a continuous scale. */
 export const CONTINUOUS_LEVELS = 4;
 
-/** The lowest star, and the stars in one level: an integer or a Real, as they were spelled. */
+/** A number of a scale: an integer or a Real, as the message writes it. */
 export type ScaleNumber = number | bigint | Real;
 
-/** An item that was renamed, merged or split. */
-export type Alias = readonly [old: ItemId, now: ItemId];
+/** The ids of an item that was renamed, merged or split. */
+export type Alias = readonly [oldId: ItemId, newId: ItemId];
 
+/** Fields of a disclosure. */
 export interface DisclosureFields {
   readonly rule: Rule;
+  /** The lowest star. */
   readonly minimum: ScaleNumber;
+  /** Stars in one level. */
   readonly step: ScaleNumber;
-  /** How many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long. */
+  /** Number of whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long. */
   readonly levels: number;
   readonly items: readonly ItemId[];
-  /** Seconds. */
+  /** In seconds. */
   readonly epochLength: number;
-  /** An old id comes once and is no item any more, and no alias leads to another. */
+  /** Each old id is there once and is not an item any more; no new id is an old one, too. */
   readonly aliases: readonly Alias[];
-  /** Micro-levels; empty unless the rule sends them. */
+  /** In micro-levels; empty unless the rule sends them. */
   readonly itemMeans: readonly number[];
   readonly attributes: readonly AttributeTable[];
 }
 
-/** Everything a device needs. */
+/** The recommender's public numbers: everything that a device needs. */
 export class Disclosure implements DisclosureFields {
   readonly rule: Rule;
   readonly minimum: ScaleNumber;
@@ -156,7 +160,7 @@ export class Disclosure implements DisclosureFields {
     });
   }
 
-  /** Names this disclosure in releases: first 16 hex digits of its SHA-256. */
+  /** Compute the first 16 hex digits of its SHA-256, which name this disclosure in releases. */
   digest(): Promise<string> {
     this.digestPromise ??= sha256(this.encode()).then((digest) => toHex(digest).slice(0, 16));
     return this.digestPromise;
@@ -170,10 +174,10 @@ export type Pair = readonly [item: ItemId, level: number];
 export type Score = readonly [item: ItemId, level: number, preference: number];
 
 /**
- * What left the device: (item, released micro-levels), in the disclosure's item order.
+ * A letter, and all that leaves the device: (item, released micro-levels) in the disclosure's order.
  *
- * epoch: the latest epoch that had ended when it was made. No user id, no attribute, no count of what
- * was held back, no second.
+ * epoch: the latest epoch that had ended when it was made. It has no user id, no attribute, no number
+ * of items that were held back, and no exact time.
  */
 export class Release {
   constructor(
@@ -202,7 +206,7 @@ export class Release {
   }
 }
 
-/** Of each item the predicted level, before the attribute's own effect, and the preference. */
+/** Predicted level of each item, without the attribute's effect, and its preference. */
 export class Scores {
   constructor(
     readonly disclosure: string,
@@ -225,7 +229,7 @@ export class Scores {
   }
 }
 
-/** The nearest number to one of a scale's two. */
+/** Convert a number of a scale to the nearest number of JavaScript. */
 export function toNumber(value: ScaleNumber): number {
   return value instanceof Real ? value.value : Number(value);
 }
@@ -239,16 +243,17 @@ export function scaleToWire({
 }
 
 function checkAliases(aliases: readonly Alias[], items: readonly ItemId[]): void {
-  const pairs = aliases.every(
+  const arePairs = aliases.every(
     (pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isItemId),
   );
-  require(pairs, "an alias is an old id and a new one");
-  const oldIds = new Set(aliases.map(([id]) => id));
+  require(arePairs, "an alias is an old id and a new one");
+  const oldIds = new Set(aliases.map(([oldId]) => oldId));
   require(oldIds.size === aliases.length, "an old id has one new id");
-  const used = [...items, ...aliases.map(([, now]) => now)];
-  require(!used.some((id) => oldIds.has(id)), "an old id is never used again");
+  const usedIds = [...items, ...aliases.map(([, newId]) => newId)];
+  require(!usedIds.some((id) => oldIds.has(id)), "an old id is never used again");
 }
 
+/** Throw a MessageError unless rows are different items, each with `width` - 1 whole numbers. */
 function checkRows(disclosure: string, rows: readonly (readonly unknown[])[], width: number): void {
   const isList = typeof disclosure === "string" && Array.isArray(rows);
   require(isList, "a list for a named disclosure");
@@ -260,9 +265,9 @@ function checkRows(disclosure: string, rows: readonly (readonly unknown[])[], wi
   require(new Set(rows.map(([item]) => item)).size === rows.length, "an item comes once");
 }
 
-function parseRows(listed: Json | undefined): Json[][] {
-  require(Array.isArray(listed) && listed.every(Array.isArray), "a list for a named disclosure");
-  return (listed as Json[][]).map(
+function parseRows(value: Json | undefined): Json[][] {
+  require(Array.isArray(value) && value.every(Array.isArray), "a list for a named disclosure");
+  return (value as Json[][]).map(
     ([item, ...numbers]) => [item, ...numbers.map(toNumbers)] as Json[],
   );
 }

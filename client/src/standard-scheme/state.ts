@@ -1,8 +1,8 @@
 /**
- * What a device remembers: one record for each item it decided. It stays where the stars are.
+ * The memory of a device: one record for each item that it decided. It stays where the stars are.
  *
- * No true star and no die is in it: neither is used again. Its canonical bytes are those of a message
- * that is never sent. Whatever changes a state has to be kept durably before a letter leaves.
+ * It holds no true star and no draw, since neither is used again. It is encoded like a message, but
+ * never sent. A changed state has to be stored durably before a letter leaves.
  * Mirrors src/tacit/designs/standard_scheme/memory.py.
  */
 
@@ -15,27 +15,26 @@ import { sortedFields, decode, encode, readFields, isInteger, type Json } from "
 import { VERSION, type Alias } from "./messages.js";
 import { toNumbers } from "./tables.js";
 
-/**
- * What was decided about one item, for ever.
- *
- * level: the released micro-levels; null: held back. digest: of the disclosure that decided. epoch:
- * label of the letter that was made then. withdrawn: its owner deleted the rating, so that it is not
- * in the letters until it is rated again.
- */
+/** The decision about one item, which holds for ever. */
 export interface Record {
+  /** The released micro-levels; null: held back. */
   readonly level: number | null;
+  /** Digest of the disclosure by which it was decided. */
   readonly digest: string;
+  /** Label of the epoch in whose letter it was decided. */
   readonly epoch: number;
+  /** Whether its owner deleted the rating; then no letter holds it until it is rated again. */
   readonly withdrawn: boolean;
 }
 
-/** Calendar epoch, and the digest of the disclosure that counts from then on. */
+/** Calendar epoch, and the digest of the disclosure that is followed from then on. */
 export type LogEntry = readonly [epoch: number, digest: string];
 
+/** Fields of a state; those that are left out are as in a new account. */
 export interface StateFields {
   /** Second of the account's creation. */
   readonly created: number;
-  /** Names the rule and the values that the records were made under; "" at first. */
+  /** Digest of the rule and the values that the records were made under; "" at first. */
   readonly binding?: string;
   readonly records?: Iterable<readonly [ItemId, Record]>;
   /** Items that are never decided nor sent, because another memory may have decided them. */
@@ -50,17 +49,17 @@ export interface StateFields {
   readonly lastLetterEpoch?: number;
   /** The service's log as far as this device has seen it. */
   readonly log?: readonly LogEntry[];
-  /** The names that it follows, as in the disclosure that was followed last. */
+  /** The aliases of the disclosure that was followed last. */
   readonly aliases?: readonly Alias[];
-  /** Seconds, of the first disclosure that was followed; 0 before. */
+  /** Epoch length of the first disclosure that was followed, in seconds; 0 before. */
   readonly epochLength?: number;
-  /** Whether nothing is decided any more: another memory of this account exists. */
+  /** Whether no item is decided any more, since another memory of this account exists. */
   readonly closed?: boolean;
-  /** Whether a letter showed an item, or may have: then the first day alone decides. */
+  /** Whether a letter showed an item, or may have. Then items are decided on the first day only. */
   readonly showed?: boolean;
   /**
-   * Ids of ratings that count for nothing, because their item was merged with a shown one: no letter
-   * tells whether they exist.
+   * Ids of ratings that are ignored, because their item was merged with a shown one: no letter
+   * reveals whether they exist.
    */
   readonly merged?: Iterable<ItemId>;
 }
@@ -100,96 +99,106 @@ export class State {
     this.check();
   }
 
-  /** Whether nothing was or may have been decided about it. */
+  /** Say whether nothing was decided about an item, or may have been. */
   isUndecided(item: ItemId): boolean {
     return !this.records.has(item) && !this.frozen.has(item);
   }
 
   /**
-   * Whether the account decides items in the epoch with this label.
+   * Say whether the account decides items in the epoch with this label.
    *
    * It does on its first day, and later until a letter shows an item. After that letters show nothing
-   * new, whatever is deleted, renamed or lost, so that they never tell in which order items were rated.
+   * new, whatever is deleted, renamed or lost, so that they never reveal in which order items were
+   * rated.
    */
   mayDecide(epoch: number): boolean {
     return epoch <= LAST_EPOCH_OF_FIRST_DAY || !this.showed;
   }
 
-  /** Under the names that are followed. */
+  /** Rename items by the aliases that are followed. */
   renameItems(items: Iterable<ItemId>): Set<ItemId> {
-    const now = new Map(this.aliases);
-    return new Set([...items].map((item) => now.get(item) ?? item));
+    const newIds = new Map(this.aliases);
+    return new Set([...items].map((item) => newIds.get(item) ?? item));
   }
 
   /**
-   * Refused if these drop or contradict a name that was followed: its item would be decided a second
-   * time.
+   * Throw a Refusal if these aliases drop or contradict one that was followed: its item would be
+   * decided a second time.
    */
   checkNames(aliases: readonly Alias[]): void {
-    const now = new Map(aliases);
-    if (this.aliases.some(([old, next]) => now.get(old) !== (now.get(next) ?? next))) {
+    const newIds = new Map(aliases);
+    const isContradicted = ([oldId, newId]: Alias) =>
+      newIds.get(oldId) !== (newIds.get(newId) ?? newId);
+    if (this.aliases.some(isContradicted)) {
       throw new Refusal("the disclosure's names of items contradict those that it gave before");
     }
   }
 
   /**
-   * Move what is known about an old id to its new one; Refused as by `checkNames`.
+   * Follow new aliases: move what is known about an old id to its new one. Refusal as by `checkNames`.
    *
-   * What the letters hold they go on holding, and nothing else comes into them: of several records a
-   * shown one stands, the new id's own first, whatever was held back. A withdrawn one is held back
-   * from then on.
+   * Letters go on showing what they showed, and nothing else: see `moveItem`.
    */
   followNames(aliases: readonly Alias[]): void {
     this.checkNames(aliases);
-    const before = new Map(this.aliases);
-    for (const [old, now] of aliases) if (before.get(old) !== now) this.moveItem(old, now);
+    const followed = new Map(this.aliases);
+    for (const [oldId, newId] of aliases) {
+      if (followed.get(oldId) !== newId) this.moveItem(oldId, newId);
+    }
     for (const item of this.records.keys()) {
       this.frozen.delete(item);
-      this.arrivals.delete(item); // else a late rating under the new name would hide it
+      this.arrivals.delete(item); // otherwise a late rating under the new id would hide the item
     }
     this.aliases = aliases;
   }
 
-  private moveItem(old: ItemId, now: ItemId): void {
-    if (this.frozen.delete(old)) this.frozen.add(now);
-    const arrival = this.arrivals.get(old);
+  /**
+   * Move what is known about an old id to its new one.
+   *
+   * Of two records a shown one is kept, the new id's first, else one that is held back. A withdrawn
+   * record is held back from then on.
+   */
+  private moveItem(oldId: ItemId, newId: ItemId): void {
+    if (this.frozen.delete(oldId)) this.frozen.add(newId);
+    const arrival = this.arrivals.get(oldId);
     if (arrival !== undefined) {
-      this.arrivals.delete(old);
-      this.arrivals.set(now, Math.min(arrival, this.arrivals.get(now) ?? arrival));
+      this.arrivals.delete(oldId);
+      this.arrivals.set(newId, Math.min(arrival, this.arrivals.get(newId) ?? arrival));
     }
-    const candidates = [this.records.get(now), this.records.get(old)].flatMap((record) =>
-      record === undefined
-        ? []
-        : record.withdrawn
-          ? { ...record, level: null, withdrawn: false }
-          : record,
-    );
-    this.records.delete(old);
+    const candidates: Record[] = [];
+    for (const record of [this.records.get(newId), this.records.get(oldId)]) {
+      if (record === undefined) continue;
+      candidates.push(record.withdrawn ? { ...record, level: null, withdrawn: false } : record);
+    }
+    this.records.delete(oldId);
     const chosen = candidates.find(({ level }) => level !== null) ?? candidates[0];
-    if (chosen !== undefined) this.records.set(now, chosen);
+    if (chosen !== undefined) this.records.set(newId, chosen);
   }
 
-  /** Note whether an item is shown now; once one was, that is never forgotten. */
+  /** Note that an item was shown, if one is shown now; that is never forgotten. */
   noteShown(): void {
     this.showed ||= this.shownLevels().size > 0;
   }
 
   /**
-   * Set ratings aside whose item takes the name of a shown one that is rated itself: otherwise they
-   * would keep that item in the letters when its own rating is deleted.
+   * Ignore ratings whose item is merged with a shown one that is rated itself: otherwise they would
+   * keep that item in the letters when its own rating is deleted.
    *
    * @param given ids of all ratings that count, as they were given.
-   * @param aliases the names that are followed from now on.
+   * @param aliases the aliases that are followed from now on.
    */
-  setMergedAside(given: Iterable<ItemId>, aliases: readonly Alias[]): void {
-    const before = new Map(this.aliases);
-    const after = new Map(aliases);
+  setMergedAside(given: readonly ItemId[], aliases: readonly Alias[]): void {
+    const followed = new Map(this.aliases);
+    const next = new Map(aliases);
     const shown = this.shownLevels();
-    const names = [...given].map((item) => [item, before.get(item) ?? item] as const);
-    const shownNames = names.map(([, name]) => name).filter((name) => shown.has(name));
-    const taken = new Set(shownNames.map((name) => after.get(name) ?? name));
-    for (const [item, name] of names) {
-      if (!shown.has(name) && taken.has(after.get(name) ?? name)) this.merged.add(item);
+    const nextIdsOfShown = new Set<ItemId>();
+    for (const item of given) {
+      const id = followed.get(item) ?? item;
+      if (shown.has(id)) nextIdsOfShown.add(next.get(id) ?? id);
+    }
+    for (const item of given) {
+      const id = followed.get(item) ?? item;
+      if (!shown.has(id) && nextIdsOfShown.has(next.get(id) ?? id)) this.merged.add(item);
     }
   }
 
@@ -203,7 +212,7 @@ export class State {
     }
   }
 
-  /** Released micro-levels of the items that letters hold. */
+  /** Return the released micro-levels of the items that letters hold. */
   shownLevels(): Map<ItemId, number> {
     const levels = new Map<ItemId, number>();
     for (const [item, { level, withdrawn }] of this.records) {
@@ -213,8 +222,12 @@ export class State {
   }
 
   encode(): Bytes {
-    const records = sortByJson(this.records).map(([item, { level, digest, epoch, withdrawn }]) => [
-      ...[item, level, digest, epoch, withdrawn],
+    const records = sortByJson(this.records).map(([item, record]) => [
+      item,
+      record.level,
+      record.digest,
+      record.epoch,
+      record.withdrawn,
     ]);
     return encode(
       sortedFields({
@@ -273,9 +286,8 @@ export class State {
 
   private check(): void {
     require(isInteger(this.created, 0), "a memory has the second of its creation");
-    require([this.lastEpoch, this.lastLetterEpoch].every((one) =>
-      isInteger(one, -1),
-    ), "an epoch is a whole number");
+    const areEpochs = isInteger(this.lastEpoch, -1) && isInteger(this.lastLetterEpoch, -1);
+    require(areEpochs, "an epoch is a whole number");
     require(typeof this.binding === "string", "a binding is a text");
     for (const [item, record] of this.records) {
       require(isItemId(item) && isRecord(record), "an item and what was decided about it");
@@ -296,28 +308,30 @@ export class State {
   }
 }
 
-/** By the bytes of the item's JSON. */
+/** Sort the rows of a map by the bytes of the item's JSON. */
 function sortByJson<V>(rows: ReadonlyMap<ItemId, V>): [ItemId, V][] {
-  const spelled = [...rows].map(([item, value]) => {
+  const withKeys = [...rows].map(([item, value]) => {
     return { key: new TextEncoder().encode(itemJson(item)), row: [item, value] as [ItemId, V] };
   });
-  return spelled.sort((one, other) => compareBytes(one.key, other.key)).map(({ row }) => row);
+  withKeys.sort((left, right) => compareBytes(left.key, right.key));
+  return withKeys.map(({ row }) => row);
 }
 
-/** Items by the bytes of their JSON. */
+/** Sort items by the bytes of their JSON. */
 function sortItems(items: Iterable<ItemId>): ItemId[] {
   return sortByJson(new Map([...items].map((item) => [item, null]))).map(([item]) => item);
 }
 
-/** The item's JSON. */
+/** Write an item's id as JSON. */
 export function itemJson(item: ItemId): string {
   return typeof item === "string" ? JSON.stringify(item) : String(item);
 }
 
 function isRecord({ level, digest, epoch, withdrawn }: Record): boolean {
-  const leveled = level === null || isInteger(level);
-  const flagged = typeof withdrawn === "boolean" && !(withdrawn && level === null);
-  return leveled && typeof digest === "string" && isInteger(epoch, 0) && flagged;
+  const hasLevel = level === null || isInteger(level);
+  const isHeldBackAndWithdrawn = withdrawn && level === null;
+  const hasFlag = typeof withdrawn === "boolean" && !isHeldBackAndWithdrawn;
+  return hasLevel && typeof digest === "string" && isInteger(epoch, 0) && hasFlag;
 }
 
 function parseRecord([level, digest, epoch, withdrawn]: Json[]): Record {

@@ -1,4 +1,4 @@
-/** One attribute's public numbers, the rule they serve, and the checks that they hold together. */
+/** The public numbers of one attribute, the rule of a disclosure, and the checks of both. */
 
 import { require } from "../message-error.js";
 import { sortedFields, readFields, isInteger, isTable, LARGEST, type Json } from "./canonical.js";
@@ -71,14 +71,14 @@ export function parseTable(value: Json): AttributeTable {
   return { name, values, offsets, keep, means, coupling } as unknown as AttributeTable;
 }
 
-/** What the tables have to fit: the number of items, of whole levels, and the rule. */
+/** What tables have to fit: the numbers of items and of whole levels, and the rule. */
 export interface TableShape {
   readonly items: number;
   readonly levels: number;
   readonly rule: Rule;
 }
 
-/** MessageError unless the tables have one entry for each value and item, in bounds. */
+/** Throw a MessageError unless the tables have one entry for each value and item, in bounds. */
 export function checkTable(table: AttributeTable, { items, levels, rule }: TableShape): void {
   const values = table.values.length;
   const areTexts = [table.name, ...table.values].every((text) => typeof text === "string");
@@ -99,7 +99,7 @@ export function checkTable(table: AttributeTable, { items, levels, rule }: Table
   }
 }
 
-/** Quantities as plain numbers: 2^53 is read as a bigint and is still exact as a number. */
+/** Convert 2^53 and -2^53, which are read as bigints, to numbers, which hold them exactly. */
 export function toNumbers(value: Json | undefined): unknown {
   if (Array.isArray(value)) return value.map(toNumbers);
   if (typeof value !== "bigint") return value;
@@ -107,5 +107,5 @@ export function toNumbers(value: Json | undefined): unknown {
 }
 
 function isRising(row: readonly number[]): boolean {
-  return row.every((entry, at) => at === 0 || (row[at - 1] as number) <= entry);
+  return row.every((entry, index) => index === 0 || (row[index - 1] as number) <= entry);
 }

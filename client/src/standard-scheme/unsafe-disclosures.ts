@@ -1,9 +1,9 @@
 /**
- * Disclosures that no device follows: their rule or their numbers would tell the attribute.
+ * Disclosures that no device follows, because their rule or their numbers would reveal the attribute.
  *
  * A device checks what can be checked without the consenting people's ratings: that no decision it
- * can make is a certificate. Whether the numbers are honest it cannot know. Every check looks at all
- * values of an attribute at once, so that a refusal tells nothing about the owner's.
+ * can make proves a value. It cannot know whether the numbers are honest. Every check looks at all
+ * values of an attribute at once, so that a refusal reveals nothing about the owner's value.
  *
  * Mirrors src/tacit/designs/standard_scheme/disclosure.py.
  */
@@ -13,21 +13,21 @@ import { DAY, type Disclosure } from "./messages.js";
 import { MICRO, type AttributeTable, type Rule } from "./tables.js";
 
 /**
- * Parts per million: the largest chance to show an item. Below 1 for every value, so that no item
- * known to be rated and not shown is a certificate.
+ * Largest chance to show an item, in parts per million. It is below 1 for every value, so that an
+ * item that is known to be rated and is not shown proves no value.
  */
 export const LARGEST_CHANCE = 950_000;
-/** Parts per million: an item that any value would show with less is decided for nobody. */
+/** Smallest chance, in parts per million; an item that a value would show less often is not decided. */
 const SMALLEST_CHANCE = 20_000;
-/** Micro-levels, summed over the attributes. */
+/** Most micro-levels by which stars are moved, summed over the attributes. */
 const MOST_OFFSET = MICRO / 2;
 /**
- * Of a scale. On a finer one people give round numbers, and a star that rounding moved by one level
- * shows the sign of its offset.
+ * Most levels of a scale. On a finer scale people give round numbers, and a star that rounding moved
+ * by one level shows the sign of its offset.
  */
 const MOST_LEVELS = 11;
 
-/** Refused unless a device may follow this disclosure. */
+/** Throw a Refusal unless a device may follow this disclosure. */
 export function refuseUnsafe(disclosure: Disclosure): void {
   const { rule, attributes, epochLength, items } = disclosure;
   checkRule(rule);
@@ -59,11 +59,11 @@ function checkRule(rule: Rule): void {
 }
 
 function checkOffsets({ items, attributes }: Disclosure): void {
-  const largest = (table: AttributeTable, number: number) =>
+  const largestOffset = (table: AttributeTable, number: number) =>
     Math.max(...table.offsets.map((row) => Math.abs(row[number] as number)));
   for (const number of items.keys()) {
-    const moved = attributes.reduce((sum, table) => sum + largest(table, number), 0);
-    if (moved > MOST_OFFSET) {
+    const sum = attributes.reduce((total, table) => total + largestOffset(table, number), 0);
+    if (sum > MOST_OFFSET) {
       throw new Refusal("the disclosure would move a star by more than half a level");
     }
   }
@@ -83,23 +83,24 @@ function checkChances({ keep }: AttributeTable): void {
   }
 }
 
-/** Whatever the owner's values, the same levels can be released for an item. */
+/** Check that, whatever the owner's values, the same levels can be released for an item. */
 function checkCouplings({ levels, attributes }: Disclosure, number: number): void {
   let reached = Array.from({ length: levels }, (_, level) => level);
   for (const { coupling } of attributes) {
-    const reachedByValue = coupling.map((value) =>
-      [...new Set(reached.flatMap((level) => reachableLevels(value[number]?.[level] ?? [])))].sort(
-        (one, other) => one - other,
-      ),
-    );
+    const reachedByValue = coupling.map((rowsOfValue) => {
+      const next = new Set(
+        reached.flatMap((level) => reachableLevels(rowsOfValue[number]?.[level] ?? [])),
+      );
+      return [...next].sort((left, right) => left - right);
+    });
     reached = reachedByValue[0] as number[];
-    if (reachedByValue.some((way) => way.join() !== reached.join())) {
+    if (reachedByValue.some((ofValue) => ofValue.join() !== reached.join())) {
       throw new Refusal("the disclosure's couplings release levels that only one value can give");
     }
   }
 }
 
-/** The levels of positive chance. */
+/** List the levels that a row of cumulative chances releases with a chance above 0. */
 function reachableLevels(cumulative: readonly number[]): number[] {
   return [...cumulative.keys()].filter(
     (level) => (cumulative[level - 1] ?? 0) < (cumulative[level] as number),

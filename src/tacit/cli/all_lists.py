@@ -15,9 +15,11 @@ from tacit.errors import ConfigError
 from tacit.evaluation import Result
 
 PEOPLE_AT_ONCE = 20_000
-"""People whose lists are made between two steps of the progress bar."""
+"""Number of people whose lists are made between two steps of the progress bar."""
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tacit.data.tables.names import Role
     from tacit.profile_sums.model import PrivateLists
 
@@ -25,23 +27,25 @@ if TYPE_CHECKING:
 def write_all_lists(
     model: Any,
     ratings: Path,
-    place: str,
+    destination: str,
     execution: ExecutionOptions,
     columns: Mapping[Role, str | None],
     n: int,
 ) -> Result:
-    """Write a list for each person from their own rows. The model was released: nothing is spent.
+    """Write a list for each person, from their own ratings.
+
+    The model is released already, so lists spend no privacy budget.
 
     Args:
         model: A model of private lists.
         ratings: File of the people's ratings.
-        place: File or database to write; on a cluster a folder of Parquet.
+        destination: File or database to write; on a cluster a folder of Parquet.
         execution: Whether lists are made here or on a cluster.
         columns: Columns of the ratings' file.
         n: Length of the lists.
 
     Raises:
-        ConfigError: Another model.
+        ConfigError: The model is not one of private lists.
     """
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.batch_lists import list_people
@@ -53,33 +57,35 @@ def write_all_lists(
     make_lists = partial(list_people, fitted=private.fitted_, n=n)
     people: int | None = None
     if execution.remote is None:
-        people = _write_lists_here(private, ratings, place, columns, make_lists)
+        people = _write_lists_here(private, ratings, destination, columns, make_lists)
     else:
         from tacit.engine.spark import write_lists
 
         path = str(ratings)
         tasks = execution.tasks
-        write_lists(path, execution.remote, columns, private, make_lists, place, tasks=tasks)
+        write_lists(path, execution.remote, columns, private, make_lists, destination, tasks=tasks)
     subject = "Lists" if people is None else f"Lists of {people:,} people"
+    written_to = _strip_password(destination)
     sentence = (
-        f"{subject} are in {_without_password(place)}: user, rank, item, score. Each person's list "
-        "is theirs alone: it says what they like."
+        f"{subject} are in {written_to}: user, rank, item, score. Each person's list is theirs "
+        "alone: it says what they like."
     )
-    return Result({"lists": _without_password(place), "people": people, "n": n}, (sentence,))
+    return Result({"lists": written_to, "people": people, "n": n}, (sentence,))
 
 
-def _without_password(place: str) -> str:
-    """Write the place as it may be shown."""
-    scheme, separator, rest = place.partition("://")
+def _strip_password(destination: str) -> str:
+    """Write a destination without the user and password that a database's address may hold."""
+    scheme, separator, address = destination.partition("://")
     if not separator:
-        return place
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+        return destination
+    _, _, host_and_path = address.rpartition("@")
+    return f"{scheme}://{host_and_path}"
 
 
 def _write_lists_here(
     model: PrivateLists,
     path: Path,
-    place: str,
+    destination: str,
     columns: Mapping[Role, str | None],
     make_lists: Any,
 ) -> int:
@@ -90,24 +96,34 @@ def _write_lists_here(
     from tacit.data.list_stores import ListTable, check_place, write_lists
     from tacit.data.tabular import load
 
-    check_place(place)
-    if "://" not in place:
-        check_writable(place)
+    check_place(destination)
+    if "://" not in destination:
+        check_writable(destination)
     options: dict[str, Any] = dict(columns.items())
     if model.scale_ == EVENTS:
         options["events"] = True
     else:
         options["scale"] = model.scale_
     ratings = on_catalogue(load(path, **options), dict.fromkeys(model.history_ids_.tolist()))
-    blocks = []
+    users: list[NDArray[Any]] = []
+    ranks: list[NDArray[Any]] = []
+    items: list[NDArray[Any]] = []
+    scores: list[NDArray[Any]] = []
     with terminal.progress("Lists", ratings.n_users, quiet=False) as advance:
         for start in range(0, ratings.n_users, PEOPLE_AT_ONCE):
             stop = min(start + PEOPLE_AT_ONCE, ratings.n_users)
             lists = make_lists(ratings.of_users(np.arange(start, stop)))
-            blocks.append((lists.people + start, lists.ranks, lists.items, lists.scores))
+            users.append(ratings.user_ids[start + lists.people])
+            ranks.append(lists.ranks)
+            items.append(model.item_ids_[lists.items])
+            scores.append(lists.scores)
             advance(stop - start)
-    people, ranks, items, scores = map(np.concatenate, zip(*blocks, strict=True))
-    table = ListTable(ratings.user_ids[people], ranks, model.item_ids_[items], scores)
-    with terminal.progress(f"Writing {len(people):,} rows", None, quiet=False):
-        write_lists(table, place)
+    table = ListTable(
+        np.concatenate(users),
+        np.concatenate(ranks),
+        np.concatenate(items),
+        np.concatenate(scores),
+    )
+    with terminal.progress(f"Writing {len(table.ranks):,} rows", None, quiet=False):
+        write_lists(table, destination)
     return ratings.n_users

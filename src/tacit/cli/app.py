@@ -1,7 +1,7 @@
-"""The command `tacit`: one table of commands, and the one place where errors meet the person.
+"""The command `tacit`: the table of its commands, and the messages and exit codes of errors.
 
-A command NAME is `app`, a `typer.Typer`, of the module `tacit.cli.NAME`, or what `PLACES` says; it
-is imported only when it is called, so that `tacit --help` answers at once.
+A command NAME is the `typer.Typer` called `app` in the module `tacit.cli.NAME`, or the object that
+`PLACES` names. It is imported only when the command is called, so that `tacit --help` is fast.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "init": "serve:making",
     "keys": "serve:keys",
 }
-"""Modules of commands that do not lie in one of their own name."""
+"""Commands that are not `app` in a module of their own name: "MODULE:OBJECT" by their names."""
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "
@@ -64,9 +64,11 @@ HOW_TO_REPORT = (
     "Run the command again with --debug and report what it prints, without private data."
 )
 _TOO_LARGE = "Maximum allowed dimension exceeded"
-"""What NumPy says of an array that no machine has the memory for."""
+"""NumPy's message for an array that needs more memory than any machine has."""
 BUG = 70
+"""Exit code of an error that is a bug in tacit."""
 INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 
 
 class LazyGroup(TyperGroup):
@@ -78,37 +80,46 @@ class LazyGroup(TyperGroup):
             self.add_command(TyperCommand(name=name, help=line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Import the module of a command once it is asked for."""
-        name, listed, rest = super().resolve_command(ctx, args)
+        """Import the module of a command once it is called."""
+        name, listed_command, arguments = super().resolve_command(ctx, args)
         if name not in COMMANDS:
-            return name, listed, rest
-        command = get_command(resolve_name(f"tacit.cli.{PLACES.get(name, f'{name}:app')}"))
-        return name, plain_help(command), rest
+            return name, listed_command, arguments
+        place = PLACES.get(name, f"{name}:app")
+        command = get_command(resolve_name(f"tacit.cli.{place}"))
+        return name, plain_help(command), arguments
 
 
-_PAIRS = ("about", "edges", "setting", "values", "where")
-"""Options that take NAME=VALUE, once for each; all other lists may have commas."""
+_OPTIONS_WITHOUT_COMMAS = ("about", "edges", "setting", "values", "where")
+"""Repeated options whose values, such as NAME=VALUE, may hold commas; other lists are split."""
 
 
 def plain_help(command: Any) -> Any:
-    """Show help without boxes, which cut names and values where a terminal is narrow."""
+    """Set up a command and its sub-commands: plain help, and lists with commas.
+
+    Help is written without boxes, which would cut names and values on a narrow terminal, and
+    without typer's options for completion.
+    """
     command.rich_markup_mode = None
-    shown = [each for each in command.params if not (each.name or "").endswith("_completion")]
+    shown = []
+    for parameter in command.params:
+        is_completion = (parameter.name or "").endswith("_completion")
+        if not is_completion:
+            shown.append(parameter)
     command.params = shown
     for parameter in shown:
         takes_texts = parameter.type_descriptor.is_list and parameter.bare_type() == "list[str]"
-        if takes_texts and parameter.name not in _PAIRS:
-            parameter.callback = _with_commas(parameter.callback)
+        if takes_texts and parameter.name not in _OPTIONS_WITHOUT_COMMAS:
+            parameter.callback = _make_comma_callback(parameter.callback)
     for inner in getattr(command, "commands", {}).values():
         plain_help(inner)
     return command
 
 
-def _with_commas(callback: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Read `--name a,b` as `--name a --name b`; @FILE stays as it is.
+def _make_comma_callback(callback: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Make a callback that reads `--name a,b` as `--name a --name b`; @FILE is not split.
 
     Args:
-        callback: Callback that the option has already.
+        callback: Callback that the option has already, which is called first; None for none.
     """
 
     def split(ctx: Any, param: Any, value: Any) -> Any:
@@ -118,7 +129,10 @@ def _with_commas(callback: Callable[..., Any] | None) -> Callable[..., Any]:
             return value
         parts: list[str] = []
         for text in value:
-            parts += [text] if text.startswith("@") else text.split(",")
+            if text.startswith("@"):
+                parts.append(text)
+            else:
+                parts += text.split(",")
         return parts
 
     return split
@@ -134,8 +148,9 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(is_given: bool) -> None:
+    """Print the version and exit, where `--version` was typed."""
+    if is_given:
         from tacit import __version__
 
         typer.echo(f"tacit {__version__}")
@@ -145,7 +160,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error (or set TACIT_DEBUG=1).")
@@ -155,20 +173,27 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; every error becomes one readable paragraph."""
+    """Run one command line; an error is printed as one paragraph.
+
+    Args:
+        arguments: Words after `tacit`; None: those of this process.
+
+    Returns:
+        The exit code.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debug = "--debug" in words or os.environ.get("TACIT_DEBUG", "") not in ("", "0")
-    words = [word for word in words if word != "--debug"]  # it may stand after the command too
-    typed = sys.argv
+    words = [word for word in words if word != "--debug"]  # it may also follow the command
+    argv_before = sys.argv
     try:
-        sys.argv = ["tacit", *words]  # what manifests and next steps repeat
+        sys.argv = ["tacit", *words]  # the command line that manifests and next steps show
         announce_compilation(words)
         code = get_command(app)(words, prog_name="tacit", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
-        # The reader (`| head`) has enough. Point stdout elsewhere, or the interpreter's last flush
-        # would complain.
+        # The reader of a pipe, such as `head`, stopped reading. The interpreter flushes stdout when
+        # it ends, which would raise an error again: so stdout is pointed elsewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -179,10 +204,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exception(error)
         return _report(error, as_json="--json" in words)
     finally:
-        sys.argv = typed
+        sys.argv = argv_before
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
+    """Print an error to standard error, as a paragraph or as JSON, and return its exit code."""
     message, code = _explain(error)
     if as_json:
         body = error.details() if isinstance(error, TacitError) else {}
@@ -204,16 +230,16 @@ def _explain(error: Exception) -> tuple[str, int]:
         context = getattr(error, "ctx", None)
         if message and message[-1] not in ".?!":
             message += "."
-        help_line = f" See:  {context.command_path} --help" if context and message else ""
-        return message + help_line, error.exit_code
+        if message and context:
+            message += f" See:  {context.command_path} --help"
+        return message, error.exit_code
     if isinstance(error, typer.Abort):
         return "Stopped, nothing was changed.", 1
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}. Check the path and its permissions.", 1
     if isinstance(error, MemoryError) or str(error) == _TOO_LARGE:
         return "There is not enough memory for this. Try fewer ratings.", 1
-    what = f"{type(error).__name__}: {error}"
-    return f"This is a bug in tacit ({what}). {HOW_TO_REPORT}", BUG
+    return f"This is a bug in tacit ({type(error).__name__}: {error}). {HOW_TO_REPORT}", BUG
 
 
 if __name__ == "__main__":

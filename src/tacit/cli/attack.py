@@ -1,4 +1,4 @@
-"""`tacit attack`: what a design's releases, or any recommender on one's own ratings, give away."""
+"""`tacit attack`: attacks on the releases of a design, or on any recommender and any ratings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit import terminal
-from tacit.cli.commands import function_with_options, keep_finished
+from tacit.cli.commands import function_with_options, keep_finished_tasks
 from tacit.cli.groups import make_group
 from tacit.design import Command, Run, option
 from tacit.evaluation import SEED, Result, Table, manifest
@@ -52,7 +52,7 @@ class ModelSettings:
     seed: int = option(SEED, default=0, least=0)
 
 
-def attack_model(asked: ModelSettings, run: Run) -> Result:
+def attack_model(options: ModelSettings, run: Run) -> Result:
     """Attack any recommender.
 
     Was a person among those it learned from? What does it prove of an epsilon? What did a person
@@ -61,39 +61,39 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
     from tacit.auditing.attacks import any_model
     from tacit.auditing.attacks.any_model.named_models import digest_of_code, find_model
 
-    model = find_model(asked.model, read_arguments(asked.setting or []))
-    any_model.adapt(model)  # refuses what is no recommender before the file is read
+    model = find_model(options.model, read_arguments(options.setting or []))
+    any_model.adapt(model)  # refuses what is no recommender, before the file is read
     ratings = run.read()
-    people = terminal.parse_ids(asked.members) if asked.members else None
+    members = terminal.parse_ids(options.members) if options.members else None
     settings: dict[str, Any] = {
-        "attacks": tuple(asked.attacks or any_model.ATTACKS),
-        "attribute": asked.attribute,
-        "panel": asked.panel,
-        "sees_scores": asked.sees_scores,
-        "claim": asked.claim,
-        "delta": asked.delta,
-        "targets": asked.targets,
-        "shadows": asked.shadows,
-        "victims": asked.victims,
-        "canaries": asked.canaries,
-        "seed": asked.seed,
+        "attacks": tuple(options.attacks or any_model.ATTACKS),
+        "attribute": options.attribute,
+        "panel": options.panel,
+        "sees_scores": options.sees_scores,
+        "claim": options.claim,
+        "delta": options.delta,
+        "targets": options.targets,
+        "shadows": options.shadows,
+        "victims": options.victims,
+        "canaries": options.canaries,
+        "seed": options.seed,
     }
-    steps = any_model.count_steps(settings["attacks"], asked.shadows, asked.victims)
-    identity = f"{asked.model} {sorted(asked.setting or [])} {digest_of_code(asked.model)}"
+    steps = any_model.count_steps(settings["attacks"], options.shadows, options.victims)
+    identity = f"{options.model} {sorted(options.setting or [])} {digest_of_code(options.model)}"
     with (
-        keep_finished("attack", asked.resume) as finished,
+        keep_finished_tasks("attack", options.resume) as finished,
         run.progress("Attacking", steps) as advance,
     ):
         result = any_model.attack(
             model,
             ratings,
-            members=people,
+            members=members,
             progress=advance,
             resume=finished,
             identity=identity,
             **settings,
         ).to_dict()
-    made_with = manifest(ratings, command=run.command, model=asked.model, **settings)
+    made_with = manifest(ratings, command=run.command, model=options.model, **settings)
     after = f"{run.command} --json  has all digits."
     shown = [*_show_rows(result), "docs/attacks.md says what each row means."]
     return Result(result | {"manifest": made_with}, shown, after)
@@ -106,27 +106,31 @@ def read_arguments(settings: Sequence[str]) -> dict[str, Any]:
     """Read texts NAME=VALUE as arguments of a class.
 
     Raises:
-        ConfigError: A text is not written so.
+        ConfigError: A text has another form.
     """
-    typed = terminal.parse_name_values(settings, "--set")
-    return {key: _read_value(value) for key, value in typed.items()}
+    text_by_name = terminal.parse_name_values(settings, "--set")
+    return {name: _read_value(text) for name, text in text_by_name.items()}
 
 
 def _read_value(text: str) -> Any:
-    """Read a number, true, false or null as JSON has it, or infinity; else return the text."""
+    """Read a value as JSON, or "inf" as infinity; any other text is returned as it is."""
+    if text == "inf":
+        return float("inf")
     try:
-        return float("inf") if text == "inf" else json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError:
         return text
 
 
 def _show_rows(result: dict[str, Any]) -> Iterator[Table | str]:
+    """Write the table of the attacks, those that were not made, and what they say of the claim."""
     columns = ("attack", "AUC", "95 % interval", "TPR at 0.1 %", "at 1 %", "epsilon at least")
-    more = ("tpr_at_fpr_0.001", "tpr_at_fpr_0.01", "epsilon_lower_bound")
+    optional_figures = ("tpr_at_fpr_0.001", "tpr_at_fpr_0.01", "epsilon_lower_bound")
     rows = []
     for row in result["rows"]:
-        others = [None if row[name] is None else f"{row[name]:.3f}" for name in more]
-        rows.append((row["attack"], row["auc"], f"{row['low']:.3f} to {row['high']:.3f}", *others))
+        figures = [None if row[name] is None else f"{row[name]:.3f}" for name in optional_figures]
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
+        rows.append((row["attack"], row["auc"], interval, *figures))
     yield Table(f"Attacks on {result['model']}", columns, rows)
     for line in result["left_out"]:
         yield f"Not made: {line}."

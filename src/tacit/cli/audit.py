@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,11 +16,13 @@ from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
-    from tacit.auditing.claims import AuditPlan
+    from tacit.auditing.bugs import BugResult, RepairedResult
+    from tacit.auditing.claims import AuditPlan, AuditResult
 
 app = typer.Typer()
 
 ALL = "mechanisms"
+"""Name of the audit of all mechanisms."""
 
 
 @command(app)
@@ -50,9 +52,9 @@ def audit(
 
 
 def audits() -> tuple[str, ...]:
-    """List what `--all` audits: all mechanisms, and each design with audits."""
-    audited = [name for name in names() if "audit" in design(name).parts]
-    return (ALL, *audited)
+    """List the audits that `--all` runs: that of all mechanisms, and each design that has one."""
+    designs = [name for name in names() if "audit" in design(name).parts]
+    return (ALL, *designs)
 
 
 def _audit_all(*, planted: bool, as_json: bool) -> Result:
@@ -62,16 +64,16 @@ def _audit_all(*, planted: bool, as_json: bool) -> Result:
     failed = []
     for what in audits():
         started = time.perf_counter()
-        one = _audit(what, None, None, planted=planted, quiet=as_json)
+        result = _audit(what, None, None, planted=planted, quiet=as_json)
         seconds = time.perf_counter() - started
-        results[what] = {"seconds": seconds, **one.data}
-        rows.append((what, seconds, "FAILED" if one.failed else "as it should be"))
-        if one.failed:
+        results[what] = {"seconds": seconds, **result.data}
+        rows.append((what, seconds, "FAILED" if result.failed else "as it should be"))
+        if result.failed:
             failed.append(what)
         if not as_json:
             terminal.console.rule(what)
-            terminal.render(one)
-    total = sum(seconds for _, seconds, _ in rows)
+            terminal.render(result)
+    total = sum(result["seconds"] for result in results.values())
     return Result(
         {"audits": results, "failed": failed, "seconds": total},
         (Table("", ("audit", "seconds", "result"), rows), f"{total:.0f} seconds in all."),
@@ -82,28 +84,37 @@ def _audit_all(*, planted: bool, as_json: bool) -> Result:
 def _audit(
     what: str, samples: int | None, variant: str | None, *, planted: bool, quiet: bool
 ) -> Result:
+    """Audit one mechanism, all of them, or a design.
+
+    Args:
+        what: Name of a mechanism or a design, or `ALL` for all mechanisms.
+        samples: Releases of each neighbour; None: as many as the audit needs.
+        variant: Variant of a design; None: all variants.
+        planted: Whether planted bugs are looked for, too.
+        quiet: Whether no progress is shown.
+    """
     from tacit.auditing.audits import run_audits
     from tacit.auditing.claims import LEAST_SAMPLES
 
-    whole = bench_of(what)
-    if variant is not None and (what not in audits() or len(whole.claims) < 2):
+    plan = plan_audit(what)
+    if variant is not None and (what not in audits() or len(plan.claims) < 2):
         raise ConfigError(f"'{what}' has no variants to choose from: leave out --variant.")
-    bench = whole.restrict_to(variant)
-    drawn = bench.samples if samples is None else samples
-    if drawn < LEAST_SAMPLES:
+    plan = plan.restrict_to(variant)
+    n_samples = plan.samples if samples is None else samples
+    if n_samples < LEAST_SAMPLES:
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")
-    short = drawn < bench.samples
-    steps = bench.steps(variant, short=short, planted=planted)
+    has_fewer_samples = n_samples < plan.samples
+    steps = plan.steps(variant, short=has_fewer_samples, planted=planted)
     with terminal.progress("Auditing", steps, quiet=quiet) as advance:
-        result, wrong = run_audits(bench, variant, drawn, advance, planted=planted)
-    shown: list[Table | str] = [*_tables(bench, result)]
-    shown += _sentences(bench, result, wrong, short=short)
-    after = bench.next_step if planted else f"tacit audit {what} --planted  shows what is caught."
-    return Result(result, shown, after, failed=bool(wrong))
+        result, failures = run_audits(plan, variant, n_samples, advance, planted=planted)
+    shown: list[Table | str] = [*_make_tables(plan, result)]
+    shown += _write_conclusions(plan, result, failures, has_fewer_samples=has_fewer_samples)
+    after = plan.next_step if planted else f"tacit audit {what} --planted  shows what is caught."
+    return Result(result, shown, after, failed=bool(failures))
 
 
-def bench_of(what: str) -> AuditPlan:
-    """Make the bench of all that `tacit audit WHAT` can run.
+def plan_audit(what: str) -> AuditPlan:
+    """Plan all that `tacit audit WHAT` can run: claims, planted bugs and studies.
 
     Raises:
         ConfigError: There is no such mechanism or design.
@@ -112,66 +123,93 @@ def bench_of(what: str) -> AuditPlan:
     from tacit.auditing.claims import AuditPlan
     from tacit.auditing.pairs import SAMPLES, claim_makers
 
-    if what in audits():
-        if what != ALL:
-            made: AuditPlan = design(what).part("audit")()
-            return made
-    elif what not in shipped_mechanisms.MECHANISMS:
-        known = ", ".join((*audits()[1:], *shipped_mechanisms.MECHANISMS))
-        raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
-    chosen = shipped_mechanisms.MECHANISMS
+    designs = audits()[1:]
+    if what in designs:
+        plan_of_design: AuditPlan = design(what).part("audit")()
+        return plan_of_design
+    mechanisms = shipped_mechanisms.MECHANISMS
     if what != ALL:
-        chosen = {what: chosen[what]}
-    claims = {name: claim_makers(makes) for name, makes in chosen.items()}
+        if what not in mechanisms:
+            known = ", ".join((*designs, *mechanisms))
+            raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
+        mechanisms = {what: mechanisms[what]}
+    claims = {name: claim_makers(makers) for name, makers in mechanisms.items()}
     return AuditPlan(claims, planted_bugs.BUGS, SAMPLES)
 
 
-def _tables(bench: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
-    audits, refuted = result["audits"], result["refuted_as_expected"]
-    columns: dict[str, Any] = {"mechanism": lambda one: one.mechanism}
-    if len({one.unit for one in audits}) > 1:
-        columns["unit"] = lambda one: one.unit
-    if any(one.delta for one in audits):
-        columns["delta"] = lambda one: f"{one.delta:.3g}"
+def _make_tables(plan: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
+    """Write the tables of an audit: claims, studies, and planted bugs."""
+    audits = result["audits"]
+    refuted = result["refuted_as_expected"]
+
+    def write_verdict(claim: AuditResult) -> str:
+        return "refuted as expected" if claim.mechanism in refuted else claim.verdict
+
+    columns: dict[str, Any] = {"mechanism": lambda claim: claim.mechanism}
+    if len({claim.unit for claim in audits}) > 1:
+        columns["unit"] = lambda claim: claim.unit
+    if any(claim.delta for claim in audits):
+        columns["delta"] = lambda claim: f"{claim.delta:.3g}"
     columns |= {
-        "claim": lambda one: one.epsilon,
-        "exact": lambda one: one.exact,
-        "bound": lambda one: one.lower_bound,
-        "verdict": lambda one: "refuted as expected" if one.mechanism in refuted else one.verdict,
+        "claim": lambda claim: claim.epsilon,
+        "exact": lambda claim: claim.exact,
+        "bound": lambda claim: claim.lower_bound,
+        "verdict": write_verdict,
     }
     yield Table.from_rows("", columns, audits)
-    for study in bench.studies:
+    for study in plan.studies:
         if result[study.name]:
             yield Table.from_rows(study.name, study.columns, result[study.name])
     if "planted" in result:
-        bugs = list(zip(result["planted"], result["clean"], strict=True))
-        columns = {
-            "planted bug": lambda both: both[0].bug,
-            "result": lambda both: "caught" if both[0].caught else "MISSED",
-            "by": lambda both: both[0].by,
-            "bound": lambda both: both[0].lower_bound,
-        }
-        if any(bug.rules is not None for bug, _ in bugs):
-            columns["rules"] = lambda both: {True: "yes", False: "no", None: None}[both[0].rules]
-        columns["without it"] = lambda both: "ALARM" if both[1].alarm else "quiet"
-        yield Table.from_rows("", columns, bugs)
+        yield _make_table_of_bugs(result["planted"], result["clean"])
 
 
-def _sentences(
-    bench: AuditPlan, result: dict[str, Any], wrong: list[str], *, short: bool
+def _make_table_of_bugs(bugs: Sequence[BugResult], repairs: Sequence[RepairedResult]) -> Table:
+    """Write the table of planted bugs.
+
+    Args:
+        bugs: Results of the code with each bug.
+        repairs: Results of the same code without the bug, in the same order.
+    """
+    headings = ["planted bug", "result", "by", "bound"]
+    shows_rules = any(bug.rules is not None for bug in bugs)
+    if shows_rules:
+        headings.append("rules")
+    headings.append("without it")
+    rows = []
+    for bug, repair in zip(bugs, repairs, strict=True):
+        cells = [bug.bug, "caught" if bug.caught else "MISSED", bug.by, bug.lower_bound]
+        if shows_rules:
+            cells.append({True: "yes", False: "no", None: None}[bug.rules])
+        cells.append("ALARM" if repair.alarm else "quiet")
+        rows.append(cells)
+    return Table("", headings, rows)
+
+
+def _write_conclusions(
+    plan: AuditPlan, result: dict[str, Any], failures: list[str], *, has_fewer_samples: bool
 ) -> Iterator[str]:
+    """Write the conclusions of an audit.
+
+    Args:
+        plan: The audit's plan.
+        result: What it found.
+        failures: Sentences about what should have been otherwise.
+        has_fewer_samples: Whether fewer samples were drawn than by default.
+    """
     expected = result["refuted_as_expected"]
-    verdicts = [one.verdict for one in result["audits"] if one.mechanism not in expected]
-    if violations := verdicts.count("violation"):
+    verdicts = [claim.verdict for claim in result["audits"] if claim.mechanism not in expected]
+    violations = verdicts.count("violation")
+    if violations:
         yield f"{violations} violations found."
-    yield from wrong
-    if weak := verdicts.count("weak audit"):
-        if short:
-            yield f"{weak} weak: fewer --samples than by default cannot do better."
-        else:
-            yield f"{weak} weak: the auditor saw less than it should have. That is a failure."
-    if not wrong:
-        yield bench.conclusion
+    yield from failures
+    weak = verdicts.count("weak audit")
+    if weak and has_fewer_samples:
+        yield f"{weak} weak: fewer --samples than by default cannot do better."
+    elif weak:
+        yield f"{weak} weak: the auditor saw less than it should have. That is a failure."
+    if not failures:
+        yield plan.conclusion
     if result["false_alarm"]:
         yield (
             "Samples call correct code wrong, or weak, with a probability of at most "

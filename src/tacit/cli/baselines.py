@@ -1,4 +1,4 @@
-"""`tacit fit` of what designs are compared with: a command for each baseline, from its class."""
+"""`tacit fit BASELINE`: a command for each baseline that designs are compared with."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "epsilon": {"help": "Epsilon for a person's whole profile; inf: no privacy."},
     "delta": {"help": "Probability that the bound of epsilon fails, such as 1e-6."},
 }
-"""Parameters of constructors that are options; a name of the source file's options has `of_`."""
+"""Constructors' parameters that are options. "source" and "domain" are fields `of_source` and
+`of_domain`, since the options of the ratings' file have these names, too."""
 _OUT = ("out", Path, option(OUT, flag="--out -o", writes=True))
 _CATALOGUE = (
     "catalogue",
@@ -46,12 +47,19 @@ _CATALOGUE = (
 )
 
 
-def _settings(baseline: type[Any], *more: tuple[str, Any, Any]) -> type[Any]:
-    """Make a dataclass of the options of a class of `tacit.recommenders.baselines`."""
+def _make_settings_class(baseline: type[Any], *more: tuple[str, Any, Any]) -> type[Any]:
+    """Make a dataclass of the options of a class of `tacit.recommenders.baselines`.
+
+    Args:
+        baseline: The class.
+        more: Name, type and field of each further option.
+    """
     hints = get_type_hints(baseline.__init__)
     parameters = inspect.signature(baseline).parameters
     fields = [_OUT]
-    for name in [name for name in _OPTIONS if name in parameters]:
+    for name in _OPTIONS:
+        if name not in parameters:
+            continue
         default = parameters[name].default
         if default is inspect.Parameter.empty:
             default = MISSING
@@ -62,49 +70,65 @@ def _settings(baseline: type[Any], *more: tuple[str, Any, Any]) -> type[Any]:
     )
 
 
-def _fit_and_save(baseline: type[Any], asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
-    """Fit a baseline and save it; return the model and the ratings that it was fitted to."""
-    typed = {name.removeprefix("of_"): value for name, value in asdict(asked).items()}
-    arguments = {name: typed[name] for name in _OPTIONS if name in typed}
+def _fit_and_save(baseline: type[Any], options: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
+    """Fit a baseline and save it.
+
+    Args:
+        baseline: Class of the baseline.
+        options: Options that were typed, as `_make_settings_class` makes their class.
+        run: The command's run.
+        reading: Arguments of `run.read`.
+
+    Returns:
+        The model, and the ratings that it was fitted to.
+    """
+    value_by_name = {name.removeprefix("of_"): value for name, value in asdict(options).items()}
+    arguments = {name: value_by_name[name] for name in _OPTIONS if name in value_by_name}
     model = baseline(**arguments)
     ratings = run.read(**reading)
     with run.progress("Fitting", None):
-        model.fit(ratings).save(asked.out)
+        model.fit(ratings).save(options.out)
     return model, ratings
 
 
-def _baseline(name: str, baseline: type[Any], about: str) -> Command:
-    """Make the command that fits a class of `tacit.recommenders.baselines`."""
+def _fit_command(name: str, baseline: type[Any], summary: str) -> Command:
+    """Make the command that fits a class of `tacit.recommenders.baselines`.
 
-    def run(asked: Any, terminal: Run) -> Result:
-        _, ratings = _fit_and_save(baseline, asked, terminal)
-        data = fit_summary(name, asked.out, ratings)
+    Args:
+        name: Name of the baseline in `tacit fit NAME`.
+        baseline: The class.
+        summary: First line of the command's help.
+    """
+
+    def run(options: Any, terminal: Run) -> Result:
+        _, ratings = _fit_and_save(baseline, options, terminal)
+        data = fit_summary(name, options.out, ratings)
         sentence = (
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
             "people. It promises no privacy."
         )
-        return Result(data, (sentence,), guarantee_command(asked.out))
+        return Result(data, (sentence,), guarantee_command(options.out))
 
-    run.__doc__ = f"{about}\n\nNo privacy: a baseline."
-    return Command(_settings(baseline), run, ratings=True)
+    run.__doc__ = f"{summary}\n\nNo privacy: a baseline."
+    return Command(_make_settings_class(baseline), run, ratings=True)
 
 
-def _private_popularity(asked: Any, run: Run) -> Result:
+def _private_popularity(options: Any, run: Run) -> Result:
     """Recommend popular items, with differential privacy.
 
     One noisy count of the likes of each item: the same list for everyone.
     """
-    reading = {"catalogue": asked.catalogue, "domains": asked.of_domain is not None}
-    model, _ = _fit_and_save(baselines.PrivatePopularity, asked, run, **reading)
+    reading = {"catalogue": options.catalogue, "domains": options.of_domain is not None}
+    model, _ = _fit_and_save(baselines.PrivatePopularity, options, run, **reading)
     (card,) = model.guarantees()
     items = len(model.item_ids_)
-    data = private_fit_summary("private-popularity", asked.out, items) | {
-        "epsilon": asked.epsilon,
-        "delta": asked.delta,
+    data = private_fit_summary("private-popularity", options.out, items) | {
+        "epsilon": options.epsilon,
+        "delta": options.delta,
         **card_summary(card),
     }
     sentence = f"Fitted private popularity to {items:,} items. {card.first_line} {card.sentence}"
-    return Result(data, (sentence,), guarantee_command(asked.out))
+    return Result(data, (sentence,), guarantee_command(options.out))
 
 
 _KINDS = {
@@ -119,8 +143,8 @@ _KINDS = {
     "item-knn": (baselines.ItemKNN, "Predict from similar items, also of one domain."),
     "remote-user": (baselines.RemoteUser, "Predict from similar people in another domain."),
 }
-FITS = {name: _baseline(name, kind, about) for name, (kind, about) in _KINDS.items()}
+FITS = {name: _fit_command(name, kind, summary) for name, (kind, summary) in _KINDS.items()}
 FITS["private-popularity"] = Command(
-    _settings(baselines.PrivatePopularity, _CATALOGUE), _private_popularity, ratings=True
+    _make_settings_class(baselines.PrivatePopularity, _CATALOGUE), _private_popularity, ratings=True
 )
 """Commands of `tacit fit NAME` besides those of the designs."""

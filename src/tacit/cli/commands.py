@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, Field, replace
 from datetime import UTC, datetime
@@ -46,7 +46,7 @@ class TerminalRun:
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """Read the ratings into memory; see `tacit.design.Run`."""
-        assert self._source is not None  # a command that reads says so
+        assert self._source is not None  # a command that reads has `ratings=True`
         return self._source.read(catalogue=catalogue, domains=domains)
 
     def open(
@@ -64,15 +64,20 @@ class TerminalRun:
 
 
 FORCE: Any = option("Replace what lies where --out is by default.", flag="--force", default=False)
-_DELTA_OF_NOTHING, _LARGE_DELTA, _LARGE_EPSILON = 0.5, 1e-3, 100.0
+_USELESS_DELTA = 0.5
+"""Delta from which on a guarantee promises nothing, so that it is refused."""
+_LARGE_DELTA = 1e-3
+"""Delta above which a warning is printed."""
+_LARGE_EPSILON = 100.0
+"""Epsilon above which a warning is printed."""
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Body], Body]:
     """Add a function to an app as a command, and show the result that it returns.
 
-    A parameter whose default is an `option` becomes an option; one without a default of its own is
-    None or False where its type allows that. A parameter of the type `RatingsOptions` becomes the
-    options of that class.
+    A parameter whose default is an `option` becomes an option. An option without a default is None
+    or False where its type allows that, and is required otherwise. A parameter of the type
+    `RatingsOptions` becomes the options of that class.
 
     Args:
         app: App of typer.
@@ -93,9 +98,9 @@ def function_with_options(command: Command) -> Callable[..., None]:
     run.__doc__ = command.run.__doc__
     source = [parameter("source", RatingsOptions)] if command.ratings else []
     fields: list[inspect.Parameter] = []
-    for name, kind, field in _option_parameters(command.settings):
+    for name, kind, field in _list_options(command.settings):
         if name == "out" and command.ratings and field.default is MISSING:
-            kind = Path | None  # beside the ratings, unless it is named
+            kind = Path | None  # by default it is a file beside the ratings
             fields.append(parameter("force", bool, FORCE))
         fields.append(parameter(name, kind, field))
     as_json = parameter("as_json", terminal.JSON, False)
@@ -103,12 +108,13 @@ def function_with_options(command: Command) -> Callable[..., None]:
 
 
 @contextmanager
-def keep_finished(command_name: str, resume: Path | None) -> Iterator[Path]:
-    """Yield the file of finished tasks; one is left in the current folder if Ctrl-C is typed.
+def keep_finished_tasks(command_name: str, resume: Path | None) -> Iterator[Path]:
+    """Yield the file of finished tasks, which is kept if Ctrl-C is typed.
 
     Args:
         command_name: Name of the command, for the file's name.
-        resume: File that the reader named; None for one that is deleted when all is done.
+        resume: File that the user named. None: a temporary file, which Ctrl-C copies to the
+            current folder.
     """
     if resume is not None:
         try:
@@ -123,37 +129,47 @@ def keep_finished(command_name: str, resume: Path | None) -> Iterator[Path]:
             yield path
         except KeyboardInterrupt:
             if path.exists():
-                left = Path(f"tacit-{command_name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
-                shutil.copyfile(path, left)
-                terminal.note(f"Finished parts are in {left}: add  --resume {left}  to go on.")
+                kept = Path(f"tacit-{command_name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
+                shutil.copyfile(path, kept)
+                terminal.note(f"Finished parts are in {kept}: add  --resume {kept}  to go on.")
             raise
 
 
-def name_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Path:
-    """Name what a command makes of a file: orders.tacit beside orders.csv.
+def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Path:
+    """Name the file that a command makes from another: orders.tacit beside orders.csv.
+
+    Args:
+        path: File or folder that the command reads; for a pipe the current folder is used.
+        ending: Ending of the new name.
+        force: Whether a file of the new name may be replaced.
 
     Raises:
-        OutputError: It is there already, and `force` does not say that it may be replaced.
+        OutputError: There is a file of the new name, and it may not be replaced.
     """
-    name = path.name if path.is_dir() else path.name.partition(".")[0]
-    named = path.parent / f"{name or 'ratings'}{ending}"
-    if not (path.is_file() or path.is_dir()):  # a pipe: in the current folder
-        named = Path(named.name)
-    if named.exists() and not force:
+    stem = path.name if path.is_dir() else path.name.partition(".")[0]
+    output = path.parent / f"{stem or 'ratings'}{ending}"
+    is_pipe = not (path.is_file() or path.is_dir())
+    if is_pipe:
+        output = Path(output.name)
+    if output.exists() and not force:
         raise OutputError(
-            f"{named}: is there already. Name another place with --out, or replace it with --force."
+            f"{output}: is there already. Name another place with --out, or replace it with "
+            "--force."
         )
-    return named
+    return output
 
 
 def warn_of_weak_privacy(arguments: dict[str, Any]) -> None:
-    """Say it where a typed epsilon or delta promises hardly anything.
+    """Print a warning where an epsilon or delta that was typed promises hardly anything.
+
+    Args:
+        arguments: Options by name; "epsilon" and "delta" are looked at.
 
     Raises:
-        ConfigError: A delta of a half or more, which promises nothing.
+        ConfigError: The delta is a half or more, which promises nothing.
     """
     delta = arguments.get("delta")
-    if isinstance(delta, float) and delta >= _DELTA_OF_NOTHING:
+    if isinstance(delta, float) and delta >= _USELESS_DELTA:
         raise ConfigError(
             f"--delta is the chance that the bound of epsilon fails: {delta:g} promises nothing. "
             "Give one far below 1 divided by the number of people, such as 1e-6."
@@ -171,7 +187,7 @@ def warn_of_weak_privacy(arguments: dict[str, Any]) -> None:
 
 
 def parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    """Make a parameter that is given by its name."""
+    """Make a keyword-only parameter."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
@@ -180,108 +196,130 @@ def with_typer_signature(
 ) -> Callable[..., None]:
     """Make a function with the signature that typer reads.
 
-    It checks that files can be written, calls `run`, and shows its result.
+    The function checks that files can be written, calls `run`, and shows its result.
 
     Args:
         run: Function that returns a result, or None where it has shown everything.
         parameters: Parameters of `run`; those whose default is an `option` become options.
     """
-    all_parameters = list(parameters)
-    takes_json = any(each.name == "as_json" for each in all_parameters)
+    declared = list(parameters)
+    takes_json = any(declared_parameter.name == "as_json" for declared_parameter in declared)
     if not takes_json:
-        all_parameters.append(parameter("as_json", terminal.JSON, False))
-    source_class = _find_source_class(all_parameters)
+        declared.append(parameter("as_json", terminal.JSON, False))
+    source_class = _find_source_class(declared)
     if source_class is not None:
-        all_parameters = _with_ratings_options(all_parameters, source_class)
-    options = {
-        each.name: each.default for each in all_parameters if isinstance(each.default, Field)
+        declared = _replace_ratings_options(declared, source_class)
+    option_fields = {
+        declared_parameter.name: declared_parameter.default
+        for declared_parameter in declared
+        if isinstance(declared_parameter.default, Field)
     }
 
-    def perform(*, as_json: bool, **arguments: Any) -> None:
-        from tacit.atomic_writes import check_writable
-
-        if "force" in arguments and options["out"].metadata["writes"]:
-            force = arguments.pop("force")
-            arguments["out"] = arguments["out"] or name_beside(arguments["path"], force=force)
-        warn_of_weak_privacy(arguments)
-        for name, field in options.items():
-            if field.metadata["writes"] and arguments[name] is not None:
-                check_writable(arguments[name])  # before the hours of work, not after
-        if arguments.get("report") is not None:
-            from tacit.evaluation.figures import check_plots
-
-            check_plots()
+    def run_and_show(*, as_json: bool, **arguments: Any) -> None:
+        _prepare_outputs(arguments, option_fields)
         if source_class is not None:
             names = list(options_of(source_class))
-            own_options = {name: arguments.pop(name) for name in names}
-            arguments["source"] = source_class(**own_options)
+            options_of_source = {name: arguments.pop(name) for name in names}
+            arguments["source"] = source_class(**options_of_source)
         if takes_json:
             arguments["as_json"] = as_json
         result = run(**arguments)
         if result is not None:
             terminal.show(result, as_json=as_json)
 
-    update_wrapper(perform, run)
+    update_wrapper(run_and_show, run)
     typer_parameters = []
-    for each in all_parameters:
-        shown = _typer_parameter(each) if each.name in options else each
-        typer_parameters.append(shown.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    perform.__signature__ = inspect.Signature(typer_parameters)  # type: ignore[attr-defined]
-    perform.__annotations__ = {each.name: each.annotation for each in typer_parameters}
-    return perform
+    for declared_parameter in declared:
+        typer_parameter = declared_parameter
+        if declared_parameter.name in option_fields:
+            typer_parameter = _make_typer_parameter(declared_parameter)
+        typer_parameters.append(typer_parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    run_and_show.__signature__ = inspect.Signature(typer_parameters)  # type: ignore[attr-defined]
+    run_and_show.__annotations__ = {
+        typer_parameter.name: typer_parameter.annotation for typer_parameter in typer_parameters
+    }
+    return run_and_show
+
+
+def _prepare_outputs(arguments: dict[str, Any], option_fields: Mapping[str, Field[Any]]) -> None:
+    """Name the output file where it was left out, and check the options before hours of work.
+
+    Args:
+        arguments: Options that were typed, by name; "force" is taken out, and "out" is set.
+        option_fields: Fields of all options, by name.
+    """
+    from tacit.atomic_writes import check_writable
+
+    if "force" in arguments and option_fields["out"].metadata["writes"]:
+        force = arguments.pop("force")
+        if not arguments["out"]:
+            arguments["out"] = name_output_beside(arguments["path"], force=force)
+    warn_of_weak_privacy(arguments)
+    for name, field in option_fields.items():
+        if field.metadata["writes"] and arguments[name] is not None:
+            check_writable(arguments[name])
+    if arguments.get("report") is not None:
+        from tacit.evaluation.figures import check_plots
+
+        check_plots()
 
 
 def _find_source_class(parameters: list[inspect.Parameter]) -> type[RatingsOptions] | None:
-    """Find the class of options that says where ratings are; None where no ratings are read."""
-    for each in parameters:
-        kind = each.annotation
-        if isinstance(kind, type) and issubclass(kind, RatingsOptions):
-            return kind
+    """Find the class of the options that name the ratings; None where no ratings are read."""
+    for annotation in (declared_parameter.annotation for declared_parameter in parameters):
+        if isinstance(annotation, type) and issubclass(annotation, RatingsOptions):
+            return annotation
     return None
 
 
-def _with_ratings_options(
+def _replace_ratings_options(
     parameters: list[inspect.Parameter], source_class: type[RatingsOptions]
 ) -> list[inspect.Parameter]:
-    """Put the file of ratings in the place of the `RatingsOptions`, and its options at the end."""
-    path, *others = (parameter(*field) for field in _option_parameters(source_class))
-    placed = [path if each.annotation is source_class else each for each in parameters]
-    return [*placed, *others]
+    """Replace the parameter of `RatingsOptions` by its path; its other options go to the end."""
+    path, *others = (parameter(*field) for field in _list_options(source_class))
+    annotations = [declared_parameter.annotation for declared_parameter in parameters]
+    with_path = list(parameters)
+    with_path[annotations.index(source_class)] = path
+    return [*with_path, *others]
 
 
-def _typer_parameter(declared: inspect.Parameter) -> inspect.Parameter:
-    """Declare a parameter to typer: a tuple is one text with commas, or a list of texts."""
+def _make_typer_parameter(declared: inspect.Parameter) -> inspect.Parameter:
+    """Make a parameter as typer reads it from one whose default is an `option`."""
     field = declared.default
-    kind, default = _typer_type(declared.annotation, field.default)
-    meant = field.metadata
-    flags = meant["flag"].split()
+    kind, default = _find_typer_type(declared.annotation, field.default)
+    metadata = field.metadata
+    flags = metadata["flag"].split()
     if kind is bool and not flags:
-        flags = [_flag(declared.name, field)]
-    if meant["argument"]:
-        about = typer.Argument(metavar=meant["argument"], help=meant["help"])
+        flags = [_find_flag(declared.name, field)]
+    if metadata["argument"]:
+        typer_info = typer.Argument(metavar=metadata["argument"], help=metadata["help"])
     else:
-        about = typer.Option(*flags, help=meant["help"], min=meant["least"])
+        typer_info = typer.Option(*flags, help=metadata["help"], min=metadata["least"])
     if default is MISSING:
-        default = _missing_default(declared.annotation)
-    return parameter(declared.name, Annotated[kind, about], default)
+        default = _find_missing_default(declared.annotation)
+    return parameter(declared.name, Annotated[kind, typer_info], default)
 
 
-def _typer_type(kind: Any, default: Any) -> tuple[Any, Any]:
-    """Return the type that typer reads for a field's type, and the default in that type."""
-    entry_type = _entry_type(kind)
+def _find_typer_type(kind: Any, default: Any) -> tuple[Any, Any]:
+    """Return the type that typer reads for a field's type, and the default in that type.
+
+    A tuple of texts is read as a list of texts; a tuple of numbers as one text with commas.
+    """
+    entry_type = _find_entry_type(kind)
     if entry_type is None:
         return kind, default
     if entry_type is str:
-        texts = list(default) if isinstance(default, tuple) and default else default or None
-        return (list[str] if default else list[str] | None), texts
+        if not default:
+            return list[str] | None, None
+        return list[str], list(default) if isinstance(default, tuple) else default
     if isinstance(default, tuple):
         form = "g" if entry_type is float else ""
         default = ",".join(format(entry, form) for entry in default)
     return str | None, default
 
 
-def _missing_default(kind: Any) -> Any:
-    """Return the default of an option that declares none."""
+def _find_missing_default(kind: Any) -> Any:
+    """Return the default of an option without one: None, False, or that it is required."""
     if type(None) in get_args(kind):
         return None
     return False if kind is bool else inspect.Parameter.empty
@@ -290,24 +328,24 @@ def _missing_default(kind: Any) -> Any:
 def _run_command(
     command: Command, *, as_json: bool, source: RatingsOptions | None = None, **arguments: Any
 ) -> Result:
-    """Make a command's settings of what was typed, run it, and say what it wrote."""
+    """Run a command with the settings that were typed, and add to its result what it wrote."""
     settings = {}
-    written = []
-    for name, kind, field in _option_parameters(command.settings):
+    sentences = []
+    for name, kind, field in _list_options(command.settings):
         settings[name] = _read_setting(arguments[name], name, field, kind)
         if field.metadata["writes"] and arguments[name]:
-            written.append(f"Wrote {arguments[name]}")
+            sentences.append(f"Wrote {arguments[name]}")
     result = command.run(command.settings(**settings), TerminalRun(source, quiet=as_json))
-    return replace(result, shown=[*result.shown, *written])
+    return replace(result, shown=[*result.shown, *sentences])
 
 
-def _option_parameters(settings: type[Any]) -> list[tuple[str, Any, Field[Any]]]:
+def _list_options(settings: type[Any]) -> list[tuple[str, Any, Field[Any]]]:
     """List the options of a settings class: name, type and field."""
     types = get_type_hints(settings)
     return [(name, types[name], field) for name, field in options_of(settings).items()]
 
 
-def _entry_type(kind: Any) -> Any:
+def _find_entry_type(kind: Any) -> Any:
     """Return the type of a tuple's entries; None for a type that is no tuple."""
     for alternative in (kind, *get_args(kind)):
         if get_origin(alternative) is tuple:
@@ -315,20 +353,26 @@ def _entry_type(kind: Any) -> Any:
     return None
 
 
-def _flag(name: str, field: Field[Any]) -> str:
-    """Return how an option is typed."""
+def _find_flag(name: str, field: Field[Any]) -> str:
+    """Return an option's first flag, such as "--least-plays"."""
     flags: list[str] = field.metadata["flag"].split()
     return flags[0] if flags else f"--{name.replace('_', '-')}"
 
 
 def _read_setting(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
-    """Make a setting of what typer read.
+    """Convert what typer read to the type of a setting.
+
+    Args:
+        value: What typer read.
+        name: Name of the setting.
+        field: Its field.
+        kind: Its type.
 
     Raises:
-        ConfigError: A number that is not finite, or a text that is no list of numbers.
+        ConfigError: A number is not finite, or a text is not a list of numbers.
     """
-    flag = _flag(name, field)
-    entry_type = _entry_type(kind)
+    flag = _find_flag(name, field)
+    entry_type = _find_entry_type(kind)
     if entry_type is None:
         is_bounded = field.metadata["least"] is not None and isinstance(value, float)
         if is_bounded and not math.isfinite(value):
@@ -340,4 +384,6 @@ def _read_setting(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
         return tuple(value)
     if entry_type is str:
         return tuple(dict.fromkeys(text.strip() for text in value if text.strip()))
-    return terminal.parse_numbers(value, flag, entry_type) if value else ()
+    if not value:
+        return ()
+    return terminal.parse_numbers(value, flag, entry_type)

@@ -11,7 +11,7 @@ import typer
 from tacit import terminal
 from tacit.cli.attack import HELP as MODEL_HELP
 from tacit.cli.attack import read_arguments
-from tacit.cli.commands import command, keep_finished
+from tacit.cli.commands import command, keep_finished_tasks
 from tacit.cli.source import RatingsOptions, split_names
 from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
@@ -81,21 +81,22 @@ def compare(
 
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
-    printed = [metric.strip() for metric in metrics.split(",") if metric.strip()]
+    latex_metrics = [metric.strip() for metric in metrics.split(",") if metric.strip()]
     protocol = Protocol(split, share, folds, sampled)
     epsilons = terminal.parse_numbers(epsilon, "--epsilon", float)
-    chosen = [design_of(name) for name in (design or names())]
-    own = entries_of_models(model or [], arguments_of_models(model or [], setting or []))
+    designs = [design_of(name) for name in (design or names())]  # refuses an unknown name
+    arguments = arguments_of_models(model or [], setting or [])
+    own_models = entries_of_models(model or [], arguments)
     ratings = source.read()
     names_of_features = split_names(features)
     question = Comparison(
         ratings, epsilons, delta, from_domain, to_domain, features=names_of_features
     )
-    entrants = entries_of_designs([each.name for each in chosen], question)
-    entries = [*baselines(ratings, from_domain, to_domain), *entrants.entries, *own]
+    entrants = entries_of_designs([design.name for design in designs], question)
+    entries = [*baselines(ratings, from_domain, to_domain), *entrants.entries, *own_models]
     total = comparing.count_steps(entries, seeds, attacks)
     with (
-        keep_finished("compare", resume) as finished,
+        keep_finished_tasks("compare", resume) as finished,
         terminal.progress("Comparing", total, quiet=as_json) as advance,
     ):
         result = comparing.compare_entries(
@@ -128,24 +129,20 @@ def compare(
     if csv is not None:
         write_whole(csv, result.to_csv().encode())
     if latex is not None:
-        write_whole(latex, result.to_latex(printed).encode())
+        write_whole(latex, result.to_latex(latex_metrics).encode())
     if figures is not None:
         result.write_figures(figures)
     if report is not None:
         result.page(made_with).write(report)
-    rows = [row | {"epsilon": _write_infinity(row["epsilon"])} for row in result.rows]
-    differences = [
-        row | {"epsilon": _write_infinity(row["epsilon"])} for row in result.data["differences"]
-    ]
-    tables = [_terminal_table(table) for table in result.tables()]
+    tables = [_make_terminal_table(table) for table in result.tables()]
     after = ""
     if report is None:
         typed = terminal.command_line()
         after = f"{typed} --report comparison.html  draws one page, with intervals and groups."
     return Result(
         {
-            "rows": rows,
-            "differences": differences,
+            "rows": [_write_infinity(row) for row in result.rows],
+            "differences": [_write_infinity(row) for row in result.data["differences"]],
             "short_lists": result.short_lists,
             "left_out": result.excluded_designs,
             "manifest": made_with,
@@ -161,42 +158,55 @@ def compare(
 
 
 def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str, Any]]:
-    """Sort texts of --set by the models that they are for.
+    """Sort the arguments of --set by the models that they are for.
+
+    Args:
+        models: Values of --model.
+        settings: Values of --set, NAME=VALUE or CLASS.NAME=VALUE.
+
+    Returns:
+        Arguments of each model, by name.
 
     Raises:
-        ConfigError: Nobody knows for which model a text is.
+        ConfigError: It is not clear for which model an argument is.
     """
     from tacit.evaluation.own_models import name_of_model
 
-    labels = [name_of_model(model) for model in models]
-    found: list[dict[str, Any]] = [{} for _ in models]
+    names_of_models = [name_of_model(model) for model in models]
+    arguments: list[dict[str, Any]] = [{} for _ in models]
     for key, value in read_arguments(settings).items():
-        owner, dot, name = key.rpartition(".")
-        if dot and owner in labels:
-            for number, label in enumerate(labels):
-                if label == owner:
-                    found[number][name] = value
+        class_name, dot, name = key.rpartition(".")
+        if dot and class_name in names_of_models:
+            for index, model_name in enumerate(names_of_models):
+                if model_name == class_name:
+                    arguments[index][name] = value
         elif len(models) == 1 and not dot:
-            found[0][key] = value
+            arguments[0][key] = value
         else:
-            known = ", ".join(f"{label}.{name}={value}" for label in labels)
-            raise ConfigError(
-                f"--set {key}: for which --model is it? Write {known or 'a --model, too'}."
-            )
-    return found
+            question = f"--set {key}: for which --model is it?"
+            if not models:
+                raise ConfigError(f"{question} Write a --model, too.")
+            examples = ", ".join(f"{model_name}.{name}={value}" for model_name in names_of_models)
+            raise ConfigError(f"{question} Write {examples}.")
+    return arguments
 
 
-def _terminal_table(table: UnitTable) -> Table:
-    """Show the means of the metrics that fit a narrow terminal."""
-    columns = {name: place for place, name in enumerate(table.metrics, 3) if name in SHOWN}
+def _make_terminal_table(table: UnitTable) -> Table:
+    """Make a table of the means of a few metrics, for a narrow terminal."""
+    metrics = [metric for metric in table.metrics if metric in SHOWN]
     lines = []
-    for line in table.lines:
-        means = [line[place].split(" ")[0] for place in columns.values()]
-        lines.append([*line[:3], *means])
+    for design, variant, epsilon, *cells in table.lines:
+        shown_cells = [cells[table.metrics.index(metric)] for metric in metrics]
+        means = [cell.split(" ")[0] for cell in shown_cells]  # without the interval
+        lines.append([design, variant, epsilon, *means])
     title = f"{table.unit}; against {table.against}" if table.against != "–" else table.unit
-    headings = [SHOWN[name] for name in columns]
+    headings = [SHOWN[metric] for metric in metrics]
     return Table(title, ("design", "variant", "epsilon", *headings), lines)
 
 
-def _write_infinity(epsilon: float | None) -> float | str | None:
-    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
+def _write_infinity(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row in which an infinite epsilon is the text "inf", since JSON has no infinity."""
+    epsilon = row["epsilon"]
+    if epsilon is None or not math.isinf(epsilon):
+        return row
+    return row | {"epsilon": "inf"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit import terminal
-from tacit.cli.commands import FORCE, command, name_beside
+from tacit.cli.commands import FORCE, command, name_output_beside
 from tacit.cli.data_files import app, check_files, file_beside
 from tacit.cli.source import RatingsOptions
 from tacit.design import option
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Column, Ratings
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
-_MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
+_MOST_VALUES = 12
+"""Most rows of a table of an attribute's values or of stars."""
 
 
 @command(app)
@@ -70,35 +71,38 @@ def domains(
     from tacit.data.domains import split_by_genre
     from tacit.data.tables.folder import write_items, write_ratings
 
-    out = out or name_beside(source.path, ending="-domains.csv", force=force)
+    out = out or name_output_beside(source.path, ending="-domains.csv", force=force)
     catalogue = file_beside(out, "items")
     check_files(out, catalogue)
     first, comma, second = (part.strip() for part in names.partition(","))
     if not comma:
         raise ConfigError(f"--names is written FIRST,SECOND; got {names!r}.")
     ratings = source.read()
-    made = split_by_genre(ratings, column=genres, names=(first, second))
-    write_ratings(made, out)
-    write_items(made, catalogue)
-    left = {"items": ratings.n_items - made.n_items, "ratings": len(ratings) - len(made)}
-    parts = _domains(made)
+    two_domains = split_by_genre(ratings, column=genres, names=(first, second))
+    write_ratings(two_domains, out)
+    write_items(two_domains, catalogue)
+    left_out = {
+        "items": ratings.n_items - two_domains.n_items,
+        "ratings": len(ratings) - len(two_domains),
+    }
+    sizes = _count_domains(two_domains)
     result = {
         "ratings_file": str(out),
         "items_file": str(catalogue),
-        "domains": parts,
-        "left_out": left,
-        "digest": made.digest,
+        "domains": sizes,
+        "left_out": left_out,
+        "digest": two_domains.digest,
     }
-    written = (
-        f"Written to {out}, the items to {catalogue}; {left['items']:,} items of unknown genre "
-        f"with {left['ratings']:,} ratings are left out."
+    sentence = (
+        f"Written to {out}, the items to {catalogue}; {left_out['items']:,} items of unknown genre "
+        f"with {left_out['ratings']:,} ratings are left out."
     )
-    names_typed = f"--source {shlex.quote(first)} --target {shlex.quote(second)}"
+    domain_options = f"--source {shlex.quote(first)} --target {shlex.quote(second)}"
     after = (
-        f"tacit fit xmap {shlex.quote(str(out))} --domain-column domain {names_typed} --epsilon 1 "
-        "--delta 1e-6 -o model.tacit  makes lists in the second domain."
+        f"tacit fit xmap {shlex.quote(str(out))} --domain-column domain {domain_options} "
+        "--epsilon 1 --delta 1e-6 -o model.tacit  makes lists in the second domain."
     )
-    shown = (_domain_table(parts), written)
+    shown = (_make_domain_table(sizes), sentence)
     return Result(result, shown, after)
 
 
@@ -131,29 +135,33 @@ def export(
 def describe(source: RatingsOptions) -> Result:
     """Summarise a set of ratings, without showing a single one."""
     ratings = source.read()
-    result = {"path": str(source.path), **_summary(ratings)}
+    result = {"path": str(source.path), **_summarise(ratings)}
     if source.domain is not None:
-        result["domains"] = _domains(ratings)
-    return Result(result, list(_tables(result)))
+        result["domains"] = _count_domains(ratings)
+    return Result(result, list(_make_tables(result)))
 
 
-def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
+def _count_domains(ratings: Ratings) -> dict[str, dict[str, int]]:
+    """Count the items, ratings and people of each domain."""
     import numpy as np
 
     from tacit.data.domains import domain_names, ratings_in_domain
 
-    parts = {name: ratings_in_domain(ratings, name) for name in domain_names(ratings)}
-    return {
-        name: {"items": part.n_items, "ratings": len(part), "people": len(np.unique(part.users))}
-        for name, part in parts.items()
-    }
+    sizes = {}
+    for name in domain_names(ratings):
+        part = ratings_in_domain(ratings, name)
+        n_people = len(np.unique(part.users))
+        sizes[name] = {"items": part.n_items, "ratings": len(part), "people": n_people}
+    return sizes
 
 
-def _summary(ratings: Ratings) -> dict[str, Any]:
+def _summarise(ratings: Ratings) -> dict[str, Any]:
+    """Summarise ratings in numbers for the JSON output."""
     import numpy as np
 
     stars, counts = np.unique(ratings.values, return_counts=True)
     times = ratings.timestamps
+    attributes = {name: _count_values(column) for name, column in ratings.user_attributes.items()}
     return {
         "users": ratings.n_users,
         "items": ratings.n_items,
@@ -162,17 +170,17 @@ def _summary(ratings: Ratings) -> dict[str, Any]:
         "scale": str(ratings.scale),
         "mean": float(ratings.values.mean()),
         "stars": {f"{value:g}": int(n) for value, n in zip(stars, counts, strict=True)},
-        "ratings_per_user": _spread(np.diff(ratings.offsets)),
-        "ratings_per_item": _spread(np.bincount(ratings.items, minlength=ratings.n_items)),
+        "ratings_per_user": _find_spread(np.diff(ratings.offsets)),
+        "ratings_per_item": _find_spread(np.bincount(ratings.items, minlength=ratings.n_items)),
         "first": None if times is None else _write_date(times.min()),
         "last": None if times is None else _write_date(times.max()),
-        "user_attributes": {name: _values(each) for name, each in ratings.user_attributes.items()},
+        "user_attributes": attributes,
         "item_metadata": list(ratings.item_metadata),
         "digest": ratings.digest,
     }
 
 
-def _spread(counts: NDArray[Any]) -> dict[str, float]:
+def _find_spread(counts: NDArray[Any]) -> dict[str, float]:
     """Summarise counts by quantiles, maximum and mean."""
     import numpy as np
 
@@ -184,13 +192,19 @@ def _write_date(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).isoformat()
 
 
-def _values(column: Column) -> dict[str, int]:
-    """Count the people with each value, the most frequent first; 'unknown' stands for none."""
-    counted = Counter("unknown" if value is None else str(value) for value in column.tolist())
-    return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
+def _count_values(column: Column) -> dict[str, int]:
+    """Count the people with each value of an attribute, the most frequent value first.
+
+    People without a value are counted as "unknown". Values of the same count are in the order of
+    their texts.
+    """
+    counts = Counter("unknown" if value is None else str(value) for value in column.tolist())
+    values = sorted(counts, key=lambda value: (-counts[value], value))
+    return {value: counts[value] for value in values}
 
 
-def _tables(result: dict[str, Any]) -> Iterator[Table | str]:
+def _make_tables(result: dict[str, Any]) -> Iterator[Table | str]:
+    """Write a summary as tables and sentences."""
     from tacit.data.columns import EVENTS
 
     facts = [
@@ -206,7 +220,9 @@ def _tables(result: dict[str, Any]) -> Iterator[Table | str]:
     ]
     yield Table(result["path"], ("", ""), facts)
     yield f"digest {result['digest']}"
-    yield _shares("Stars", ("stars", "ratings", "share"), result["stars"], result["ratings"])
+    yield _tabulate_shares(
+        "Stars", ("stars", "ratings", "share"), result["stars"], result["ratings"]
+    )
     spreads = {"person": result["ratings_per_user"], "item": result["ratings_per_item"]}
     rows = []
     for name, spread in spreads.items():
@@ -214,14 +230,14 @@ def _tables(result: dict[str, Any]) -> Iterator[Table | str]:
         rows.append((name, *numbers))
     yield Table("Ratings per", ("", *spreads["person"]), rows)
     if "domains" in result:
-        yield _domain_table(result["domains"])
+        yield _make_domain_table(result["domains"])
     for name, values in result["user_attributes"].items():
-        yield _shares(name, ("value", "people", "share"), values, result["users"])
+        yield _tabulate_shares(name, ("value", "people", "share"), values, result["users"])
     if not result["user_attributes"]:
         yield "No user attributes: name a file of them with --users FILE."
 
 
-def _domain_table(domains: dict[str, dict[str, int]]) -> Table:
+def _make_domain_table(domains: dict[str, dict[str, int]]) -> Table:
     rows = []
     for name, counts in domains.items():
         numbers = [f"{count:,}" for count in counts.values()]
@@ -229,8 +245,13 @@ def _domain_table(domains: dict[str, dict[str, int]]) -> Table:
     return Table("Domains", ("domain", "items", "ratings", "people"), rows)
 
 
-def _shares(title: str, columns: Sequence[str], counts: dict[str, int], total: int) -> Table:
+def _tabulate_shares(
+    title: str, columns: Sequence[str], counts: dict[str, int], total: int
+) -> Table:
+    """Make a table of counts and their shares of a total; values beyond the first 12 are summed."""
     rows = list(counts.items())
-    if rare_rows := rows[_MOST_VALUES:]:
-        rows[_MOST_VALUES:] = [(f"{len(rare_rows)} more", sum(n for _, n in rare_rows))]
-    return Table(title, columns, [(name, n, f"{n / total:.1%}") for name, n in rows])
+    shown_rows = rows[:_MOST_VALUES]
+    other_counts = [count for _, count in rows[_MOST_VALUES:]]
+    if other_counts:
+        shown_rows.append((f"{len(other_counts)} more", sum(other_counts)))
+    return Table(title, columns, [(name, n, f"{n / total:.1%}") for name, n in shown_rows])

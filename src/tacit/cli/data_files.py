@@ -1,4 +1,4 @@
-"""`tacit data import`, `generate`, `films`: one clean folder of any files; generated people."""
+"""`tacit data import`, which makes one clean folder of any files; `generate` and `films`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import FORCE, command, name_beside
+from tacit.cli.commands import FORCE, command, name_output_beside
 from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError, DataError
@@ -28,7 +28,7 @@ app = typer.Typer(
     help="Import, export, describe, download, generate or cut ratings.", no_args_is_help=True
 )
 
-_MEANS: dict[Role, str] = {
+_MEANINGS: dict[Role, str] = {
     "user": "the person",
     "item": "the item",
     "rating": "the stars",
@@ -36,9 +36,11 @@ _MEANS: dict[Role, str] = {
     "time": "when",
     "domain": "the item's domain",
 }
-"""Columns that are read, in words."""
-_ASKED: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
-_WHY = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
+"""What each column that is read holds, in words."""
+_PROMPTED_ROLES: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
+"""Columns that are asked for on a terminal."""
+_REASONS = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
+"""Why a column was chosen, in words."""
 Out = Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")]
 
@@ -90,7 +92,7 @@ def import_(
 
     if out is None:
         ending = "-imported" if source.path.is_dir() else ""
-        out = name_beside(source.path, ending=ending, force=force)
+        out = name_output_beside(source.path, ending=ending, force=force)
     check_folder(out)
     rules = Rules(
         on_bad=on_bad or "drop",  # type: ignore[arg-type]
@@ -101,14 +103,14 @@ def import_(
         guessing=True,
         ids={"user": ids, "item": ids} if ids else {},  # type: ignore[dict-item]
     )
-    typed = source.columns | {"plays": source.plays, "domain": source.domain}
-    asked = {role: typed[role] for role in _MEANS}
+    typed_columns = source.columns | {"plays": source.plays, "domain": source.domain}
+    columns = {role: typed_columns[role] for role in _MEANINGS}
     if no_time:
-        del asked["time"]
+        del columns["time"]
     events = bool(source.events)
     written = None if source.written is None else read_format(source.written)
     reading_flags = (
-        *asked.values(),
+        *columns.values(),
         source.delimiter,
         source.encoding,
         header,
@@ -128,13 +130,13 @@ def import_(
         written = written.with_scale(source.rating_scale)
 
     def make_plan() -> Plan:
-        """Plan to read the columns that were asked for; others are guessed."""
+        """Plan to read the columns that were named; others are guessed."""
         files = [source.path, *(more or [])]
         if written is not None:
             return plan_written(files, written)
         return plan_import(
             files,
-            asked,
+            columns,
             events=events,
             encoding=source.encoding,
             delimiter=source.delimiter,
@@ -147,20 +149,22 @@ def import_(
     may_ask = not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty()
     try:
         plan = make_plan()
-    except DataError as question:
+    except DataError as error:  # a column cannot be guessed
         if not may_ask:
             raise
-        terminal.say(str(question))
-        events = _ask_for_columns(asked, {}) or events
+        terminal.say(str(error))
+        events = _ask_for_columns(columns, {}) or events
         plan = make_plan()
     if not as_json:
         _show_guess(plan)
     if plan.ratings and may_ask:
         first = plan.ratings[0]
-        guessed_headers = {role: first.table.headers[at] for role, at in first.positions.items()}
-        complete = all({"user", "item"} <= set(columns.positions) for columns in plan.ratings)
-        if not complete or not typer.confirm("Is this right?", default=True):
-            events = _ask_for_columns(asked, guessed_headers) or events
+        guessed_headers = {}
+        for role, column in first.positions.items():
+            guessed_headers[role] = first.table.headers[column]
+        is_complete = all({"user", "item"} <= set(table.positions) for table in plan.ratings)
+        if not is_complete or not typer.confirm("Is this right?", default=True):
+            events = _ask_for_columns(columns, guessed_headers) or events
             plan = make_plan()
     done = carry_out_plan(
         plan,
@@ -175,8 +179,9 @@ def import_(
         domain=source.domain,
         encoding=source.encoding,
     )
-    ratings, warnings = done.ratings, plan.warnings
-    del plan  # the text of all rows, which takes more memory than the ratings
+    ratings = done.ratings
+    warnings = plan.warnings
+    del plan  # it holds the text of all rows, which takes more memory than the ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
     if most_per_person is not None:
@@ -201,56 +206,68 @@ def import_(
     }
     fit = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
     after = f"{fit}  makes private lists."
-    is_described = done.written is not None
-    return Result(result, list(_describe_import(result, ratings, is_described)), after)
+    has_format = done.written is not None
+    return Result(result, list(_describe_import(result, ratings, has_format)), after)
 
 
-def _ask_for_columns(asked: dict[Role, str | None], usual: Mapping[Role, str]) -> bool:
-    """Ask for each column and write the answers into `asked`.
+def _ask_for_columns(columns: dict[Role, str | None], guesses: Mapping[Role, str]) -> bool:
+    """Ask on the terminal for each column, and write the answers into `columns`.
+
+    Args:
+        columns: Name of the column of each role, None for one that is guessed. Roles without a
+            column, but for people and items, are taken out, so that they are not guessed again.
+        guesses: Columns that are suggested.
 
     Returns:
         Whether there are neither stars nor plays.
     """
-    roles = [role for role in _ASKED if role in asked]
+    roles = [role for role in _PROMPTED_ROLES if role in columns]
     for role in roles:
-        default = usual.get(role, "-")
-        answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=default).strip()
-        asked[role] = None if answer == "-" else answer
-    has_neither = asked["rating"] is None and asked["plays"] is None
-    for role in roles:  # what is not asked for is not guessed either
-        if role not in ("user", "item") and asked[role] is None:
-            del asked[role]
+        default = guesses.get(role, "-")
+        answer = typer.prompt(f"Column of {_MEANINGS[role]}, - for none", default=default).strip()
+        columns[role] = None if answer == "-" else answer
+    has_neither = columns["rating"] is None and columns["plays"] is None
+    for role in roles:
+        if role not in ("user", "item") and columns[role] is None:
+            del columns[role]
     return has_neither
 
 
 def _show_guess(plan: Plan) -> None:
-    """Show what the columns of each table are taken for, and which are not read."""
-    for columns in plan.ratings:
-        headers = columns.table.headers
-        rows = [
-            (_MEANS[role], headers[position], _WHY[columns.reasons[role]])
-            for role, position in columns.positions.items()
-        ]
-        if not {"rating", "plays"} & set(columns.positions):
+    """Show which columns are read of each file, and why."""
+    for guess in plan.ratings:
+        table = guess.table
+        rows = []
+        for role, column in guess.positions.items():
+            rows.append((_MEANINGS[role], table.headers[column], _REASONS[guess.reasons[role]]))
+        if not {"rating", "plays"} & set(guess.positions):
             rows.append(("the stars", "none: every row is an event", "no column has ratings"))
-        terminal.table(str(columns.table.path), ("", "column", "because of"), rows)
-        read = set(columns.positions.values())
-        not_read = [name for position, name in enumerate(headers) if position not in read]
+        terminal.table(str(table.path), ("", "column", "because of"), rows)
+        read_columns = set(guess.positions.values())
+        not_read = [name for column, name in enumerate(table.headers) if column not in read_columns]
         if not_read:
             terminal.say(f"Not read: {', '.join(not_read)}")
-    for what, tables in (("Items", plan.items), ("People", plan.users)):
-        for table in tables:
-            terminal.say(f"{what}: {table.path}")
+    for table in plan.items:
+        terminal.say(f"Items: {table.path}")
+    for table in plan.users:
+        terminal.say(f"People: {table.path}")
 
 
 def _describe_import(
-    result: dict[str, Any], ratings: Ratings, is_described: bool
+    result: dict[str, Any], ratings: Ratings, has_format: bool
 ) -> Iterator[Table | str]:
-    """Say what was read. is_described: whether data.json says how each row is written."""
+    """Say what was read, what was dropped, and what is public of it.
+
+    Args:
+        result: Data of the command's result.
+        ratings: The imported ratings.
+        has_format: Whether the folder's data.json says how each row is written.
+    """
     from tacit.data.columns import EVENTS
 
     if result["dropped"]:
-        yield Table("Dropped", ("rule", "rows"), [[*each.values()] for each in result["dropped"]])
+        rows = [(dropped["rule"], dropped["rows"]) for dropped in result["dropped"]]
+        yield Table("Dropped", ("rule", "rows"), rows)
     kind = "events" if ratings.scale == EVENTS else f"ratings on {ratings.scale}"
     yield (
         f"Read {result['read']:,} rows and kept {result['kept']:,} {kind}: "
@@ -258,30 +275,30 @@ def _describe_import(
     )
     yield from result["warnings"]
     if ratings.guesses:
-        found = ", ".join(ratings.guesses)
+        guesses = ", ".join(ratings.guesses)
         remedy = "To fix it beforehand, write the ratings as one file with a row for each."
-        if is_described:
+        if has_format:
             remedy = (
                 "To fix it beforehand, read the file by a written description: --format "
                 f"{result['folder']}/data.json"
             )
-        decides = "Found in the rows, so that one row may decide how others are read"
-        yield f"{decides}: {found}. {remedy}"
+        danger = "Found in the rows, so that one row may decide how others are read"
+        yield f"{danger}: {guesses}. {remedy}"
     if ratings.row_texts:
         yield (
             f"The {', '.join(ratings.row_texts)} beside the ratings stays with them: it is text "
             "of people, which no model publishes without --items-from-ratings. Better give titles "
             "with --items FILE."
         )
-    private = []
+    not_public = []
     if not ratings.catalogue_given:
-        private.append("the list of items (public with --catalogue FILE or --public-items)")
+        not_public.append("the list of items (public with --catalogue FILE or --public-items)")
     if not ratings.scale_given:
-        private.append("the scale (public with --scale MIN:MAX:STEP)")
-    if private:
+        not_public.append("the scale (public with --scale MIN:MAX:STEP)")
+    if not_public:
         yield (
-            f"Read off the ratings, and so not public: {' and '.join(private)}. Claims of private "
-            "models then are conditional."
+            f"Read off the ratings, and so not public: {' and '.join(not_public)}. Claims of "
+            "private models then are conditional."
         )
 
 
@@ -311,13 +328,15 @@ def generate(
         if items < 2 or users < 1:
             raise ConfigError("--domains needs 2 items and a person.")
         check_files(out, file_beside(out, "items"))
-        halves = (items // 2, items - items // 2)
-        made = generate_domains(users, halves, ratings / users, pull=0.35, labels=labels, seed=seed)
-        return _write_domains(made, out, seed)
-    people = file_beside(out, "users")
-    about_items = file_beside(out, "items") if labels else None
-    check_files(out, people, about_items)
-    made = synthetic.generate(
+        domain_sizes = (items // 2, items - items // 2)
+        generated = generate_domains(
+            users, domain_sizes, ratings / users, pull=0.35, labels=labels, seed=seed
+        )
+        return _write_domains(generated, out, seed)
+    users_file = file_beside(out, "users")
+    items_file = file_beside(out, "items") if labels else None
+    check_files(out, users_file, items_file)
+    generated = synthetic.generate(
         users=users,
         items=items,
         ratings=ratings,
@@ -327,10 +346,10 @@ def generate(
         labels=labels,
         seed=seed,
     )
-    write_users(made, people)
-    facts = {"seed": seed, "users_file": str(people), "attribute": "gender"}
-    also = f"their gender in {people}"
-    return _write(made, out, about_items, facts, also, f"--users {people}")
+    write_users(generated, users_file)
+    facts = {"seed": seed, "users_file": str(users_file), "attribute": "gender"}
+    also = f"their gender in {users_file}"
+    return _write(generated, out, items_file, facts, also, f"--users {users_file}")
 
 
 @command(app)
@@ -348,14 +367,15 @@ def films(
     return _write_domains(synthetic_worlds.films(users, seed=seed), out, seed)
 
 
-def _write_domains(made: Ratings, out: Path, seed: int) -> Result:
+def _write_domains(generated: Ratings, out: Path, seed: int) -> Result:
+    """Write generated ratings of two domains, with titles for their items, and describe them."""
     import numpy as np
 
-    about = file_beside(out, "items")
-    titles = np.array([f"Item {key}" for key in made.item_ids.tolist()], dtype=object)
-    made = replace(made, item_metadata={"title": titles, **made.item_metadata})
-    also = f"what is known of {made.n_items:,} items in {about}"
-    return _write(made, out, about, {"seed": seed}, also, f"--items {about}")
+    items_file = file_beside(out, "items")
+    titles = np.array([f"Item {key}" for key in generated.item_ids.tolist()], dtype=object)
+    generated = replace(generated, item_metadata={"title": titles, **generated.item_metadata})
+    also = f"what is known of {generated.n_items:,} items in {items_file}"
+    return _write(generated, out, items_file, {"seed": seed}, also, f"--items {items_file}")
 
 
 def file_beside(out: Path, what: str) -> Path:
@@ -364,10 +384,10 @@ def file_beside(out: Path, what: str) -> Path:
 
 
 def check_files(*paths: Path | None) -> None:
-    """Check that all files can be written, before any is.
+    """Check that all files can be written, before the first one is.
 
     Raises:
-        ConfigError: A file has an ending that is not written.
+        ConfigError: A file's ending is none of those that can be written.
         OutputError: A file cannot be written.
     """
     from tacit.atomic_writes import check_writable
@@ -379,32 +399,40 @@ def check_files(*paths: Path | None) -> None:
 
 
 def _write(
-    made: Ratings, out: Path, about_items: Path | None, facts: dict[str, Any], also: str, flag: str
+    generated: Ratings,
+    out: Path,
+    items_file: Path | None,
+    facts: dict[str, Any],
+    also: str,
+    flag: str,
 ) -> Result:
     """Write generated ratings, and describe them.
 
     Args:
-        made: The ratings.
+        generated: The ratings.
         out: File of the ratings.
-        about_items: File of what is known of items; None for none.
+        items_file: File of item metadata to write; None for none.
         facts: Further facts of the result.
-        also: Words for what else was written.
-        flag: Option that reads it.
+        also: Words for the other file that was written.
+        flag: Option with which a command reads that file.
     """
     from tacit.data.tables.folder import describe_written, write_format, write_items, write_ratings
 
-    write_ratings(made, out)
-    form = out.with_name(f"{out.stem}-format.json")
-    write_format(describe_written(made, out), form)
-    if about_items is not None:
-        write_items(made, about_items)
-    files = {
+    write_ratings(generated, out)
+    format_file = out.with_name(f"{out.stem}-format.json")
+    write_format(describe_written(generated, out), format_file)
+    if items_file is not None:
+        write_items(generated, items_file)
+    data = {
         "ratings_file": str(out),
-        "items_file": about_items and str(about_items),
-        "format_file": str(form),
+        "items_file": None if items_file is None else str(items_file),
+        "format_file": str(format_file),
+        "users": generated.n_users,
+        "items": generated.n_items,
+        "ratings": len(generated),
+        "digest": generated.digest,
+        **facts,
     }
-    sizes = {"users": made.n_users, "items": made.n_items, "ratings": len(made)}
-    sentence = f"{len(made):,} ratings of {made.n_users:,} people are in {out}, {also}."
-    data = {**files, **sizes, "digest": made.digest, **facts}
-    described = f"tacit data describe {shlex.quote(str(out))} {flag}"
-    return Result(data, (sentence,), f"{described}  shows what is in it.")
+    sentence = f"{len(generated):,} ratings of {generated.n_users:,} people are in {out}, {also}."
+    describe_command = f"tacit data describe {shlex.quote(str(out))} {flag}"
+    return Result(data, (sentence,), f"{describe_command}  shows what is in it.")

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tacit.evaluation.page import Page
 
 app = typer.Typer()
-_WIDEST = 78  # letters of a line: a screen of 80 columns never breaks one by itself
-_BAR = 30  # letters of the longest bar
+_WIDEST = 78
+"""Most characters of a line, so that a screen of 80 columns does not break it."""
+_BAR = 30
+"""Characters of the longest bar."""
 _HEADINGS = {
     "asked": "What was asked",
     "left": "What left",
@@ -32,13 +34,16 @@ _HEADINGS = {
     "works_from": "How many people it takes",
     "read_on": "Read on",
 }
-SHOP, SHOP_ITEMS, SHOP_MODEL = "shop.csv", "shop-items.csv", "shop.tacit"
+"""Headings of a tour's sentences, by their keys."""
+SHOP = "shop.csv"
+SHOP_ITEMS = "shop-items.csv"
+SHOP_MODEL = "shop.tacit"
 SHOP_LINES = (
     f"tacit fit private {SHOP} --items {SHOP_ITEMS} --epsilon 1 -o {SHOP_MODEL}",
     f"tacit guarantee {SHOP_MODEL}",
     f"tacit recommend {SHOP_MODEL} --all {SHOP} -o shop-lists.parquet",
 )
-"""Commands that run in the folder where the demo ran."""
+"""Commands that can be typed in the folder where the demo ran."""
 
 
 @command(app, "demo")
@@ -56,64 +61,75 @@ def run(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tacit.design import design, names
 
-    known = [each for each in names() if "tour" in design(each).parts]
+    known = [design_name for design_name in names() if "tour" in design(design_name).parts]
     chosen = name or known
-    for each in chosen:
-        if each not in known:
-            raise ConfigError(f"No tour of '{each}'. There is: {', '.join(known)}.")
+    for design_name in chosen:
+        if design_name not in known:
+            raise ConfigError(f"No tour of '{design_name}'. There is: {', '.join(known)}.")
     started = time.monotonic()
     tours = []
-    for number, owner in enumerate(map(design, chosen), 1):
-        began = time.monotonic()
-        with terminal.progress(owner.title, 1, quiet=as_json) as advance:
-            about = {"design": owner.name, "title": owner.title, "works_from": owner.works_from}
-            tour = about | terminal.to_json_types(owner.part("tour")())
+    for number, toured in enumerate(map(design, chosen), 1):
+        tour_started = time.monotonic()
+        tour: dict[str, Any] = {
+            "design": toured.name,
+            "title": toured.title,
+            "works_from": toured.works_from,
+        }
+        with terminal.progress(toured.title, 1, quiet=as_json) as advance:
+            tour |= terminal.to_json_types(toured.part("tour")())
             advance(1)
-        tours.append(tour | {"seconds": round(time.monotonic() - began, 1)})
+        tour["seconds"] = round(time.monotonic() - tour_started, 1)
+        tours.append(tour)
         if not as_json:
-            _show(tours[-1], f"{number} of {len(chosen)}")
+            _show(tour, f"{number} of {len(chosen)}")
     seconds = round(time.monotonic() - started, 1)
-    shown: list[Table | str] = [f"{len(tours)} designs in {seconds:g} seconds.", _summary(tours)]
+    shown: list[Table | str] = [
+        f"{len(tours)} designs in {seconds:g} seconds.",
+        _make_summary_table(tours),
+    ]
     if report is not None:
-        _page_of(tours).write(report)
+        _make_page(tours).write(report)
         shown.append(f"{report} has all of it, with pictures.")
-    can_be_tried, sentence = _leave_shop(Path())
+    has_shop, sentence = _write_shop(Path())
     shown.append(sentence)
-    if can_be_tried:
+    if has_shop:
         shown.append("Try it on them, line by line:")
         shown.append("\n".join(SHOP_LINES))
     return Result({"tours": tours, "seconds": seconds}, shown)
 
 
-def _summary(tours: list[dict[str, Any]]) -> Table:
-    """Make one row for each design: its two numbers, who is trusted, and how real data went."""
+def _make_summary_table(tours: list[dict[str, Any]]) -> Table:
+    """Make a table with a row for each design.
+
+    A row has the design's two numbers, who must be trusted, and whether its lists beat popular
+    items on real data.
+    """
     rows = []
     for tour in tours:
         first, second = tour["bars"]
-        numbers = f"{first['value']:.2f} / {second['value']:.2f}"
-        what = f"{first['name']} / {second['name']}"
-        rows.append((tour["design"], numbers, what, tour["trusted"], tour["real_data"]))
-    return Table(
-        "", ("design", "two numbers", "of what", "who must be trusted", "popular items"), rows
-    )
+        values = f"{first['value']:.2f} / {second['value']:.2f}"
+        bar_names = f"{first['name']} / {second['name']}"
+        rows.append((tour["design"], values, bar_names, tour["trusted"], tour["real_data"]))
+    columns = ("design", "two numbers", "of what", "who must be trusted", "popular items")
+    return Table("", columns, rows)
 
 
-def _page_of(tours: list[dict[str, Any]]) -> Page:
+def _make_page(tours: list[dict[str, Any]]) -> Page:
     """Lay out the report: a row for each design, then a section with bars for each."""
     from tacit.evaluation import describe_run
     from tacit.evaluation.page import Page, Section, Tile, Verdict
 
     tiles = []
-    sections = [Section("All designs", [_summary(tours)])]
+    sections = [Section("All designs", [_make_summary_table(tours)])]
     for tour in tours:
         for bar in tour["bars"]:
             value = bar["value"]
             tiles.append(
                 Tile(
-                    tour["title"],
-                    f"{value:.2f}",
-                    "of 1",
-                    bar["name"],
+                    name=tour["title"],
+                    value=f"{value:.2f}",
+                    unit="of 1",
+                    note=bar["name"],
                     share=value,
                     says=f"{bar['name']}: {value:.2f}",
                 )
@@ -121,36 +137,37 @@ def _page_of(tours: list[dict[str, Any]]) -> Page:
         notes = [f"{heading}. {tour[key]}" for key, heading in _HEADINGS.items()]
         sections.append(Section(tour["title"], notes=[tour["headline"], *notes]))
     return Page(
-        "A tour of the designs",
-        sections,
-        describe_run("tacit demo", {"designs": [tour["design"] for tour in tours]}),
-        Verdict("ok", f"{len(tours)} designs", "Each ran on generated data, made now."),
-        tiles,
+        title="A tour of the designs",
+        sections=sections,
+        manifest=describe_run("tacit demo", {"designs": [tour["design"] for tour in tours]}),
+        verdict=Verdict("ok", f"{len(tours)} designs", "Each ran on generated data, made now."),
+        tiles=tiles,
     )
 
 
-def _leave_shop(folder: Path) -> tuple[bool, str]:
+def _write_shop(folder: Path) -> tuple[bool, str]:
     """Write a generated shop into a folder, unless other files of these names are there.
 
     Returns:
-        Whether it is there, and a sentence.
+        Whether the shop's files are in the folder now, and a sentence about them.
     """
     from tacit.atomic_writes import write_whole
     from tacit.data.synthetic import generate
 
     ratings = generate(users=4_000, items=200, ratings=100_000, labels=8, seed=5)
-    bought = ratings.where(ratings.likes)
-    rows = ["customer,product,date"]
-    assert bought.timestamps is not None  # generated ratings have times
-    days = bought.timestamps.astype("datetime64[s]").astype("datetime64[D]")
-    columns = bought.users.tolist(), bought.items.tolist(), days.tolist()
-    for person, item, day in zip(*columns, strict=True):
-        rows.append(f"c{person},p{item},{day}")
-    labels = ratings.item_metadata["genres"].tolist()
-    items = ["product,categories"]
-    items += [f"p{number},{names or ''}" for number, names in enumerate(labels)]
-    contents = {SHOP: rows, SHOP_ITEMS: items}
-    for file, lines in contents.items():
+    purchases = ratings.where(ratings.likes)
+    assert purchases.timestamps is not None  # generated ratings have times
+    days = purchases.timestamps.astype("datetime64[s]").astype("datetime64[D]")
+    purchase_lines = ["customer,product,date"]
+    for person, item, day in zip(
+        purchases.users.tolist(), purchases.items.tolist(), days.tolist(), strict=True
+    ):
+        purchase_lines.append(f"c{person},p{item},{day}")
+    genres = ratings.item_metadata["genres"].tolist()
+    item_lines = ["product,categories"]
+    item_lines += [f"p{number},{names or ''}" for number, names in enumerate(genres)]
+    lines_of_files = {SHOP: purchase_lines, SHOP_ITEMS: item_lines}
+    for file, lines in lines_of_files.items():
         content = ("\n".join(lines) + "\n").encode()
         path = folder / file
         if path.exists() and path.read_bytes() != content:
@@ -162,10 +179,16 @@ def _leave_shop(folder: Path) -> tuple[bool, str]:
     return True, f"{SHOP} and {SHOP_ITEMS} are generated purchases to try on, in this folder."
 
 
-def _show(tour: dict[str, Any], place: str) -> None:
+def _show(tour: dict[str, Any], progress: str) -> None:
+    """Print a tour on the terminal.
+
+    Args:
+        tour: The tour's sentences and numbers.
+        progress: Which of the tours it is, such as "2 of 6".
+    """
     write = terminal.console.print
     width = min(_WIDEST, terminal.console.width)
-    write(Text(f"{tour['title']} ({tour['design']}), {place}", style="bold"))
+    write(Text(f"{tour['title']} ({tour['design']}), {progress}", style="bold"))
     for key, heading in _HEADINGS.items():
         write(Text(f"\n{heading}", style="cyan"))
         write(Text(tour[key]), width=width)
@@ -173,7 +196,7 @@ def _show(tour: dict[str, Any], place: str) -> None:
     write(Text(tour["headline"], style="bold"), width=width)
     for bar in tour["bars"]:
         length = round(_BAR * bar["value"])
-        drawn = "#" * length + "." * (_BAR - length)
-        write(Text(f"  {bar['name']:<22} {drawn} {bar['value']:.2f}"))
+        drawing = "#" * length + "." * (_BAR - length)
+        write(Text(f"  {bar['name']:<22} {drawing} {bar['value']:.2f}"))
     write(Text(f"Trusted: {tour['trusted']}."), width=width)
     write()

@@ -1,9 +1,7 @@
-"""`tacit device`: what a person's device sends, byte by byte.
+"""`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold` counts reports.
 
-`tacit sketches fold` counts such reports from files, here or on a cluster.
-
-For `tacit recommend --about`: the device of `tacit.client`, with a model file in place of a
-service. A letter is due by the calendar alone, and nothing is sent anywhere.
+`answer_letter` is for `tacit recommend --about`: it runs the device of `tacit.client` with a model
+file in place of a service, so that nothing is sent anywhere.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import FORCE, command, name_beside
+from tacit.cli.commands import FORCE, command, name_output_beside
 from tacit.client import (
     Account,
     FileAccount,
@@ -44,8 +42,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Show what a device sends, and what it means.", no_args_is_help=True)
 counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
-for each in (app, counting):
-    each.callback()(lambda: None)  # without it, typer makes no group of one command
+for group in (app, counting):
+    group.callback()(lambda: None)  # without it, typer makes no group of a single command
 
 _SHOWN = (
     ("method", "how it asks"),
@@ -54,15 +52,18 @@ _SHOWN = (
     ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
 )
+"""Fields of a campaign that are shown, each with its meaning."""
 _MADE_UP_ITEMS = 40
 """Items of the made-up campaign."""
 _MADE_UP_RATED = 10
-"""Items that people of the made-up campaign are taken to have rated."""
+"""Number of items that the made-up campaign assumes people to have rated."""
+_MOST_RATINGS_SHOWN = 8
+"""Most ratings of the person that are shown."""
 _REPORTS_AT_ONCE = 1 << 17
-"""Reports that are read from a file at a time."""
+"""Number of reports that are read from a file at a time."""
 _DISCLOSURE_NAME = "model"
 """Name of the disclosure that a model file answers for."""
-_HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
+_MADE_UP_HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 
 
 @command(app)
@@ -85,14 +86,14 @@ def explain(
 
     from tacit.data.tabular import read_history
     from tacit.designs.sketches import Device, Limits, RefusalError, new_secret
-    from tacit.designs.sketches import explain as explained
-    from tacit.designs.sketches.device import printable_id as named
+    from tacit.designs.sketches import explain as explain_report
+    from tacit.designs.sketches.device import printable_id
 
-    asked, items = _campaign(campaign, catalogue, epsilon, questions)
+    explained_campaign, items = _read_or_make_campaign(campaign, catalogue, epsilon, questions)
     if history is not None:
-        own = read_history(history, item_ids=np.array(items))
+        ratings = read_history(history, item_ids=np.array(items))
     elif campaign is None:
-        own = _HISTORY
+        ratings = _MADE_UP_HISTORY
     else:
         raise ConfigError("The device needs the person's own ratings: add --history FILE.")
     try:
@@ -100,22 +101,25 @@ def explain(
     except ValueError:
         raise ConfigError(f"--limit is a number of nats from 0 up; got {limit}.") from None
     try:
-        report = Device(new_secret(), {}, limits).report(asked, items, own)
+        report = Device(new_secret(), {}, limits).report(explained_campaign, items, ratings)
     except RefusalError as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
-    fields = _fields(asked)
+    fields = _list_fields(explained_campaign)
     sent = report.encode()
-    meanings = explained(asked, report, items)
-    described = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN]
-    rows = [
-        *described,
+    meanings = explain_report(explained_campaign, report, items)
+    rows = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN]
+    rows += [
         ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
         ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
         ("seed", fields["seed"][:16] + "…", "from it and a ticket follow the questions"),
     ]
-    rated = ", ".join(f"{named(item)}: {stars:g}" for item, stars in list(own.items())[:8])
-    more = f" and {len(own) - 8} more" if len(own) > 8 else ""
-    leaves = f"All that leaves the device: {len(sent)} bytes"
+    shown_ratings = []
+    for item, stars in list(ratings.items())[:_MOST_RATINGS_SHOWN]:
+        shown_ratings.append(f"{printable_id(item)}: {stars:g}")
+    own_ratings = ", ".join(shown_ratings)
+    if len(ratings) > _MOST_RATINGS_SHOWN:
+        own_ratings += f" and {len(ratings) - _MOST_RATINGS_SHOWN} more"
+    sent_title = f"All that leaves the device: {len(sent)} bytes"
     return Result(
         {
             "campaign": fields,
@@ -125,17 +129,28 @@ def explain(
         },
         (
             Table("What the recommender asks everybody", ("", "", ""), rows),
-            f"On the device, and never sent: {rated}{more}.",
-            Table(leaves, ("bytes", "what they mean"), meanings),
+            f"On the device, and never sent: {own_ratings}.",
+            Table(sent_title, ("bytes", "what they mean"), meanings),
         ),
         f"tacit guarantee sketches --epsilon {fields['epsilon']:g}  says what that promises.",
     )
 
 
-def _campaign(
+def _read_or_make_campaign(
     path: Path | None, catalogue: Path | None, epsilon: float, questions: int
 ) -> tuple[Campaign, list[Any]]:
-    """Read a campaign, or make one up, with its item ids: texts, or the integers that they are."""
+    """Read a campaign, or make one up where no file is named.
+
+    Args:
+        path: File of the campaign; None for one that is made up.
+        catalogue: File of the campaign's item ids.
+        epsilon: Epsilon of a campaign that is made up.
+        questions: Questions of a campaign that is made up.
+
+    Returns:
+        The campaign, and its item ids: integers if the campaign's digest is of integers, else
+        texts.
+    """
     from tacit.designs.sketches import new_campaign
     from tacit.designs.sketches.messages import catalogue_digest
 
@@ -143,22 +158,23 @@ def _campaign(
         if catalogue is not None:
             raise ConfigError("--catalogue belongs to a campaign: name one with --campaign FILE.")
         items: list[Any] = [f"film {number}" for number in range(1, _MADE_UP_ITEMS + 1)]
-        return new_campaign(
-            items, rated=_MADE_UP_RATED, epsilon=epsilon, questions=questions
-        ), items
+        made_up = new_campaign(items, rated=_MADE_UP_RATED, epsilon=epsilon, questions=questions)
+        return made_up, items
     if catalogue is None:
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
-    asked = _decode_campaign(path)
+    campaign = _decode_campaign(path)
     texts: list[Any] = terminal.parse_ids([f"@{catalogue}"])
-    whole = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
-    return asked, whole if catalogue_digest(whole) == asked.catalogue else texts
+    with_integers = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
+    if catalogue_digest(with_integers) == campaign.catalogue:
+        return campaign, with_integers
+    return campaign, texts
 
 
 def _decode_campaign(path: Path) -> Campaign:
-    """Read the bytes of a campaign.
+    """Read the bytes of a campaign from a file.
 
     Raises:
-        DataError: They are none.
+        DataError: The file holds no campaign.
     """
     from tacit.designs.sketches.messages import Campaign, MessageError
 
@@ -168,18 +184,21 @@ def _decode_campaign(path: Path) -> Campaign:
         raise DataError("is no campaign of sketches", path=path, fix=f"{error}.") from None
 
 
-def _fields(asked: Campaign) -> dict[str, Any]:
-    """Write a campaign for people: bytes as hex, thousandths and millionths as decimal numbers."""
+def _list_fields(campaign: Campaign) -> dict[str, Any]:
+    """List a campaign's fields for people: bytes as hexadecimal digits, fixed-point as decimals."""
     from tacit.designs.sketches.messages import MICRO, WHOLE
 
-    fields = asdict(asked) | {
-        "theta": asked.theta / MICRO,
-        "epsilon": asked.epsilon / MICRO,
-        "liked_from": asked.liked_from / 1000,
-        "truth": asked.truth / WHOLE,
-        "bytes": asked.encode(),
+    fields = asdict(campaign) | {
+        "theta": campaign.theta / MICRO,
+        "epsilon": campaign.epsilon / MICRO,
+        "liked_from": campaign.liked_from / 1000,
+        "truth": campaign.truth / WHOLE,
+        "bytes": campaign.encode(),
     }
-    return {name: one.hex() if isinstance(one, bytes) else one for name, one in fields.items()}
+    written = {}
+    for name, value in fields.items():
+        written[name] = value.hex() if isinstance(value, bytes) else value
+    return written
 
 
 @command(counting)
@@ -199,54 +218,62 @@ def fold(
 ) -> Result:
     """Count reports. The file has counts and no report, and needs no further protection.
 
-    Of reports with the same ticket one counts. A cluster keeps no tickets: what it has counted must
-    not be sent to a server that goes on from its counts.
+    Of several reports with the same ticket one is counted. A cluster does not store tickets:
+    reports that it has counted must not be sent again to a server that goes on from its counts.
     """
     from tacit.atomic_writes import check_writable
     from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
-    out = out or name_beside(reports, ending=".counts", force=force)
+    out = out or name_output_beside(reports, ending=".counts", force=force)
     check_writable(out)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
-    known = _decode_campaign(campaign)
+    decoded_campaign = _decode_campaign(campaign)
     now = int(time.time())
-    text = known.encode()
+    campaign_bytes = decoded_campaign.encode()
     if execution.remote is not None:
         from tacit.engine.spark import fold_reports
 
-        work = partial(counts_of, campaign=text, now=now)
-        counts = fold_reports(str(reports), execution.remote, column, TICKET, work, tasks=tasks)
-        server = server_of(text, counts)
+        count_reports = partial(counts_of, campaign=campaign_bytes, now=now)
+        counts = fold_reports(
+            str(reports), execution.remote, column, TICKET, count_reports, tasks=tasks
+        )
+        server = server_of(campaign_bytes, counts)
     else:
-        server = Server(known)
-        for messages in _messages(reports, column, known.report_bytes):
+        server = Server(decoded_campaign)
+        for messages in _read_messages(reports, column, decoded_campaign.report_bytes):
             server.fold_each(messages, now=now)
     server.save(out)
     refused = {reason: count for reason, count in server.rejected.items() if count}
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
+    sentence = f"Counted {server.reports:,} reports in {out}; refused: {reasons}."
     crafted = None
-    warned = ""
-    if known.senses and server.reports:
+    if decoded_campaign.senses and server.reports:
         crafted = inspect(server).suspicious
-        bound = manipulation(known, people=server.reports, fakes=0.01)
-        seen = "Some look crafted" if crafted else "No test says that some are crafted"
-        warned = (
-            f" {seen}. One per cent of fake devices moves an item's share of yes by at most "
+        bound = manipulation(decoded_campaign, people=server.reports, fakes=0.01)
+        finding = "Some look crafted" if crafted else "No test says that some are crafted"
+        sentence += (
+            f" {finding}. One per cent of fake devices moves an item's share of yes by at most "
             f"{bound.chosen:.2g}; two clusters are at most {bound.gap:.2g} apart."
         )
     return Result(
         {"counts": str(out), "accepted": server.reports, "refused": refused, "crafted": crafted},
-        (f"Counted {server.reports:,} reports in {out}; refused: {reasons}.{warned}",),
+        (sentence,),
     )
 
 
-def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
-    """Yield the reports of a file, many at a time."""
+def _read_messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
+    """Yield the reports of a file, many at a time.
+
+    Args:
+        path: Parquet, or reports one after another.
+        column: Column of the reports in Parquet.
+        width: Bytes of a report.
+    """
     from tacit.data.tables.buckets import read_column_in_parts
 
     with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
+        if file.read(4) == b"PAR1":  # the first bytes of a Parquet file
             yield from read_column_in_parts(path, column, _REPORTS_AT_ONCE)
             return
         file.seek(0)
@@ -268,26 +295,28 @@ def answer_letter(
         history: The person's own stars by item.
         values: Values of the attributes that are hidden.
         memory: File of the device's memory; its secret is in MEMORY.account.
-        at: Another time than now; nothing is stored then.
+        at: Time to answer at, in a trial that stores nothing; None: now.
 
     Returns:
         The last letter and its scores; no scores before the first letter.
     """
-    model.device(values)  # an unknown value is refused before there are any files
-    model.predict((), history=history)  # and so is a star off the scale
+    # An unknown value, or a star off the scale, is refused here, before files are made.
+    model.device(values)
+    model.predict((), history=history)
     now = int(time.time())
     account = FileAccount(memory.with_name(memory.name + ".account"), now)
-    stored = FileMemory(memory)
-    answer = _ask(model, account, stored, values, history, now)
+    stored_memory = FileMemory(memory)
+    answer = _exchange_letter(model, account, stored_memory, values, history, now)
     if at is None:
         return answer
-    trial = Account(account.secret, account.created, account.last_letter_epoch)
-    with stored.transaction() as held:
-        forgetful = Memory(replace(held, last_attempt=0))
-    return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
+    trial_account = Account(account.secret, account.created, account.last_letter_epoch)
+    with stored_memory.transaction() as content:
+        trial_memory = Memory(replace(content, last_attempt=0))
+    trial_time = int(at.timestamp())
+    return _exchange_letter(model, trial_account, trial_memory, values, history, trial_time)
 
 
-def _ask(
+def _exchange_letter(
     model: StandardScheme,
     account: Account,
     memory: Memory,
@@ -295,34 +324,52 @@ def _ask(
     history: Mapping[Any, float],
     now: int,
 ) -> tuple[LetterResult, Scores | None]:
-    with memory.transaction() as kept:
-        log = kept.state.log if kept.state else ()
+    """Send the letter that is due, and read the last letter and its scores from the memory.
+
+    Args:
+        model: Model that answers letters.
+        account: The device's account.
+        memory: The device's memory.
+        values: Values of the attributes that are hidden.
+        history: The person's own stars by item.
+        now: Time in seconds since 1970.
+    """
+    with memory.transaction() as content:
+        log = content.state.log if content.state else ()
     letters = Letters(_ModelFile(model, log, now), account, memory)
     try:
-        spoken = letters.send_letter(_DISCLOSURE_NAME, values, history, now)
-        due, notice = spoken.due, spoken.notice
+        result = letters.send_letter(_DISCLOSURE_NAME, values, history, now)
+        due = result.due
+        notice = result.notice
     except ServiceError as error:
         due = now
         notice = str(error)
-    with memory.transaction() as kept:
-        letter = kept.state.letter if kept.state else None
-        scores = kept.last_answer[1]
+    with memory.transaction() as content:
+        letter = content.state.letter if content.state else None
+        scores = content.last_answer[1]
     return LetterResult(letter, due, notice), Scores.decode(scores) if scores else None
 
 
 class _ModelFile(Transport):
-    """Transport that answers as the service of one disclosure would."""
+    """Transport that answers as the service of one disclosure would.
 
-    def __init__(self, model: StandardScheme, seen: Log, now: int) -> None:
+    Args:
+        model: Model that answers letters.
+        log: Log of disclosures that the device has seen; the model's is added if it is not the
+            latest.
+        now: Time in seconds since 1970.
+    """
+
+    def __init__(self, model: StandardScheme, log: Log, now: int) -> None:
         self._model = model
         digest = model.disclosure_.digest
-        known = bool(seen) and seen[-1][1] == digest
+        is_latest = bool(log) and log[-1][1] == digest
         epoch = calendar_epoch(now, model.disclosure_.epoch_length)
-        self._log = seen if known else (*seen, (epoch, digest))
+        self._log = log if is_latest else (*log, (epoch, digest))
 
     def get(self, path: str, *, with_key: bool = False) -> bytes:
         if with_key:
-            return b'{"latest":-1}'  # a file knows of no letter
+            return b'{"latest":-1}'  # no letter was received
         if path.endswith("/log"):
             rows = [{"epoch": epoch, "digest": digest} for epoch, digest in self._log]
             return json.dumps({"log": rows}).encode()

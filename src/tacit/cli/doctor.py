@@ -1,4 +1,4 @@
-"""`tacit doctor`: does everything tacit needs work here, and if not, what to do."""
+"""`tacit doctor`: whether everything that tacit needs works on this machine."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Check:
     name: str
     """What was examined."""
     state: Literal["ok", "warn", "fail"]
-    """How it is."""
+    """"ok"; "warn" for what works with a drawback; "fail" for what does not work."""
     found: str
     """What was found."""
     advice: str = ""
-    """What to do; "" where all is well."""
+    """What to do; "" where nothing is to be done."""
 
 
 @command(app)
@@ -55,7 +55,7 @@ def doctor(as_json: JSON = False) -> Result:
 
 
 def examine() -> Iterator[Check]:
-    """Run every check in the order in which it is shown; one that breaks is a finding, too."""
+    """Run every check, in the order in which they are shown; one that raises has failed."""
     for check in (python, packages, randomness, kernel, extras):
         try:
             yield check()
@@ -67,8 +67,8 @@ def examine() -> Iterator[Check]:
 
 def python() -> Check:
     """Check the version of Python."""
-    machine, cores = platform.platform(terse=True), os.cpu_count()
-    found = f"{platform.python_version()} on {machine}, {cores} cores"
+    machine = platform.platform(terse=True)
+    found = f"{platform.python_version()} on {machine}, {os.cpu_count()} cores"
     if (3, 11) <= sys.version_info[:2] <= (3, 13):
         return Check("python", "ok", found)
     return Check("python", "fail", found, "Use Python 3.11, 3.12 or 3.13.")
@@ -76,7 +76,7 @@ def python() -> Check:
 
 def packages() -> Check:
     """Check that the packages that tacit declares are installed."""
-    versions = {name: version_of(name) for name in _declared_packages(extra=None)}
+    versions = {name: version_of(name) for name in _list_packages(extra=None)}
     missing = [name for name, version in versions.items() if version is None]
     found = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     if missing:
@@ -89,15 +89,16 @@ def randomness() -> Check:
     """Check the operating system's generator of random numbers, which every release needs."""
     from tacit.randomness import secure
 
-    first, second = (secure().words(4).tolist() for _ in range(2))
+    first = secure().words(4).tolist()
+    second = secure().words(4).tolist()
     if first == second:
-        found, advice = "the operating system repeats itself", "Release nothing from this machine."
-        return Check("randomness", "fail", found, advice)
+        found = "the operating system repeats itself"
+        return Check("randomness", "fail", found, "Release nothing from this machine.")
     return Check("randomness", "ok", "the operating system's generator answers")
 
 
 def kernel() -> Check:
-    """Check that a kernel compiles to the textbook's answer, and that its code can be kept."""
+    """Check that a compiled kernel computes a known result, and that its code can be stored."""
     import numpy as np
     from scipy import sparse
 
@@ -105,9 +106,11 @@ def kernel() -> Check:
     from tacit.engine.ridge import LANES, solve
     from tacit.engine.ridge import kernel as compiled
 
+    # Ridge regression with factors X = I, penalty 1 and values y = 1:
+    # (X' X + I)^-1 X' y = (2 I)^-1 1 = 0.5 in each entry.
     factors = np.eye(LANES)
     answer = solve(sparse.csr_array(np.ones((1, LANES))), factors, 1.0)
-    if not np.allclose(answer, 0.5):  # (I + I)^-1 1
+    if not np.allclose(answer, 0.5):
         return Check("kernel", "fail", "wrong result", "Reinstall numba and llvmlite.")
     stats: Any = getattr(compiled(LANES), "stats", None)
     folder = getattr(stats, "cache_path", None)
@@ -119,30 +122,32 @@ def kernel() -> Check:
 
 def extras() -> Check:
     """Name the optional parts that are installed, and those that lack packages."""
-    complete, lacking = [], []
+    complete = []
+    incomplete = []
     for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
-        missing = [name for name in _declared_packages(extra=extra) if version_of(name) is None]
+        missing = [name for name in _list_packages(extra=extra) if version_of(name) is None]
         if missing:
-            lacking.append(f"{extra} (missing: {', '.join(missing)})")
+            incomplete.append(f"{extra} (missing: {', '.join(missing)})")
         else:
             complete.append(extra)
     found = f"installed: {', '.join(complete) or 'none'}"
-    if not lacking:
+    if not incomplete:
         return Check("extras", "ok", found)
-    advice = f"Optional: {'; '.join(lacking)}. To add one:  pip install '{DISTRIBUTION}[plots]'"
+    advice = f"Optional: {'; '.join(incomplete)}. To add one:  pip install '{DISTRIBUTION}[plots]'"
     return Check("extras", "ok", found, advice)
 
 
-def _declared_packages(*, extra: str | None) -> list[str]:
+def _list_packages(*, extra: str | None) -> list[str]:
     """List the packages that tacit declares, for itself or for one extra."""
     names = []
     for line in metadata.requires(DISTRIBUTION) or []:
         requirement, _, marker = line.partition(";")
         if extra is None:
-            is_meant = "extra" not in marker
+            is_required = "extra" not in marker
         else:
-            is_meant = f"extra == '{extra}'" in marker.replace('"', "'")
-        if is_meant:
+            is_required = f"extra == '{extra}'" in marker.replace('"', "'")
+        if is_required:
+            # The name ends at the first other character: "numpy>=1.26" -> "numpy".
             names.append(re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0])
     return sorted(names)
 

@@ -1,4 +1,4 @@
-"""The first use of an installation: kernels are compiled once, and that is said."""
+"""The sentence at the first use of an installation, when kernels are compiled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENTENCE = (
 
 
 def announce_compilation(words: Sequence[str]) -> None:
-    """Say on a terminal that a command compiles first, where no machine code is stored yet.
+    """Print on a terminal that a command compiles first, where no machine code is stored yet.
 
     Args:
         words: Words of the command line.
@@ -33,14 +33,18 @@ def announce_compilation(words: Sequence[str]) -> None:
 
 
 def has_machine_code() -> bool:
-    """Tell whether numba has stored any, beside the package or in a folder of the user."""
-    return any(next(folder.rglob("*.nbi"), None) is not None for folder in _folders())
+    """Say whether numba has stored machine code in one of its folders."""
+    for folder in _list_cache_folders():
+        index_files = folder.rglob("*.nbi")
+        if next(index_files, None) is not None:
+            return True
+    return False
 
 
-def _folders() -> list[Path]:
-    """Folders that numba stores machine code in, the named one first."""
+def _list_cache_folders() -> list[Path]:
+    """List the folders in which numba may store machine code."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         return [Path(named)]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return [Path(__file__).parent.parent / "engine", cache / "numba"]
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [Path(__file__).parent.parent / "engine", user_cache / "numba"]

@@ -15,12 +15,12 @@ from tacit.design import BUILT_IN, Command, Design, design, names
 
 
 class _Group(TyperGroup):
-    """Commands of one part, which import a design only when they are called, or listed."""
+    """Commands of one part. A design is imported only when its command is called or listed."""
 
     part: str
     """Part of a design that the group is for, such as "fit"."""
     fallback: str
-    """Command that is meant where the first word names none; "" for none."""
+    """Command that is run where the first word names no command; "" for none."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.fallback and args:
@@ -31,26 +31,26 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         designs = [name for name in names() if _has_part(design(name), self.part)]
-        commands = [*designs, *_baseline_commands(self.part), *super().list_commands(ctx)]
+        commands = [*designs, *_find_baseline_commands(self.part), *super().list_commands(ctx)]
         return list(dict.fromkeys(commands))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        found = _find_command(cmd_name, self.part)
-        if found is None:
+        command = _find_command(cmd_name, self.part)
+        if command is None:
             return super().get_command(ctx, cmd_name)
-        return _make_click_command(cmd_name, found)
+        return _make_click_command(cmd_name, command)
 
 
-def make_group(part: str, about: str, *, fallback: str = "") -> typer.Typer:
+def make_group(part: str, summary: str, *, fallback: str = "") -> typer.Typer:
     """Make `tacit PART`, with a sub-command for each design that has this part.
 
     Args:
         part: Part of a design, such as "fit".
-        about: Sentence of the help.
-        fallback: Command that is meant where the first word names none.
+        summary: Sentence of the help.
+        fallback: Command that is run where the first word names no command; "" for none.
     """
-    kind = type(part, (_Group,), {"part": part, "fallback": fallback})
-    app = typer.Typer(help=about, no_args_is_help=True, cls=kind)
+    group_class = type(part, (_Group,), {"part": part, "fallback": fallback})
+    app = typer.Typer(help=summary, no_args_is_help=True, cls=group_class)
     app.callback()(lambda: None)  # without it, typer makes no group of fewer than two commands
     return app
 
@@ -59,24 +59,35 @@ fit, evaluate, plan, simulate, replay = (make_group(part, COMMANDS[part]) for pa
 
 
 def _has_part(owner: Design, part: str) -> bool:
-    """Say whether `tacit PART` has the design; one with a model is fitted and evaluated anyway."""
-    return part in owner.parts or (bool(owner.models) and part in ("fit", "evaluate"))
+    """Say whether `tacit PART` has a sub-command for a design.
+
+    Any design that has models can be fitted and evaluated, by the commands of `any_design`.
+    """
+    if part in ("fit", "evaluate") and owner.models:
+        return True
+    return part in owner.parts
 
 
 def _find_command(name: str, part: str) -> Command | None:
-    """Find the command of a design, else of a baseline, which is imported only then."""
+    """Find the command of a design or, where there is none, of a baseline.
+
+    Args:
+        name: Name of the design or baseline.
+        part: Part of a design, such as "fit".
+    """
     owner = design(name) if name in BUILT_IN or name in names() else None
     if owner is None or not _has_part(owner, part):
-        return _baseline_commands(part).get(name)
+        return _find_baseline_commands(part).get(name)
     if part in owner.parts:
-        own: Command = owner.part(part)
-        return own
+        command: Command = owner.part(part)
+        return command
     from tacit.evaluation.any_design import make_commands
 
     return make_commands(owner)[part]
 
 
-def _baseline_commands(part: str) -> Mapping[str, Command]:
+def _find_baseline_commands(part: str) -> Mapping[str, Command]:
+    """Return the commands of baselines in `tacit PART`; only `tacit fit` has some."""
     if part != "fit":
         return {}
     from tacit.cli.baselines import FITS

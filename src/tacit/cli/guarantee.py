@@ -19,6 +19,7 @@ from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
+    from tacit.design import Design
     from tacit.privacy import Guarantee
 
 app = typer.Typer()
@@ -31,11 +32,11 @@ _COLOURS = {
     "unmeasured": "yellow",
     "none": "dim",
 }
-"""Colours of a card's first line by its basis; only a refuted claim is red."""
+"""Colour of a card's first line by its basis; only a refuted claim is red."""
 
 
 def guarantee(
-    what: str, *, as_json: bool, for_officer: bool = False, out: Path | None = None, **given: Any
+    what: str, *, as_json: bool, for_officer: bool = False, out: Path | None = None, **options: Any
 ) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism.
 
@@ -45,40 +46,48 @@ def guarantee(
     from tacit.privacy import sort_refuted_first
     from tacit.recommenders import load_model
 
-    given = {name: value for name, value in given.items() if value is not None}
+    typed_options = {name: value for name, value in options.items() if value is not None}
     if for_officer:
-        _check_options("a model file", given, ())
+        _check_options("a model file", typed_options, ())
         _write_officer_page(Path(what), out, as_json=as_json)
         return
     if out is not None:
         raise ConfigError("--out names the file of the officer's page: add --for-officer.")
     cards: tuple[Guarantee, ...]
-    following = ""
-    useful: str | None = None
+    next_command = ""
+    usefulness_sentence: str | None = None
     if what in NAMES:
         from tacit.auditing.shipped_mechanisms import MECHANISMS
 
-        _check_options(what, given, ("epsilon", "delta"), needed=("epsilon",))
-        cards = (guarantee_of(what, epsilon=given["epsilon"], delta=given.get("delta")),)
+        _check_options(what, typed_options, ("epsilon", "delta"), needed=("epsilon",))
+        epsilon = typed_options["epsilon"]
+        cards = (guarantee_of(what, epsilon=epsilon, delta=typed_options.get("delta")),)
         if what in MECHANISMS:
-            following = f"tacit audit {what}  looks for violations of it."
+            next_command = f"tacit audit {what}  looks for violations of it."
     elif what in names():
-        cards, following, useful = _cards_of_design(what, given)
+        owner = design(what)
+        cards = _make_cards_of_design(owner, typed_options)
+        next_command = owner.after_cards
+        usefulness_sentence = owner.works_from
     elif Path(what).exists():
-        _check_options("a model file", given, ())
+        _check_options("a model file", typed_options, ())
         model = load_model(what)
-        owner = design_of(model)
-        following = "" if owner is None else owner.after_cards
+        owner_or_none = design_of(model)
+        next_command = "" if owner_or_none is None else owner_or_none.after_cards
         cards = tuple(model.guarantees())
-        useful = usefulness(model)
+        usefulness_sentence = usefulness(model)
     else:
         raise ConfigError(
             f"No model file '{what}', and no design or mechanism of that name. "
             f"Designs: {', '.join(names())}. Mechanisms: {', '.join(NAMES)}."
         )
     cards = sort_refuted_first(cards)
-    result = {"guarantees": [card.to_dict() for card in cards], "useful": useful}
-    terminal.emit(result, as_json=as_json, render=lambda _: _show(cards, useful, following))
+    result = {"guarantees": [card.to_dict() for card in cards], "useful": usefulness_sentence}
+
+    def render(_: object) -> None:
+        _show(cards, usefulness_sentence, next_command)
+
+    terminal.emit(result, as_json=as_json, render=render)
 
 
 def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) -> None:
@@ -102,65 +111,72 @@ def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) ->
         "verdict": judge_all(cards),
         "fits": None if fits is None else asdict(fits),
     }
-    shown = f"Wrote {page}: protection {result['verdict']}. Open it in a browser, or print it."
-    terminal.emit(result, as_json=as_json, render=lambda _: terminal.say(shown))
+    sentence = f"Wrote {page}: protection {result['verdict']}. Open it in a browser, or print it."
+    terminal.emit(result, as_json=as_json, render=lambda _: terminal.say(sentence))
 
 
-def _cards_of_design(
-    name: str, given: Mapping[str, Any]
-) -> tuple[tuple[Guarantee, ...], str, str | None]:
-    owner = design(name)
+def _make_cards_of_design(owner: Design, typed_options: Mapping[str, Any]) -> tuple[Guarantee, ...]:
+    """Return the cards of a design with the settings that were typed.
+
+    Raises:
+        ConfigError: An option is unknown, missing or too small.
+    """
     fields = options_of(owner.card_settings)
-    needed = [key for key, field in fields.items() if field.default is MISSING]
-    _check_options(name, given, tuple(fields), needed=needed)
+    required = [key for key, field in fields.items() if field.default is MISSING]
+    _check_options(owner.name, typed_options, tuple(fields), needed=required)
     for key, field in fields.items():
         least = field.metadata["least"]
-        if least is not None and given.get(key, least) < least:
-            raise ConfigError(f"--{key} of {name} is at least {least}; got {given[key]}.")
-    return owner.cards(owner.card_settings(**given)), owner.after_cards, owner.works_from
+        if least is not None and key in typed_options and typed_options[key] < least:
+            raise ConfigError(
+                f"--{key} of {owner.name} is at least {least}; got {typed_options[key]}."
+            )
+    return owner.cards(owner.card_settings(**typed_options))
 
 
 def _check_options(
-    what: str, given: Mapping[str, Any], known: Sequence[str], *, needed: Sequence[str] = ()
+    what: str, typed_options: Mapping[str, Any], known: Sequence[str], *, needed: Sequence[str] = ()
 ) -> None:
     """Check the options that were typed.
 
     Args:
         what: Design, mechanism or model file, in words.
-        given: Options that were typed.
-        known: Options that it has.
-        needed: Options that it must have.
+        typed_options: Options that were typed, by name.
+        known: Options that there are for it.
+        needed: Options that must be typed.
 
     Raises:
         ConfigError: An option is unknown, or one is missing.
     """
-    for key in given:
+    for key in typed_options:
         if key not in known:
-            has = ", ".join(f"--{each}" for each in known) or "none: its card is in the file"
+            has = ", ".join(f"--{name}" for name in known) or "none: its card is in the file"
             raise ConfigError(f"--{key} is no option of {what}. Its options: {has}.")
     for key in needed:
-        if key not in given:
+        if key not in typed_options:
             raise ConfigError(f"What {what} promises depends on its {key}: add --{key}, such as 1.")
 
 
 def _declare() -> None:
-    """Make the command, with an option for each field of the designs' card settings."""
-    meant: dict[str, dict[str, list[str]]] = {}
-    kinds: dict[str, Any] = {}
+    """Make the command, with an option for each field of the designs' card settings.
+
+    Several designs may have an option of the same name; its help says for each what it means.
+    """
+    designs_by_meaning: dict[str, dict[str, list[str]]] = {}
+    types: dict[str, Any] = {}
     for name in names():
         settings = design(name).card_settings
         hints = get_type_hints(settings)
         for key, field in options_of(settings).items():
             default = "" if field.default in (MISSING, None) else f" [default: {field.default}]"
             meaning = field.metadata["help"] + default
-            meant.setdefault(key, {}).setdefault(meaning, []).append(name)
-            kinds[key] = hints[key] | None
-    about = f"A model file, a mechanism, or a design: {', '.join(names())}."
+            designs_by_meaning.setdefault(key, {}).setdefault(meaning, []).append(name)
+            types[key] = hints[key] | None
     options = []
-    for key, meanings in meant.items():
-        texts = (f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
-        options.append(parameter(key, kinds[key], option(" ".join(texts))))
-    what = parameter("what", Annotated[str, typer.Argument(help=about)])
+    for key, meanings in designs_by_meaning.items():
+        sentences = [f"{', '.join(designs)}: {meaning}" for meaning, designs in meanings.items()]
+        options.append(parameter(key, types[key], option(" ".join(sentences))))
+    help_text = f"A model file, a mechanism, or a design: {', '.join(names())}."
+    what = parameter("what", Annotated[str, typer.Argument(help=help_text)])
     officer = option(
         "Write one page in HTML for a data protection officer, about a model file.", default=False
     )
@@ -176,27 +192,29 @@ def _declare() -> None:
 _declare()
 
 
-def _show(cards: Sequence[Guarantee], useful: str | None, following: str) -> None:
+def _show(cards: Sequence[Guarantee], usefulness_sentence: str | None, next_command: str) -> None:
+    """Print cards in frames, whether lists are expected to be useful, and what to type next."""
     for card in cards:
         frame = "bold red" if card.basis == "refuted" else "none"
         panel = Panel(_write_card(card), title=card.name, title_align="left", border_style=frame)
         terminal.console.print(panel)
     if not cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
-    if useful:
-        terminal.say_quietly(useful)
-    if cards and following:
-        terminal.show_next(following)
+    if usefulness_sentence:
+        terminal.say_quietly(usefulness_sentence)
+    if cards and next_command:
+        terminal.show_next(next_command)
 
 
 def _write_card(card: Guarantee) -> Text:
-    stated = "none"
+    """Write a card for the terminal."""
+    claimed = "none"
     lifetime = card.lifetime
     if card.epsilon is not None:
-        stated = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
+        claimed = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
     if card.lifetime_epsilon is not None:
-        most = f"epsilon {card.lifetime_epsilon:g}, delta {card.lifetime_delta:g}"
-        lifetime = f"{most}: {lifetime}"
+        lifetime_claim = f"epsilon {card.lifetime_epsilon:g}, delta {card.lifetime_delta:g}"
+        lifetime = f"{lifetime_claim}: {lifetime}"
     text = Text()
     text.append(card.first_line + "\n\n", style=_COLOURS[card.basis])
     text.append(card.sentence + "\n\n", style="bold")
@@ -205,14 +223,14 @@ def _write_card(card: Guarantee) -> Text:
         ("Against", card.against),
         ("Who must be trusted", card.trust),
         ("Basis", card.basis),
-        ("Epsilon", stated),
+        ("Epsilon", claimed),
         ("Over a lifetime", lifetime),
     ):
         text.append(f"{name}: ", style="dim")
         text.append(f"{value}\n")
-    holds = "The refuted claim assumed" if card.basis == "refuted" else "It holds if"
+    assumptions_title = "The refuted claim assumed" if card.basis == "refuted" else "It holds if"
     sections: list[tuple[str, Sequence[object]]] = [
-        (holds, card.assumptions),
+        (assumptions_title, card.assumptions),
         ("Measured", card.measurements),
     ]
     for claim in card.claims:

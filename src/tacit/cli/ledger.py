@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import FORCE, command, name_beside
+from tacit.cli.commands import FORCE, command, name_output_beside
 from tacit.design import option
 from tacit.errors import ConfigError, OutputError, PrivacyError
 from tacit.evaluation import Result, Table
@@ -32,6 +32,7 @@ _SECOND = (
 )
 _KEY = "The file with the operator's key, which makes epochs."
 Shown = Sequence[Table | str]
+"""Tables and sentences that a person reads."""
 Where = Annotated[str, typer.Argument(metavar="LEDGER", help=_WHERE)]
 Second = Annotated[str | None, typer.Option(help=_SECOND)]
 KeyFile = Annotated[Path | None, typer.Option("--operator-key", help=_KEY)]
@@ -56,22 +57,29 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
         pass
     else:
         raise ConfigError("There is a ledger here already. Look at it with  tacit ledger show.")
-    key, new = (None, False) if operator_key is None else _key_or_new(operator_key)
-    operator = None if key is None else operator_anchor(key)
+    operator = None
+    is_new_key = False
+    if operator_key is not None:
+        key, is_new_key = _read_or_make_key(operator_key)
+        operator = operator_anchor(key)
     with open_ledger(where, second=second, operator=operator) as ledger:
         head = ledger.head
-    result: dict[str, Any] = {"ledger": head.ledger, "head": head.hash, "epochs": key is not None}
+    result: dict[str, Any] = {
+        "ledger": head.ledger,
+        "head": head.hash,
+        "epochs": operator is not None,
+    }
     shown = [f"A new ledger: {result['ledger']}."]
-    if new:
+    if is_new_key:
         shown.append(
             f"The operator's key is in {operator_key}. Keep a copy away from this machine: without "
             "it no epoch can begin, and anyone who has it can begin one."
         )
     after = (
-        f"tacit ledger open-budget {_ledger_arguments(where, second)} --tenant shop "
+        f"tacit ledger open-budget {_write_ledger_options(where, second)} --tenant shop "
         "--dataset orders --epsilon 2  opens a budget; put your own names."
     )
-    result |= {"operator_key": operator_key, "new_key": new}
+    result |= {"operator_key": operator_key, "new_key": is_new_key}
     return _answer(result, shown, where, second, after)
 
 
@@ -97,7 +105,7 @@ def open_budget(
     """
     from tacit.ledger import Holder, open_ledger
 
-    make_cap = _cap_of_fits if fits else _cap
+    make_cap = _read_cap_of_fits if fits else _read_cap
     cap = make_cap(epsilon, delta, rho, per_epoch)
     holders = [Holder.dataset(tenant, name) for name in dataset or []]
     holders += [Holder.subject(tenant, name) for name in subject or []]
@@ -107,9 +115,11 @@ def open_budget(
     with open_ledger(where, second=second, create=False) as ledger:
         for holder in holders:
             ledger.open_budget(holder, cap)
-        budgets = [_row(ledger.balance(holder)) for holder in holders]
-    shown = [_table("Open", budgets)]
-    after = f"tacit ledger show {_ledger_arguments(where, second)}  shows what is spent and left."
+        budgets = [_make_row(ledger.balance(holder)) for holder in holders]
+    shown = [_make_table("Open", budgets)]
+    after = (
+        f"tacit ledger show {_write_ledger_options(where, second)}  shows what is spent and left."
+    )
     return _answer({"budgets": budgets}, shown, where, second, after)
 
 
@@ -129,9 +139,10 @@ def advance(
     if (operator_key is None) == (token is None):
         raise ConfigError("Give the operator's key, --operator-key FILE, or one --token.")
     with open_ledger(where, second=second, create=False) as ledger:
+        next_token = token or ""  # never empty where there is no key, by the check above
         if operator_key is not None:
-            token = epoch_token(_key(operator_key), ledger.epoch + 1)
-        result = {"epoch": ledger.advance_epoch(token or ""), "head": ledger.head.hash}
+            next_token = epoch_token(_read_key(operator_key), ledger.epoch + 1)
+        result = {"epoch": ledger.advance_epoch(next_token), "head": ledger.head.hash}
     return _answer(result, [f"Epoch {result['epoch']} has begun."], where, second)
 
 
@@ -146,8 +157,8 @@ def print_token(
     """
     from tacit.ledger import epoch_token
 
-    text = epoch_token(_key(operator_key), epoch)
-    return Result({"epoch": epoch, "token": text}, (text,))
+    token = epoch_token(_read_key(operator_key), epoch)
+    return Result({"epoch": epoch, "token": token}, (token,))
 
 
 @command(app)
@@ -165,13 +176,13 @@ def backup(
     from tacit.ledger import inspection
 
     out = out or _name_beside_ledger(where, "-backup.db", force=force)
-    replaced = out.with_name(f"{out.name}.replaced")
+    old_backup = out.with_name(f"{out.name}.replaced")
     if force and out.exists():
-        out.rename(replaced)  # a backup is written to a new file alone
+        out.rename(old_backup)  # a backup is only written to a new file
     inspection.backup(where, out)
-    replaced.unlink(missing_ok=True)
-    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {out}"
-    return Result({"ledger": where, "written": out}, (f"Wrote {out}. {lost}",))
+    old_backup.unlink(missing_ok=True)
+    advice = f"If the ledger is lost:  tacit ledger restore {where} --source {out}"
+    return Result({"ledger": where, "written": out}, (f"Wrote {out}. {advice}",))
 
 
 @command(app)
@@ -183,13 +194,15 @@ def restore(where: Where, source: Path = option("The backup."), second: Second =
     """
     from tacit.ledger import inspection
 
-    checked = inspection.restore(source, where, second=second).verification
-    result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
-    shown = [f"Restored {checked.entries} entries."]
-    after = _ledger_arguments(where, second)
-    return _answer(
-        result, shown, where, second, f"tacit ledger verify {after}  checks every entry."
-    )
+    restored = inspection.restore(source, where, second=second).verification
+    result = {
+        "ledger": restored.head.ledger,
+        "head": restored.head.hash,
+        "entries": restored.entries,
+    }
+    shown = [f"Restored {restored.entries} entries."]
+    after = f"tacit ledger verify {_write_ledger_options(where, second)}  checks every entry."
+    return _answer(result, shown, where, second, after)
 
 
 @command(app)
@@ -198,9 +211,9 @@ def show(where: Where, second: Second = None) -> Result:
     from tacit.ledger import inspect_ledger
 
     inspected = inspect_ledger(where, second=second)
-    budgets = [_row(balance) for balance in inspected.balances]
-    result = {**_summary(inspected), "budgets": budgets, "states": inspected.states}
-    shown = [_table(f"Budgets, epoch {result['epoch']}", budgets)]
+    budgets = [_make_row(balance) for balance in inspected.balances]
+    result = {**_summarise(inspected), "budgets": budgets, "states": inspected.states}
+    shown = [_make_table(f"Budgets, epoch {result['epoch']}", budgets)]
     if inspected.states:
         rows = [(state.name, state.size, state.sequence) for state in inspected.states]
         shown.append(Table("Kept states", ("name", "bytes", "of entry"), rows))
@@ -216,7 +229,7 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
     """
     from tacit.ledger import inspect_ledger
 
-    result = _summary(inspect_ledger(where, second=second))
+    result = _summarise(inspect_ledger(where, second=second))
     terminal.show(_answer(result, _report(result), where, second), as_json=as_json)
     if not result["sound"]:
         raise typer.Exit(PrivacyError.exit_code)
@@ -240,19 +253,28 @@ def export(
 
     inspected = inspect_ledger(where, second=second)
     out = out or _name_beside_ledger(where, "-log.json", force=force)
-    document = terminal.to_json_types({**_summary(inspected), "entries": inspected.entries})
+    document = terminal.to_json_types({**_summarise(inspected), "entries": inspected.entries})
     write_whole(out, (json.dumps(document, indent=1) + "\n").encode())
-    result = {**_summary(inspected), "written": out}
+    result = {**_summarise(inspected), "written": out}
     shown = [*_report(result), f"The log is in {out}."]
     return _answer(result, shown, where, second)
 
 
 def _name_beside_ledger(where: str, ending: str, *, force: bool) -> Path:
-    """Name a file beside a ledger in a file, or in the current folder for one in PostgreSQL."""
-    return name_beside(Path("ledger" if "://" in where else where), ending=ending, force=force)
+    """Name a file beside a ledger, in the current folder for a ledger in PostgreSQL."""
+    return name_output_beside(
+        Path("ledger" if "://" in where else where), ending=ending, force=force
+    )
 
 
-def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None) -> Cap:
+def _read_cap(
+    epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None
+) -> Cap:
+    """Read the cap of a budget, in the unit that the typed numbers say.
+
+    Raises:
+        ConfigError: The numbers do not name one unit.
+    """
     from tacit.ledger import Cap
 
     if rho is not None and epsilon is None and delta is None:
@@ -264,10 +286,14 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str
     return Cap.pure(epsilon, per_epoch=per_epoch)
 
 
-def _cap_of_fits(
+def _read_cap_of_fits(
     epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None
 ) -> Cap:
-    """Return the cap in which fits of private lists are charged."""
+    """Read the cap of a budget that is charged for fits of private lists.
+
+    Raises:
+        ConfigError: Other numbers than epsilon and delta were typed, or one is not a number.
+    """
     from tacit.designs.private.refits import cap_of_lifetime
 
     if epsilon is None or delta is None or rho is not None or per_epoch is not None:
@@ -278,12 +304,16 @@ def _cap_of_fits(
         raise ConfigError("--epsilon and --delta are numbers, such as 3 and 1e-6.") from None
 
 
-def _key_or_new(path: Path) -> tuple[bytes, bool]:
-    """Return the key, and whether it was made now."""
+def _read_or_make_key(path: Path) -> tuple[bytes, bool]:
+    """Read the operator's key, or make one where there is no file.
+
+    Returns:
+        The key, and whether it was made now.
+    """
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        return _key(path), False
+        return _read_key(path), False
     except OSError as error:
         raise OutputError(f"{path}: the key cannot be written ({error.strerror}).") from None
     key = secrets.token_bytes(32)
@@ -294,8 +324,8 @@ def _key_or_new(path: Path) -> tuple[bytes, bool]:
     return key, True
 
 
-def _key(path: Path) -> bytes:
-    """Never echoed, whatever is in the file."""
+def _read_key(path: Path) -> bytes:
+    """Read the operator's key; an error never shows what is in the file."""
     try:
         return bytes.fromhex(path.read_text(encoding="ascii").strip())
     except OSError as error:
@@ -310,26 +340,29 @@ def _key(path: Path) -> bytes:
 def _answer(
     result: dict[str, Any], shown: Shown, where: str, second: str | None, after: str = ""
 ) -> Result:
-    """Make a result, with a warning where one restore moves the store and its second place back."""
+    """Make a result, with a warning where the ledger and its second place share a device.
+
+    One restored backup of that device would give back budgets unnoticed.
+    """
     from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
 
     warnings = [SHARED_DEVICE_WARNING] if shares_device(where, second) else []
     return Result({**result, "warnings": warnings}, shown, after)
 
 
-def _ledger_arguments(where: str, second: str | None) -> str:
-    """Write the ledger as the next command types it; an address may hold a password."""
-    shown = _address(where, "LEDGER")
-    return f"{shown} --second {_address(second, 'SECOND')}" if second else shown
+def _write_ledger_options(where: str, second: str | None) -> str:
+    """Write the arguments that name the ledger in another command."""
+    ledger = _quote_address(where, "LEDGER")
+    return f"{ledger} --second {_quote_address(second, 'SECOND')}" if second else ledger
 
 
-def _address(place: str, name: str) -> str:
-    """Quote a file for a shell; a database is shown by the option's name alone."""
-    return name if "://" in place else shlex.quote(place)
+def _quote_address(address: str, placeholder: str) -> str:
+    """Quote a file for a shell; a database, whose address may hold a password, is a placeholder."""
+    return placeholder if "://" in address else shlex.quote(address)
 
 
-def _row(balance: Balance) -> dict[str, Any]:
-    """Make a row of a balance: epsilons at a delta as they are stated, then what is stored.
+def _make_row(balance: Balance) -> dict[str, Any]:
+    """Make a row of a balance: stated epsilons at a delta, then the stored amounts.
 
     Stored amounts are in the steps of their unit, deltas in steps of 1e-18.
     """
@@ -353,58 +386,75 @@ def _row(balance: Balance) -> dict[str, Any]:
     }
 
 
-def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
+def _make_table(title: str, budgets: list[dict[str, Any]]) -> Table:
+    """Make a table of budgets, from rows that `_make_row` made."""
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
         "budget of": lambda row: f"{row['tenant']}: {row['kind']} {row['name']}",
         "epsilon": lambda row: f"{row['epsilon']:.4g}",
         "at most": lambda row: f"{row['epsilon_cap']:.4g}",
         "at delta": lambda row: f"{row['epsilon_delta']:.3g}",
-        "stored": _stored_amounts,
+        "stored": _write_stored_amounts,
     }
     if any(row["epoch_cap"] is not None for row in budgets):
-        columns["in this epoch"] = _epoch_amounts
+        columns["in this epoch"] = _write_epoch_amounts
     return Table.from_rows(title, columns, budgets)
 
 
-def _stored_amounts(row: dict[str, Any]) -> str:
-    """Write what the ledger counts: "gdp 0.018 of 0.43"."""
-    is_approximate = row["unit"] == "approximate"  # in gdp the delta is that of the epsilon
-    spent = _amount(row, "spent", row["delta_spent"] if is_approximate else 0)
-    cap = _amount(row, "cap", row["delta_cap"] if is_approximate else 0)
+def _write_stored_amounts(row: dict[str, Any]) -> str:
+    """Write the amounts that the ledger counts, with their unit: "gdp 0.018 of 0.43".
+
+    A delta is shown in the approximate unit alone. In gdp it is the delta at which epsilon is
+    stated, which is a column of its own.
+    """
+    spent_delta = 0
+    cap_delta = 0
+    if row["unit"] == "approximate":
+        spent_delta = row["delta_spent"]
+        cap_delta = row["delta_cap"]
+    spent = _write_amount(row, "spent", spent_delta)
+    cap = _write_amount(row, "cap", cap_delta)
     return f"{row['unit']} {spent} of {cap}"
 
 
-def _epoch_amounts(row: dict[str, Any]) -> str | None:
-    """Write what was spent in this epoch, where an epoch limits it."""
+def _write_epoch_amounts(row: dict[str, Any]) -> str | None:
+    """Write what was spent in this epoch; None for a budget without a cap per epoch."""
     if row["epoch_cap"] is None:
         return None
-    return f"{_amount(row, 'epoch_spent')} of {_amount(row, 'epoch_cap')}"
+    return f"{_write_amount(row, 'epoch_spent')} of {_write_amount(row, 'epoch_cap')}"
 
 
-def _amount(row: dict[str, Any], column: str, delta: int = 0) -> str:
-    """Write exact decimals, and a delta to three digits: "1 (delta 1e-06)"."""
+def _write_amount(row: dict[str, Any], column: str, delta: int = 0) -> str:
+    """Write an amount as an exact decimal, and a delta with three digits: "1 (delta 1e-06)".
+
+    Args:
+        row: Row of a balance.
+        column: Column of the amount, in steps of the row's unit.
+        delta: Delta in steps of 1e-18; 0: none is written.
+    """
     from tacit.ledger import Unit
 
     text = f"{(Decimal(row[column]) / Unit(row['unit']).steps).normalize():f}"
     return f"{text} (delta {delta / 1e18:.3g})" if delta else text
 
 
-def _summary(inspected: Inspection) -> dict[str, Any]:
-    checked = inspected.verification
+def _summarise(inspected: Inspection) -> dict[str, Any]:
+    """Summarise the replay of a ledger's log for the JSON output."""
+    verification = inspected.verification
     return {
-        "ledger": checked.head.ledger,
-        "sound": checked.is_sound,
-        "problems": checked.problems,
-        "entries_read": checked.entries,
-        "releases": checked.releases,
-        "epoch": checked.epoch,
-        "head": checked.head.hash,
+        "ledger": verification.head.ledger,
+        "sound": verification.is_sound,
+        "problems": verification.problems,
+        "entries_read": verification.entries,
+        "releases": verification.releases,
+        "epoch": verification.epoch,
+        "head": verification.head.hash,
     }
 
 
 def _report(result: dict[str, Any]) -> list[str]:
+    """Write a summary of `_summarise` in sentences."""
     if result["sound"]:
-        read = f"{result['entries_read']} entries replayed, {result['releases']} releases"
-        return [f"Sound: {read}, and the second place agrees."]
+        counts = f"{result['entries_read']} entries replayed, {result['releases']} releases"
+        return [f"Sound: {counts}, and the second place agrees."]
     problems = (f"  - {problem}" for problem in result["problems"])
     return ["Not sound: this ledger must not be spent from.", *problems]

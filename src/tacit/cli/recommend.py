@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import FORCE, command, name_beside
+from tacit.cli.commands import FORCE, command, name_output_beside
 from tacit.cli.source import DELIMITER, ITEM, STARS, USER
 from tacit.data.cold_items import read_cold_items
 from tacit.design import ExecutionOptions, option, usefulness
@@ -90,177 +90,224 @@ def recommend(
         if out is not None and into is not None:
             raise ConfigError("Lists go to one place: give --out FILE or --into ADDRESS.")
         if into is None:
-            out = out or name_beside(all_, ending="-lists.parquet", force=force)
+            out = out or name_output_beside(all_, ending="-lists.parquet", force=force)
         columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
         return write_all_lists(fitted, all_, into or str(out), execution, columns, n)
     if into is not None:
         raise ConfigError("--into is for the lists of all people: add --all RATINGS.")
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
-    for given, able, lacks in (
-        ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
-        (
-            "--at-device" if at_device else "",
-            isinstance(lists, StandardScheme | PrivateLists),
-            "has no item table",
-        ),
-        ("--cold" if cold else "", isinstance(lists, PrivateLists), "scores no items by features"),
-        ("--target" if target else "", isinstance(fitted, XMap), "has no target domains"),
-        (
-            "--time" if time else "",
-            isinstance(fitted, XMap) and fitted.weighs_by_time,
-            "was not fitted with --alpha",
-        ),
-    ):
-        if given and not able:
-            raise ConfigError(f"{model} {lacks}, so {given} has no meaning here.")
+    makes_private_lists = isinstance(lists, PrivateLists)
+    weighs_by_time = isinstance(fitted, XMap) and fitted.weighs_by_time
+    if about and not isinstance(fitted, StandardScheme):
+        _refuse_option("--about", model, "hides no attribute")
+    if at_device and not isinstance(lists, StandardScheme | PrivateLists):
+        _refuse_option("--at-device", model, "has no item table")
+    if cold and not makes_private_lists:
+        _refuse_option("--cold", model, "scores no items by features")
+    if target and not isinstance(fitted, XMap):
+        _refuse_option("--target", model, "has no target domains")
+    if time and not weighs_by_time:
+        _refuse_option("--time", model, "was not fitted with --alpha")
     if at_device and about:
         raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
-    own, unknown = _history(history, fitted, item=item, rating=rating, delimiter=delimiter)
-    known = {str(key): key for key in fitted.item_ids_.tolist()}
+    ratings, n_unknown = _read_history(
+        history, fitted, item=item, rating=rating, delimiter=delimiter
+    )
+    id_by_text = {str(key): key for key in fitted.item_ids_.tolist()}
 
-    def ids(texts: list[str]) -> list[Any]:
+    def read_ids(texts: list[str]) -> list[Any]:
         """Read ids as the model writes them; unknown ones stay text and match nothing."""
-        return [known.get(text, text) for text in terminal.parse_ids(texts)]
+        return [id_by_text.get(text, text) for text in terminal.parse_ids(texts)]
 
-    wanted: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "n": n,
-        "exclude": ids(exclude or []),
-        "candidates": ids(candidates) if candidates else None,
-        **({} if target is None else {"target": target}),
-        **({} if cold is None else {"cold": read_cold_items(cold, delimiter)}),
+        "exclude": read_ids(exclude or []),
+        "candidates": read_ids(candidates) if candidates else None,
     }
-    sent: dict[str, Any] = {"computed": "here"}
+    if target is not None:
+        arguments["target"] = target
+    if cold is not None:
+        arguments["cold"] = read_cold_items(cold, delimiter)
+    origin: dict[str, Any] = {"computed": "here"}
     times: dict[str, Any] = {}
-    if isinstance(fitted, XMap) and fitted.weighs_by_time and history is not None:
+    if weighs_by_time and history is not None:
         from tacit.data.tabular import read_history_times
 
-        named = {"item": item, "time": time, "delimiter": delimiter}
-        read = read_history_times(history, item_ids=fitted.history_ids_, **named)
-        times = {"history_times": read}
+        columns_of_times = {"item": item, "time": time, "delimiter": delimiter}
+        history_ids = fitted.history_ids_
+        times_by_item = read_history_times(history, item_ids=history_ids, **columns_of_times)
+        times = {"history_times": times_by_item}
     if about:
         if history is None:
             raise ConfigError("--about obfuscates a history: name one with --history FILE.")
         values = terminal.parse_name_values(about, "--about")
-        stored = memory or history.with_name(history.name + ".released.json")
-        made, sent = _from_letter(fitted, own, values, stored, at, wanted)
-    elif at_device and not isinstance(lists, PrivateLists):
-        made = fitted.recommend_at_device(own, **wanted)
-        sent = {"computed": "at the device"}
+        memory_file = memory or history.with_name(history.name + ".released.json")
+        recommendations, origin = _recommend_from_letter(
+            fitted, ratings, values, memory_file, at, arguments
+        )
+    elif at_device and not makes_private_lists:
+        recommendations = fitted.recommend_at_device(ratings, **arguments)
+        origin = {"computed": "at the device"}
     else:
-        made = fitted.recommend(history=own, **wanted, **times)
-        if isinstance(lists, PrivateLists):  # its file is public: wherever it is, nothing is sent
-            sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
+        recommendations = fitted.recommend(history=ratings, **arguments, **times)
+        if isinstance(lists, PrivateLists):  # its file is public: a device may have it, too
+            origin = {"computed": "at the device", "personal": lists.released_.serves_lists}
+    items = []
+    for row in recommendations:
+        entry = {
+            "rank": row.rank,
+            "item_id": row.item_id,
+            "title": fitted.titles_.get(row.item_id),
+            "score": row.score,
+            "cold": row.cold,
+        }
+        entry |= _explain(fitted, row, ratings, times, by_reasons=makes_private_lists)
+        items.append(entry)
     result = {
         "model": str(model),
-        "rated": len(own),
-        "unknown_items": unknown,
+        "rated": len(ratings),
+        "unknown_items": n_unknown,
         "shown": None,
         "release": None,
         "personal": True,
-        **sent,
+        **origin,
         "hides": isinstance(fitted, StandardScheme),
         "item_table": isinstance(fitted, StandardScheme) and fitted.item_table,
         "useful": usefulness(fitted),
-        "items": [
-            {
-                "rank": row.rank,
-                "item_id": row.item_id,
-                "title": fitted.titles_.get(row.item_id),
-                "score": row.score,
-                "cold": row.cold,
-                **_reasons(fitted, row, own, times, of_scores=isinstance(lists, PrivateLists)),
-            }
-            for row in made
-        ],
+        "items": items,
     }
     return Result(
-        result, [*_describe_list(result, show_release)], _next_step(result, fitted, show_release)
+        result,
+        [*_describe_list(result, show_release)],
+        _suggest_command(result, fitted, show_release),
     )
 
 
-def _from_letter(
+def _refuse_option(option_name: str, model: Path, reason: str) -> NoReturn:
+    raise ConfigError(f"{model} {reason}, so {option_name} has no meaning here.")
+
+
+def _recommend_from_letter(
     model: Any,
-    own: dict[Any, float],
+    ratings: dict[Any, float],
     values: dict[str, str],
     memory: Path,
     at: datetime | None,
-    wanted: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """Make the list of the last letter's scores, or the popular one before it, and describe it."""
+    """Make the list of the last letter's scores; before the first letter, the popular items.
+
+    Args:
+        model: A standard scheme.
+        ratings: The person's own stars by item.
+        values: Values of the attributes that are hidden.
+        memory: File of the device's memory.
+        at: Time to answer at, in a trial that stores nothing; None: now.
+        arguments: Arguments of the list.
+
+    Returns:
+        The list, and facts of the result about the letter that it was made from.
+    """
     from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
 
-    def facts(release: Release) -> dict[str, Any]:
+    def describe_release(release: Release) -> dict[str, Any]:
         text = release.encode().decode()
         return {"computed": "from the release", "shown": len(release.ratings), "release": text}
 
     if model.variant == "published":
-        made = model.exchange(own, values, **wanted)
-        return made.recommendations, facts(made.release)
-    spoken, scores = answer_letter(model, own, values, memory, at and at.replace(tzinfo=UTC))
-    due = datetime.fromtimestamp(spoken.due, UTC).isoformat()
-    sent = {"due": due, "notice": spoken.notice or None, "memory": str(memory)}
-    if spoken.letter is None or scores is None:
-        wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
-        return model.recommend(**wanted), sent | {"computed": "before the first letter"}
-    return model.rank(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
+        exchange = model.exchange(ratings, values, **arguments)
+        return exchange.recommendations, describe_release(exchange.release)
+    at_utc = None if at is None else at.replace(tzinfo=UTC)
+    letter_result, scores = answer_letter(model, ratings, values, memory, at_utc)
+    due = datetime.fromtimestamp(letter_result.due, UTC).isoformat()
+    facts = {"due": due, "notice": letter_result.notice or None, "memory": str(memory)}
+    if letter_result.letter is None or scores is None:
+        without_rated = arguments | {"exclude": [*arguments["exclude"], *ratings]}
+        return model.recommend(**without_rated), facts | {"computed": "before the first letter"}
+    release = Release.decode(letter_result.letter)
+    return model.rank(scores, ratings, **arguments), describe_release(release) | facts
 
 
-def _reasons(
+def _explain(
     model: Any,
     row: Recommendation,
-    own: dict[Any, float],
+    ratings: dict[Any, float],
     times: dict[str, Any],
     *,
-    of_scores: bool,
+    by_reasons: bool,
 ) -> dict[str, Any]:
-    """Scores of "because you liked X", or predicted stars, of a recommender that explains.
+    """Explain a recommendation, by reasons or by predicted stars, for a model that explains.
 
-    row: a line of the list; of an item that no one rated there are no reasons.
-    times: empty, or the times of the person's ratings, as keyword of `predict`.
+    Args:
+        model: The model.
+        row: A row of the list.
+        ratings: The person's own stars by item.
+        times: Empty, or `history_times` with the times of the person's ratings, for `predict`.
+        by_reasons: Whether reasons are given, "because" of liked items and of "features";
+            otherwise predicted "stars".
+
+    Returns:
+        The explanation; empty for a model that does not explain, and for an item that no one rated.
     """
     if row.cold or not hasattr(model, "explain"):
         return {}
     item = row.item_id
-    if of_scores:
-        because = model.explain(item, history=own, n=MOST_REASONS)
-        return {
-            "because": [
-                {"item_id": each.name, "title": model.titles_.get(each.name), "score": each.score}
-                for each in because
-                if each.kind == "item"
-            ],
-            "features": [each.name for each in because if each.kind == "feature"],
-        }
-    predicted = float(model.predict([item], history=own, **times)[0])
-    return {"stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum)}
+    if not by_reasons:
+        predicted = float(model.predict([item], history=ratings, **times)[0])
+        return {"stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum)}
+    because = []
+    features = []
+    for reason in model.explain(item, history=ratings, n=MOST_REASONS):
+        if reason.kind == "item":
+            title = model.titles_.get(reason.name)
+            because.append({"item_id": reason.name, "title": title, "score": reason.score})
+        elif reason.kind == "feature":
+            features.append(reason.name)
+    return {"because": because, "features": features}
 
 
-def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
-    """Read the person's ratings by the model's own ids; count the items that it does not know."""
+def _read_history(
+    path: Path | None, model: Any, **columns: str | None
+) -> tuple[dict[Any, float], int]:
+    """Read the person's own ratings.
+
+    Args:
+        path: File of the ratings; None for a person without ratings.
+        model: The model, whose ids and scale are used.
+        columns: Names of the columns, and the delimiter.
+
+    Returns:
+        Stars by item, and the number of items that the model does not know.
+
+    Raises:
+        DataError: The model knows none of the items.
+    """
     from tacit.data.columns import EVENTS
     from tacit.data.tabular import read_history
 
     if path is None:
         return {}, 0
     ids = getattr(model, "history_ids_", model.item_ids_)
-    liked_from = getattr(model, "liked_from_", None)  # a model of events needs no stars
+    liked_from = getattr(model, "liked_from_", None)
+    # A model of events needs no stars.
     events = getattr(model, "scale_", None) == EVENTS or liked_from == EVENTS.liked_from
-    own = read_history(path, item_ids=ids, events=events, **columns)
+    ratings = read_history(path, item_ids=ids, events=events, **columns)
     known = set(ids.tolist())
-    unknown = sum(item not in known for item in own)
-    if own and unknown == len(own):
+    unknown = [item for item in ratings if item not in known]
+    if ratings and len(unknown) == len(ratings):
         raise DataError(
             "the model knows none of these items",
             path=path,
-            found=next(iter(own)),
+            found=unknown[0],
             expected=f"ids such as {ids.tolist()[0]!r}",
             fix="Name the id's column with --item, or use the history of the same catalogue.",
         )
-    return own, unknown
+    return ratings, len(unknown)
 
 
 def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
+    """Write a list for people, and what was sent for it."""
     yield _list(result["items"])
     if result["useful"]:
         yield result["useful"]
@@ -289,7 +336,7 @@ def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table
             yield f"The letter, byte for byte:\n{result['release']}"
 
 
-def _next_step(result: dict[str, Any], model: Any, show_release: bool) -> str:
+def _suggest_command(result: dict[str, Any], model: Any, show_release: bool) -> str:
     """Choose the command that a person who got this list types next."""
     typed = terminal.command_line()
     card = f"tacit guarantee {shlex.quote(result['model'])}"
@@ -311,6 +358,7 @@ def _next_step(result: dict[str, Any], model: Any, show_release: bool) -> str:
 
 
 def _list(rows: list[dict[str, Any]]) -> Table:
+    """Make the table of a list, with columns for what its rows have."""
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
         "rank": itemgetter("rank"),
         "item": itemgetter("item_id"),
@@ -322,10 +370,11 @@ def _list(rows: list[dict[str, Any]]) -> Table:
     score = "stars" if any("stars" in row for row in rows) else "score"
     columns[score] = itemgetter(score)
     if any("because" in row for row in rows):
-        columns["because you liked"] = _because
+        columns["because you liked"] = _name_reasons
     return Table.from_rows("", columns, rows)
 
 
-def _because(row: dict[str, Any]) -> str | None:
-    because = row.get("because", [])
-    return ", ".join(str(each["title"] or each["item_id"]) for each in because) or None
+def _name_reasons(row: dict[str, Any]) -> str | None:
+    """Name the liked items that explain a row; None where there are none."""
+    names = [str(reason["title"] or reason["item_id"]) for reason in row.get("because", [])]
+    return ", ".join(names) or None

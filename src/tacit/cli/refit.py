@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Fit a service's folder again, under its lifetime.")
 UNITS = "systemd"
-"""Folder of the units that  tacit init  writes."""
+"""Folder of the systemd units that  tacit init  writes."""
 _CALENDAR = {"day": "daily", "week": "weekly", "month": "monthly"}
+"""How systemd spells how often a fit is due."""
 _CRON = {"day": "17 3 * * *", "week": "17 3 * * 1", "month": "17 3 1 * *"}
+"""How cron spells it, at 3:17 at night."""
 
 
 @command(app)
@@ -37,9 +39,9 @@ def refit(
 ) -> Result:
     """Make the folder's first fit or the next one, with the folder's settings.
 
-    The fit is charged to the folder's lifetime before noise is drawn. If the new model is worse
-    than the served one by released values, the served one stays. A running service takes up the new
-    file by itself.
+    The fit is charged to the folder's lifetime before noise is drawn. If released values show that
+    the new model is worse than the served one, the served one stays. A running service serves the
+    new file within seconds.
     """
     from tacit.designs.private.folder_fits import RefitSettings, fit_next
     from tacit.service.deployment import read_tenant
@@ -52,20 +54,31 @@ def refit(
 
 
 def read_rows(settings: RefitSettings, data: Path) -> Any:
-    """Read the ratings as the folder's settings say."""
-    rows: dict[str, Any] = {}
-    for one in fields(RatingsOptions):
-        rows[one.name] = None if one.default is MISSING else one.default
+    """Read the ratings with the options that the folder's settings have in [rows]."""
+    options: dict[str, Any] = {}
+    for option_field in fields(RatingsOptions):
+        has_default = option_field.default is not MISSING
+        options[option_field.name] = option_field.default if has_default else None
     types = get_type_hints(RatingsOptions)
     for name, value in settings.rows.items():
-        rows[name] = _read_row_setting(name, value, types)
-    source = RatingsOptions(**rows | {"path": data})
+        options[name] = _read_row_setting(name, value, types)
+    options["path"] = data
+    source = RatingsOptions(**options)
     catalogue = None if settings.catalogue is None else Path(settings.catalogue)
     return source.read(catalogue=catalogue, domains=False)
 
 
 def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
-    """Read one line of [rows]; ConfigError where no option has this name or type."""
+    """Read one line of [rows] as an option of `RatingsOptions`.
+
+    Args:
+        name: Name of the option.
+        value: Value of the line.
+        types: Types of the options, by name.
+
+    Raises:
+        ConfigError: No option has this name, or the value is of another type.
+    """
     from tacit.designs.private.folder_fits import REFIT_FILE
 
     if name not in types or name == "path":
@@ -73,18 +86,19 @@ def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
     allowed = get_args(types[name]) or (types[name],)
     if Path in allowed and isinstance(value, str):
         return Path(value)
-    is_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if type(value) in allowed or (is_texts and list[str] in allowed):
+    is_list_of_texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
+    is_whole_number = isinstance(value, int) and not isinstance(value, bool)
+    if type(value) in allowed:
         return value
-    if is_whole and float in allowed:
+    if is_list_of_texts and list[str] in allowed:
+        return value
+    if is_whole_number and float in allowed:
         return value
     raise ConfigError(f"{REFIT_FILE}: [rows] {name} = {value!r} is of another type.")
 
 
 def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict[str, Any]:
-    """JSON values of a fit."""
-    status = done.model.budget_status_
+    """Describe a fit in the values that --json prints."""
     return {
         "folder": folder,
         "model": folder / settings.model,
@@ -95,12 +109,13 @@ def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict
         "mode": done.model.released_.mode,
         "lists": done.model.released_.serves_lists,
         "effective_population": done.model.released_.usefulness.effective_population,
-        "standing": asdict(status),
+        "standing": asdict(done.model.budget_status_),
         "delta": settings.delta,
     }
 
 
 def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
+    """Write sentences about a fit: what is spent and left, and whether its model is served."""
     from tacit.designs.private.folder_fits import NEWEST
 
     status = done.model.budget_status_
@@ -112,8 +127,8 @@ def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
     if status.repeated:
         lines.insert(
             1,
-            "It was made and charged before, and stopped before its file was written: this is that "
-            "file, of the ratings of then. The next  tacit refit  reads today's.",
+            "It was charged before, in a run that stopped before its file was written. This is "
+            "that file, from the ratings of then. The next  tacit refit  reads today's.",
         )
     if not done.replaced:
         lines.append(
@@ -126,18 +141,18 @@ def write_units(folder: Path, name: str, every: str, data: Path, *, at: Path) ->
     """Write a systemd service, its refits with their timer, and a cron line.
 
     Args:
-        folder: Where the units are written to.
+        folder: Folder in which the folder of the units is made.
         name: Name of the units.
-        every: How often a fit is due.
+        every: How often a fit is due: "day", "week" or "month".
         data: The file of ratings that each fit reads.
-        at: Where the service's folder is.
+        at: The service's folder, as the units name it.
     """
     program = shutil.which("tacit") or "tacit"
     serve = shlex.join([program, "serve", str(at)])
     refit_line = shlex.join([program, "refit", str(at), str(data)])
     units = folder / UNITS
     units.mkdir()
-    written = {
+    content_by_file = {
         f"{name}.service": (
             f"[Unit]\nDescription=tacit: {name}\nAfter=network-online.target\n\n"
             f"[Service]\nExecStart={serve}\nUMask=0077\nRestart=on-failure\nKillMode=mixed\n"
@@ -154,5 +169,5 @@ def write_units(folder: Path, name: str, every: str, data: Path, *, at: Path) ->
         ),
         "crontab": f"{_CRON[every]} {refit_line}\n",
     }
-    for file, text in written.items():
-        write_whole(units / file, text.encode())
+    for file, content in content_by_file.items():
+        write_whole(units / file, content.encode())

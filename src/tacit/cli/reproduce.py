@@ -1,4 +1,4 @@
-"""`tacit reproduce`: every table, figure and bound of the papers, and the command that makes it."""
+"""`tacit reproduce`: the tables, figures and bounds of the papers, and the commands for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ app = typer.Typer()
 QUICK_COMMANDS = ("audit", "guarantee", "plan")
 """Commands that take seconds or a few minutes."""
 _WIDEST_QUANTITY = 60
-"""Letters of a list or an object that is shown as a quantity."""
+"""Most characters of a list or an object that is shown as a quantity."""
 
 
 @command(app)
@@ -44,13 +44,13 @@ def reproduce(
 ) -> Result | None:
     """Make a figure of a paper again.
 
-    Every table, figure and bound that the papers print: what became of it, the command that makes
-    our figure, and the reason where there is none. ITEM runs the command and shows its quantities
-    beside the paper's figures; with --json it prints the command's own JSON, in which `shows` names
-    them.
+    Every table, figure and bound that the papers print is listed: what became of it, the command
+    that makes our figure, and the reason where there is none. ITEM runs the command and shows its
+    quantities beside the paper's figures; with --json it prints the command's own JSON, in which
+    `shows` names the quantities.
     """
     results = paper_results()
-    chosen = [each for each in results if paper in (None, each[0])]
+    chosen = [(name, result) for name, result in results if paper in (None, name)]
     if not chosen:
         known = ", ".join(dict.fromkeys(name for name, _ in results))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
@@ -61,7 +61,8 @@ def reproduce(
     if everything and as_json:
         raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
     if item is not None:
-        return _run_item(chosen[0][1], folder, as_json)
+        _, result = chosen[0]  # all results of an item have the same command
+        return _run_item(result, folder, as_json)
     commands = dict.fromkeys(result.command for _, result in chosen if result.command)
     for line in commands:
         if not quick or is_quick(line):
@@ -97,28 +98,32 @@ def _find_item(
     """Find the results of one item by its name or by a part of it, such as one theorem of several.
 
     Raises:
-        ConfigError: No item has this part, or several items that different commands make have it.
+        ConfigError: No item has this name or part, or several items have it that different
+            commands make.
     """
-    found = [each for each in results if each[1].item == item]
-    if not found:
-        found = [each for each in results if is_named_in(item, each[1].item)]
-    if not found:
-        listing = " ".join(["tacit reproduce", *([paper] if paper else []), "--list"])
-        raise ConfigError(f"{paper or 'No paper'} has no item '{item}'. See: {listing}")
-    if len({result.command for _, result in found}) > 1:
-        several = "; ".join(f"{name}: {result.item}" for name, result in found)
-        raise ConfigError(f"Several items have '{item}': {several}. Name one of them.")
-    return found
+    matching = [(name, result) for name, result in results if result.item == item]
+    if not matching:
+        matching = [(name, result) for name, result in results if is_named_in(item, result.item)]
+    if not matching:
+        words = ["tacit reproduce", "--list"]
+        if paper:
+            words.insert(1, paper)
+        raise ConfigError(f"{paper or 'No paper'} has no item '{item}'. See: {' '.join(words)}")
+    if len({result.command for _, result in matching}) > 1:
+        candidates = "; ".join(f"{name}: {result.item}" for name, result in matching)
+        raise ConfigError(f"Several items have '{item}': {candidates}. Name one of them.")
+    return matching
 
 
 def is_named_in(part: str, item: str) -> bool:
-    """Tell whether a part, such as 'Theorem 15', is whole words of an item's name or list.
+    """Say whether an item's name has a part, such as 'Theorem 15', as whole words or in a list.
 
     'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
     """
     words = part.strip().lower()
     if not words:
         return False
+    # Whole words: no letter, digit or point before, no letter, digit or section number after.
     if re.search(rf"(?<![\w.]){re.escape(words)}(?![\w]|\.\d)", item.lower()):
         return True
     return words in list_members(item)
@@ -127,32 +132,35 @@ def is_named_in(part: str, item: str) -> bool:
 def list_members(item: str) -> set[str]:
     """Spell out the lists of an item's name: 'Lemmas 3 to 5' is {'lemma 3', 'lemma 4', ...}."""
     members = set()
-    number = r"(?:(?:\d+\.)?\d+|[ivx]+)"
-    lists = rf"([a-z]+)s ({number}(?:(?:, | and | to ){number})+)"
-    for found in re.finditer(lists, item.lower()):
-        kind, numbers = found[1], found[2]
+    number = r"(?:(?:\d+\.)?\d+|[ivx]+)"  # 3, 4.2 or iv
+    list_pattern = rf"([a-z]+)s ({number}(?:(?:, | and | to ){number})+)"  # Lemmas 3, 4 to 6
+    range_pattern = r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)"  # 4 to 6, or 4.2 to 4.5
+    for found_list in re.finditer(list_pattern, item.lower()):
+        kind = found_list[1]
+        numbers = found_list[2]
         for member in re.split(", | and | to ", numbers):
             members.add(f"{kind} {member}")
-        for ends in re.finditer(r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)", numbers):
-            chapter = ends[1] or ""
-            first = int(ends[2])
-            last = int(ends[3])
+        for found_range in re.finditer(range_pattern, numbers):
+            chapter = found_range[1] or ""
+            first = int(found_range[2])
+            last = int(found_range[3])
             members.update(f"{kind} {chapter}{member}" for member in range(first, last + 1))
     return members
 
 
 def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
+    """Make the list of results, and name a quick one to run next."""
     rows = [index_row(name, result) for name, result in chosen]
     cells = [(row["paper"], row["item"], row["status"], row["reason"]) for row in rows]
     table = Table("", ("paper", "item", "status", "reason"), cells)
-    quick = (row for row in chosen if is_quick(row[1].command))
-    paper, result = next(quick, chosen[0])
+    quick = [(name, result) for name, result in chosen if is_quick(result.command)]
+    paper, result = (quick or chosen)[0]
     after = f"tacit reproduce {paper} {shlex.quote(result.item)}  runs one of these."
     return Result({"rows": rows}, (table,), after)
 
 
 def is_quick(line: str) -> bool:
-    """Whether a command that makes a figure again takes seconds or a few minutes."""
+    """Say whether a command takes seconds or a few minutes, by its name; "" is no command."""
     return bool(line) and shlex.split(line)[1] in QUICK_COMMANDS
 
 
@@ -162,7 +170,7 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
     With `as_json` the command prints its own JSON, and nothing else is shown.
 
     Raises:
-        ConfigError: There is no command.
+        ConfigError: No command makes the result.
     """
     if not result.command:
         raise ConfigError(f"{result.item} cannot be made here: {result.reason}.")
@@ -177,10 +185,10 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
     with redirect_stdout(printed):
         _run(line, folder)
     document = json.loads(printed.getvalue())
-    found: dict[str, Any] = {}
+    quantities: dict[str, Any] = {}
     for path in result.shows:
-        found |= find_quantities(document, path)
-    rows = [(path, _write_quantity(value)) for path, value in found.items()]
+        quantities |= find_quantities(document, path)
+    rows = [(path, _write_quantity(value)) for path, value in quantities.items()]
     sentences = [f"Here: {result.reason}."]
     if result.printed:
         sentences.append(f"The paper: {result.printed}.")
@@ -197,6 +205,16 @@ def _write_quantity(value: Any) -> object:
 
 
 def _run(line: str, folder: Path | None) -> None:
+    """Run a command line of tacit in this process.
+
+    Args:
+        line: The line; FOLDER in it stands for the folder of MovieLens.
+        folder: That folder; None: TACIT_DATA.
+
+    Raises:
+        ConfigError: The line needs MovieLens, and no folder is named.
+        typer.Exit: With the line's exit code, where it is not 0.
+    """
     from tacit.cli.app import main
 
     data = str(folder or os.environ.get("TACIT_DATA", ""))

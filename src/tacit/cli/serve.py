@@ -1,9 +1,8 @@
 """Commands of the service: `tacit init`, `tacit serve` and `tacit keys`.
 
 `tacit init` makes a folder that `tacit serve` starts from. `tacit serve` is the HTTP service, from
-such a folder, a model file or generated data. `tacit keys` says who may ask it.
-
-The keys are those of staff: the service makes the keys of people itself.
+such a folder, a model file or generated data. `tacit keys` makes and revokes the keys of staff and
+vendors; the service itself makes the keys of people.
 """
 
 from __future__ import annotations
@@ -46,9 +45,11 @@ Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tac
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
 Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend", "editor"]
 FIRST_VENDOR_PORT = 8001
+"""Port of the first of two vendors; the second has the next one."""
 KEYS_FILE = "keys.json"
 MODEL_FILE = "lists.tacit"
 FIRST_PERSON = "me"
+"""Name of a person whose key  tacit init  makes."""
 _TOML_TEMPLATE = """\
 # What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
 tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
@@ -69,7 +70,7 @@ item_word = "{item_word}"        # of one item, on the page
 
 @dataclass(frozen=True)
 class OptionalRatings(RatingsOptions):
-    """Options that say where ratings are; vendors need none."""
+    """Options that name ratings, or none, as  --vendors  needs none."""
 
     path: Path | None = option(  # type: ignore[assignment]  # checked where it is read
         "A file of ratings, or a folder of  tacit data import. Vendors have none.",
@@ -126,15 +127,16 @@ def init(
         refits = _share_lifetime(refits, ratings)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as temporary:
-        made = Path(temporary) / "folder"  # renamed when it is complete, so never half written
-        made.mkdir()
+        new_folder = Path(temporary) / "folder"  # renamed once it is complete
+        new_folder.mkdir()
         with terminal.progress("Fitting", None, quiet=as_json):
-            model = fit_next(made, refits, name, ratings).model
-        refits.write(made)
-        write_units(made, name, every, source.path.absolute(), at=folder.absolute())
+            model = fit_next(new_folder, refits, name, ratings).model
+        refits.write(new_folder)
+        write_units(new_folder, name, every, source.path.absolute(), at=folder.absolute())
         files = [path for path in (catalogue, source.items, source.path) if path is not None]
-        keys = _write_settings_and_keys(made, name, model, item_word(files, source.item))
-        made.rename(folder)
+        word = item_word(files, source.item)
+        keys = _write_settings_and_keys(new_folder, name, model, word)
+        new_folder.rename(folder)
     (card,) = model.guarantees()
     result: dict[str, Any] = {
         "folder": folder,
@@ -146,13 +148,13 @@ def init(
         "basis": card.basis.value,
         "first_line": card.first_line,
         "keys": keys,
-        "first_list": _first_list(model, keys[FIRST_PERSON]),
+        "first_list": _write_list_command(model, keys[FIRST_PERSON]),
         "fits_left": model.budget_status_.further,
     }
-    wrote = f"tacit.toml, keys, and private lists of {result['items']:,} items"
-    key_lines = [f"  key of {name}: {key}" for name, key in keys.items()]
+    contents = f"tacit.toml, keys, and private lists of {result['items']:,} items"
+    key_lines = [f"  key of {owner}: {key}" for owner, key in keys.items()]
     shown = [
-        f"Wrote {folder}: {wrote}. {card.first_line}",
+        f"Wrote {folder}: {contents}. {card.first_line}",
         *key_lines,
         "The keys are not shown again.",
         "In another terminal, the first list, from two items rated with the most stars:",
@@ -172,53 +174,67 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
     if vendors != 2 or source.path is not None:
         raise ConfigError("--vendors 2  writes two folders, and reads no ratings.")
     _refuse_used(folder)
-    names = (f"{tenant[:50]}-1", f"{tenant[:50]}-2")
-    addresses = tuple(f"http://127.0.0.1:{FIRST_VENDOR_PORT + place}" for place in range(2))
+    names = (f"{tenant[:50]}-1", f"{tenant[:50]}-2")  # at most 64 characters
+    ports = (FIRST_VENDOR_PORT, FIRST_VENDOR_PORT + 1)
+    addresses = tuple(f"http://127.0.0.1:{port}" for port in ports)
     folders = tuple(folder / name for name in names)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as temporary:
-        made = Path(temporary) / "folder"
-        inside = tuple(made / name for name in names)
-        keys = make_two_deployments(inside, addresses, names=names, tenant=tenant)  # type: ignore[arg-type]
-        made.rename(folder)
+        new_folder = Path(temporary) / "folder"  # renamed once it is complete
+        vendor_folders = tuple(new_folder / name for name in names)
+        keys = make_two_deployments(vendor_folders, addresses, names=names, tenant=tenant)  # type: ignore[arg-type]
+        new_folder.rename(folder)
     result = {"folders": folders, "addresses": addresses, "keys": keys}
     shown = [f"Wrote two vendors that forward to each other: {', '.join(names)}."]
-    for place, address in enumerate(addresses):
-        shown.append(f"  {address}  key of its operator: {keys[place]['operator']}")
-    shown += [
-        "The keys are not shown again. Write your articles into videos of each tacit.toml.",
-        "Each in a terminal of its own:",
-        *[f"  tacit serve {shlex.quote(str(one))}" for one in folders],
-    ]
+    for address, keys_of_vendor in zip(addresses, keys, strict=True):
+        shown.append(f"  {address}  key of its operator: {keys_of_vendor['operator']}")
+    shown.append(
+        "The keys are not shown again. Write your articles into videos of each tacit.toml."
+    )
+    shown.append("Each in a terminal of its own:")
+    shown += [f"  tacit serve {shlex.quote(str(vendor_folder))}" for vendor_folder in folders]
     return Result(result, shown, f"tacit serve {shlex.quote(str(folders[0]))}  serves the first.")
 
 
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
-    """Share a lifetime among the fits of a year: by a plan, or equal parts without features."""
+    """Share a lifetime among the fits of a year.
+
+    Where items have two feature values or more, a plan of all fits shares it; otherwise each fit
+    gets the largest equal epsilon.
+
+    Args:
+        refits: Settings with a lifetime.
+        ratings: Ratings, for the items' features.
+    """
     from tacit.data.domains import item_features
     from tacit.designs.private.folder_fits import FITS_A_YEAR
     from tacit.designs.private.plan import largest_epsilon_per_fit
 
-    assert refits.lifetime is not None  # the caller has one
+    assert refits.lifetime is not None
     fits = FITS_A_YEAR[refits.every]
-    values = set()
+    feature_values = set()
     for column in item_features(ratings, refits.features).values():
-        for own in column:
-            values.update(own)
-    if len(values) >= 2:
+        for values_of_item in column:
+            feature_values.update(values_of_item)
+    if len(feature_values) >= 2:
         return replace(refits, fits=fits)
     epsilon = largest_epsilon_per_fit(refits.lifetime, refits.delta, fits)
     return replace(refits, epsilon=epsilon)
 
 
 def _refuse_used(folder: Path) -> None:
-    """Refuse a folder that holds something; an empty one is replaced."""
+    """Raise ConfigError for a folder that is not empty; an empty one is replaced."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
 
 
 def item_word(files: Sequence[Path], column: str | None) -> str:
-    """Return the word for one item by the header of its ids, the named column first."""
+    """Guess the word for one item from the header of the column of its ids.
+
+    Args:
+        files: Files with such a column.
+        column: Name of the column, which is looked at first; None: it was not named.
+    """
     from tacit.data.tables.item_words import headers_of_item_ids, word_for_items
 
     headers = [] if column is None else [column]
@@ -249,10 +265,11 @@ def _write_settings_and_keys(
     return {"operator": operator, FIRST_PERSON: person}
 
 
-def _first_list(model: Private, key: str) -> str:
+def _write_list_command(model: Private, key: str) -> str:
     """Write a command that asks for a list, from the stars of the two most popular items."""
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
-    body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
+    history = dict.fromkeys(popular, model.scale_.maximum)
+    body = {"model": "lists", "history": history, "n": 10}
     words = ["curl", "-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
     words += ["-d", json.dumps(body)]
     return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
@@ -293,46 +310,58 @@ def serve(
     from tacit.service.processes import serve as run
     from tacit.service.settings import Settings
 
-    given = {
+    if demo and visitors is None:
+        visitors = True
+    flags = {
         "host": host,
         "port": port,
         "database": database,
         "second": second,
         "workers": workers,
-        "visitors": visitors if visitors is not None or not demo else True,
+        "visitors": visitors,
         "behind_tls": behind_tls,
     }
-    with _folder(folder, item_word, demo=demo) as (home, made):
-        settings = Settings.gather(home.absolute(), given, os.environ)
-        warnings = list(_warnings(settings))
-        for warning in () if as_json else warnings:  # with --json they stand in the object
-            typer.echo(f"Warning: {warning}", err=True)
+    with _open_served_folder(folder, item_word, demo=demo) as (home, new_keys):
+        settings = Settings.gather(home.absolute(), flags, os.environ)
+        warnings = list(_write_warnings(settings))
+        if not as_json:  # with --json they are in the object
+            for warning in warnings:
+                typer.echo(f"Warning: {warning}", err=True)
 
-        def tell(address: str) -> None:
+        def report_address(address: str) -> None:
             result = {
                 "address": address,
                 "openapi": f"{address}/api/openapi.json",
                 "folder": settings.folder,
                 "workers": settings.workers,
                 "process": os.getpid(),
-                "keys": made,
+                "keys": new_keys,
                 "warnings": warnings,
             }
             if as_json:
-                # One line, so that a program that started the service knows where it ends.
+                # One line, so that a program that started the service knows where the object ends.
                 sys.stdout.write(json.dumps(terminal.to_json_types(result)) + "\n")
             else:
                 _show(result)
             sys.stdout.flush()
 
-        run(settings, tell)
+        run(settings, report_address)
 
 
 @contextmanager
-def _folder(
+def _open_served_folder(
     folder: Path | None, item_word: str | None, *, demo: bool
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield the folder that is served, and the keys that were made for it."""
+    """Yield the folder that is served, and the keys that were made for it, by their roles.
+
+    Args:
+        folder: Model file or folder that was typed; None with --demo for a temporary folder.
+        item_word: What one item of a model file is called on the page; None: as in its folder.
+        demo: Whether generated data are served.
+
+    Raises:
+        ConfigError: Nothing to serve was named, or `item_word` is not for it.
+    """
     from tacit.service.demo import make_demo
     from tacit.service.model_folder import make_model_folder
 
@@ -341,20 +370,21 @@ def _folder(
             "--item-word is for a model file. A folder's tacit.toml has item_word for each model."
         )
     if demo:
-        with tempfile.TemporaryDirectory(prefix="tacit-demo-") as made:
-            folder = folder or Path(made)
-            yield folder, make_demo(folder).keys
+        with tempfile.TemporaryDirectory(prefix="tacit-demo-") as temporary:
+            demo_folder = folder or Path(temporary)
+            yield demo_folder, make_demo(demo_folder).keys
     elif folder is None:
         raise ConfigError(
             "Say which model file or folder is served, or  tacit serve --demo  for generated data."
         )
+    elif folder.is_file():
+        yield make_model_folder(folder, item_word)
     else:
-        is_model = folder.is_file()
-        yield make_model_folder(folder, item_word) if is_model else (folder, {})
+        yield folder, {}
 
 
-def _warnings(settings: Settings) -> Iterator[str]:
-    """List what is served although it deserves a warning."""
+def _write_warnings(settings: Settings) -> Iterator[str]:
+    """Write a warning for each setting that weakens privacy or safety."""
     from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
     from tacit.service.kinds import list_charged_by_name
 
@@ -370,15 +400,17 @@ def _warnings(settings: Settings) -> Iterator[str]:
             "keys travel unencrypted, and anyone on the network can read them. Put a proxy that "
             "speaks TLS in front and say --behind-tls, or listen on 127.0.0.1."
         )
-    if settings.visitors and (counted := list_charged_by_name(settings.folder)):
+    charged_by_name = list_charged_by_name(settings.folder) if settings.visitors else ()
+    if charged_by_name:
         yield (
             "visitors are let in, and each new name has a new budget: what is promised "
-            f"to a person by {', '.join(counted)} holds for each name. Let visitors into a "
+            f"to a person by {', '.join(charged_by_name)} holds for each name. Let visitors into a "
             "demonstration only; otherwise issue keys yourself and use --no-visitors."
         )
 
 
 def _show(result: dict[str, Any]) -> None:
+    """Print what is served, at which address, and the new keys."""
     lines = [("page", f"{result['address']}/"), ("interface", result["openapi"])]
     lines += [(f"key of the {role}", key) for role, key in result["keys"].items()]
     terminal.say(f"Serving {result['folder']}")

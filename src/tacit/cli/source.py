@@ -1,4 +1,4 @@
-"""Ratings that a command reads: the options that name them, and how they are opened."""
+"""Options that name the ratings of a command, and the reading of these ratings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ USER = option("Column of the person's id.")
 ITEM = option("Column of the item's id.")
 STARS = option("Column of the stars.")
 DELIMITER = option("One character, 'tab' or '::'; detected if left out.")
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_BYTES_OF_UNIT = {
+    "": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+}
 
 
 @dataclass(frozen=True)
@@ -72,12 +80,12 @@ class RatingsOptions:
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
     def describe(self) -> dict[str, object]:
-        """Every option but the path, as JSON values; those left out are not there."""
-        described: dict[str, object] = {}
+        """List the options that have a value, but for the path, as JSON values."""
+        options: dict[str, object] = {}
         for name, value in asdict(self).items():
             if name != "path" and value is not None:
-                described[name] = str(value.absolute()) if isinstance(value, Path) else value
-        return described
+                options[name] = str(value.absolute()) if isinstance(value, Path) else value
+        return options
 
     @property
     def rating_scale(self) -> RatingScale | None:
@@ -88,7 +96,11 @@ class RatingsOptions:
 
     @property
     def row_layout(self) -> Layout | None:
-        """The layout that was typed."""
+        """The layout that was typed; None: one rating in each row.
+
+        Raises:
+            ConfigError: There is no such layout.
+        """
         if self.layout in (None, "wide", "baskets"):
             return self.layout  # type: ignore[return-value]
         raise ConfigError(f"--layout is wide or baskets; got {self.layout!r}.")
@@ -97,36 +109,46 @@ class RatingsOptions:
         """Read the ratings into memory.
 
         Args:
-            catalogue: File of the only items that count; what is known of items is then from it
-                and from `items`.
+            catalogue: Public list of items; ratings of other items are dropped. Metadata is then
+                read from this file and from `items`, and not from the ratings. None: no list.
             domains: Whether the catalogue must have the items' domains.
 
         Raises:
-            DataError: A row cannot be read; with its file, row and column.
+            DataError: A row cannot be read; the error has its file, row and column.
         """
-        self.name_items_beside(catalogue)
+        self.announce_items_beside(catalogue)
         if catalogue is None:
             ratings = self._load(domain=self.domain, items=self.items)
         else:
-            ratings = self._put_on_catalogue(
-                self._load(domain=None, items=None), catalogue, domains
-            )
+            rated = self._load(domain=None, items=None)
+            ratings = self._put_on_catalogue(rated, catalogue, domains)
         if max(self.per_item, self.per_user) > 1:
             return ratings.drop_rare(per_item=self.per_item, per_user=self.per_user)
         return ratings
 
-    def items_unnamed(self, catalogue: Path | None) -> Path | None:
-        """Find a file of items beside the ratings, unless --items or the catalogue names it."""
+    def find_unnamed_items(self, catalogue: Path | None) -> Path | None:
+        """Find a file of items beside the ratings that no option names.
+
+        Args:
+            catalogue: The catalogue's file, if one was named.
+
+        Returns:
+            The file; None where there is none, or --items or the catalogue is named instead of it.
+        """
         from tacit.data.tabular import items_beside
 
-        items_file = items_beside(self.path) if self.items is None else None
-        if items_file is None or catalogue is None or not catalogue.exists():
-            return items_file
-        return None if items_file.samefile(catalogue) else items_file
+        if self.items is not None:
+            return None
+        items_file = items_beside(self.path)
+        if items_file is None:
+            return None
+        if catalogue is not None and catalogue.exists() and items_file.samefile(catalogue):
+            return None
+        return items_file
 
-    def name_items_beside(self, catalogue: Path | None) -> None:
-        """Say it where a file of items is read that nobody named."""
-        items_file = self.items_unnamed(catalogue)
+    def announce_items_beside(self, catalogue: Path | None) -> None:
+        """Print a note where a file of items is read that no option names."""
+        items_file = self.find_unnamed_items(catalogue)
         if items_file is not None:
             terminal.note(
                 f"Read without being named: {items_file}, which says what is known of items. "
@@ -134,6 +156,7 @@ class RatingsOptions:
             )
 
     def _load(self, *, domain: str | None, items: Path | None) -> Ratings:
+        """Load the ratings with these options, but for the domain's column and the items' file."""
         from tacit.data.tabular import load
 
         return load(
@@ -158,7 +181,13 @@ class RatingsOptions:
         )
 
     def _put_on_catalogue(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
-        """Leave out items that the catalogue does not list, and add those that nobody rated."""
+        """Drop ratings of items that a catalogue does not list, and add its unrated items.
+
+        Args:
+            ratings: The ratings.
+            path: File of the catalogue.
+            domains: Whether the catalogue must have the items' domains.
+        """
         from tacit.data.domains import DOMAIN, on_catalogue
         from tacit.data.tabular import read_catalogue, with_items
 
@@ -169,19 +198,19 @@ class RatingsOptions:
             raise error.with_place(path=error.path or path) from None
         if self.items is not None:
             return with_items(listed, self.items, item=self.item, encoding=self.encoding)
-        items_file = self.items_unnamed(path)
+        items_file = self.find_unnamed_items(path)
         if items_file is None:
             return listed
-        with_beside = with_items(listed, items_file, item=self.item, encoding=self.encoding)
-        return with_beside.with_guess("items")
+        with_metadata = with_items(listed, items_file, item=self.item, encoding=self.encoding)
+        return with_metadata.with_guess("items")
 
     def require_stored(self) -> None:
-        """Refuse options that need the ratings in memory.
+        """Check that no option needs the ratings in memory, where they are on disk or a cluster.
 
         Raises:
             ConfigError: Such an option was typed.
         """
-        typed = {
+        is_typed_by_flag = {
             "--plays": self.plays is not None,
             "--least-plays": self.least_plays is not None,
             "--delimiter": self.delimiter is not None,
@@ -194,7 +223,7 @@ class RatingsOptions:
             "--per-item": self.per_item > 1,
             "--per-user": self.per_user > 1,
         }
-        for flag, is_typed in typed.items():
+        for flag, is_typed in is_typed_by_flag.items():
             if is_typed:
                 raise ConfigError(
                     f"{flag} is for ratings in memory, and not for --engine spark or --memory."
@@ -202,7 +231,7 @@ class RatingsOptions:
 
     @property
     def columns(self) -> dict[Role, str | None]:
-        """Columns that stored ratings are read from, as far as they were typed."""
+        """Columns that were typed, by their roles; None for one that is to be found."""
         return {"user": self.user, "item": self.item, "rating": self.rating, "time": self.time}
 
 
@@ -210,16 +239,16 @@ class RatingsOptions:
 def open_ratings(
     source: RatingsOptions, execution: ExecutionOptions, *, catalogue: Path | None, domains: bool
 ) -> Iterator[Ratings | StoredRatings]:
-    """Open ratings in memory, streamed from disk or on a cluster; they are closed at the end.
+    """Open ratings in memory, streamed from disk, or on a cluster, until the end of the block.
 
     Args:
         source: Options that name the ratings.
-        execution: Options that say where sums over them are made.
-        catalogue: File of the only items that count.
+        execution: Options that say where sums over the ratings are computed.
+        catalogue: Public list of items; ratings of other items are dropped. None: no list.
         domains: Whether the catalogue must have the items' domains.
 
     Raises:
-        ConfigError: Options that need the ratings in memory, where they are not.
+        ConfigError: An option needs the ratings in memory, and they are not.
         DataError: A row cannot be read.
     """
     if execution.in_memory:
@@ -229,12 +258,12 @@ def open_ratings(
     from tacit.data.tabular import items_beside
 
     source.require_stored()
-    source.name_items_beside(catalogue)
+    source.announce_items_beside(catalogue)
     public = PublicInputs(
         scale=source.rating_scale,
         catalogue=catalogue,
         items=source.items or items_beside(source.path),
-        items_named=source.items_unnamed(catalogue) is None,
+        items_named=source.find_unnamed_items(catalogue) is None,
         item=source.item,
         domain=source.domain,
         domains=domains,
@@ -262,7 +291,7 @@ def open_ratings(
 
 
 def split_names(text: str | None) -> tuple[str, ...] | None:
-    """Split names at commas; None where nothing was typed, () for an empty text."""
+    """Split a text with commas into names; None for None, () for an empty text."""
     if text is None:
         return None
     return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -272,27 +301,33 @@ def parse_bytes(text: str) -> int:
     """Read a number of bytes such as "4GiB" or "500MB".
 
     Raises:
-        ConfigError: The text is none.
+        ConfigError: The text has another form.
     """
     parts = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
     if parts is None:
         raise ConfigError(f"--memory is written as 4GiB or 500MB; got {text!r}.")
-    return int(float(parts[1]) * _UNITS[parts[2] or ""])
+    return int(float(parts[1]) * _BYTES_OF_UNIT[parts[2] or ""])
 
 
 @contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the work as an error does, so that files on disk are removed."""
+    """Raise SystemExit in the block on SIGTERM and SIGHUP, so that temporary files are removed.
 
-    def leave(number: int, _: object) -> NoReturn:
-        raise SystemExit(128 + number)
+    A signal that the process ignores stays ignored.
+    """
 
-    earlier = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    handled = [number for number, handler in earlier.items() if handler is not signal.SIG_IGN]
+    def exit_with_signal(number: int, _: object) -> NoReturn:
+        raise SystemExit(128 + number)  # a shell's exit code for a process that a signal ended
+
+    earlier_handlers = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        handler = signal.getsignal(number)
+        if handler is not signal.SIG_IGN:
+            earlier_handlers[number] = handler
     try:
-        for number in handled:
-            signal.signal(number, leave)
+        for number in earlier_handlers:
+            signal.signal(number, exit_with_signal)
         yield
     finally:
-        for number in handled:
-            signal.signal(number, earlier[number])
+        for number, handler in earlier_handlers.items():
+            signal.signal(number, handler)

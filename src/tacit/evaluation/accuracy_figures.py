@@ -11,21 +11,22 @@ from pathlib import Path
 from tacit.atomic_writes import write_whole
 from tacit.evaluation.intervals import Interval
 from tacit.evaluation.lines import Line, Point
-from tacit.evaluation.page import Figure, Mark
+from tacit.evaluation.page import Figure, Mark, Plot
 
 NO_NOISE = ", no noise"
-_COLOURS = 9
+_COLOUR_COUNT = 9
 """Number of the page's colours --p0 to --p8."""
 _SIGNS = {"circle": "●", "square": "■", "diamond": "◆"}
 """Shapes of points, which tell those of one colour apart, with their signs in a key."""
-_DASHES = ((), (6, 3), (2, 3))
-_LIGHT = {
+_DASHES = ((6, 3), (2, 3))
+"""Dashes of horizontal lines, in turn; a curve over epsilon is unbroken."""
+_COLOURS_ON_WHITE = {
     "--ink": "#16202c", "--muted": "#556270", "--line": "#dde2e8",
     "--p0": "#76818d", "--p1": "#a78b2a", "--p2": "#0a6aa1", "--p3": "#c2410c", "--p4": "#7c3aed",
     "--p5": "#0b7d5c", "--p6": "#b3206b", "--p7": "#3f8fd0", "--p8": "#9a6b00",
 }  # fmt: skip
 """The page's colours on white, for files that stand alone."""
-_ORDER = (2, 3, 5, 4, 6, 7, 8, 1, 0)
+_COLOUR_ORDER = (2, 3, 5, 4, 6, 7, 8, 1, 0)
 """Colours in the order in which they are given out: the first differ most."""
 
 
@@ -49,30 +50,32 @@ def accuracy_over_epsilon(
     unit: str,
     colours: Mapping[str, str] | None = None,
 ) -> Figure | None:
-    """Draw NDCG over epsilon with bands; what has no epsilon, and what has no noise, as lines.
+    """Draw NDCG over epsilon, with a band for each interval.
+
+    A recommender that claims no epsilon, or has no noise, is a horizontal line without a band.
 
     Args:
         measured: Recommenders whose epsilons have one unit, and rivals without epsilon.
         title: Title of the figure.
         unit: Unit of the epsilons, for the axis.
-        colours: Colour of each name; None: as they come.
+        colours: Colour of each name; None: assigned here, in the order of the names.
 
     Returns:
-        The figure; None where no recommender has two epsilons.
+        The figure; None where no recommender was measured at two epsilons or more.
     """
     from tacit.evaluation.plots import curves
 
     lines = make_lines(measured, colours)
     if not any(_has_two_epsilons(line) for line in lines):
         return None
-    drawn = curves(lines, x_title=f"epsilon: {unit}", y_title="NDCG@10", bands=True)
+    plot = curves(lines, x_title=f"epsilon: {unit}", y_title="NDCG@10", bands=True)
     names = ", ".join(line.name for line in lines)
     alt = f"NDCG@10 over epsilon of {names}; the tables below have the same figures."
     caption = (
-        "Bands are 95 % intervals. What has no epsilon, or no noise, is a horizontal line; its "
-        "interval is in the tables."
+        "Bands are 95 % intervals. A recommender without epsilon, or without noise, is a "
+        "horizontal line; its interval is in the tables."
     )
-    return Figure(title, alt, [("", drawn)], caption, _key(lines))
+    return Figure(title, alt, [Plot(plot)], caption, _make_key(lines))
 
 
 def _has_two_epsilons(line: Line) -> bool:
@@ -83,68 +86,92 @@ def _has_two_epsilons(line: Line) -> bool:
 def make_lines(
     measured: Sequence[MeasuredEntry], colours: Mapping[str, str] | None = None
 ) -> list[Line]:
-    """Make a line of each recommender: over its epsilons, or across the plot where it has none."""
-    means: dict[str, dict[float | None, Interval | None]] = {}
-    for one in measured:
-        name, place = one.name, one.epsilon
-        if place is not None and math.isinf(place):
-            name = f"{one.name}{NO_NOISE}"
-            place = None
-        means.setdefault(name, {})[place] = one.ndcg
-    of_name = colours or assign_colours(list(means))
+    """Make a line of each recommender: over its epsilons, or across the plot where it has none.
+
+    A recommender without noise (epsilon infinity) is a second line, "NAME, no noise".
+    """
+    means_by_name: dict[str, dict[float | None, Interval | None]] = {}
+    for entry in measured:
+        name = entry.name
+        epsilon = entry.epsilon
+        if epsilon is not None and math.isinf(epsilon):
+            name = f"{entry.name}{NO_NOISE}"
+            epsilon = None
+        means_by_name.setdefault(name, {})[epsilon] = entry.ndcg
+    colour_by_name = colours or assign_colours(list(means_by_name))
     lines = []
-    for number, (name, of_line) in enumerate(means.items()):
-        dash = _DASHES[1 + number % 2] if None in of_line else ()
-        colour = of_name[name.removesuffix(NO_NOISE)]
-        lines.append(Line(name, colour, dash, of_line))
+    for number, (name, means) in enumerate(means_by_name.items()):
+        is_horizontal = None in means
+        dash = _DASHES[number % len(_DASHES)] if is_horizontal else ()
+        colour = colour_by_name[name.removesuffix(NO_NOISE)]
+        lines.append(Line(name, colour, dash, means))
     return lines
 
 
 def accuracy_against_attack(
     measured: Sequence[MeasuredEntry], colours: Mapping[str, str]
 ) -> Figure | None:
-    """Draw NDCG against the AUC of the membership attack; None where nothing was attacked.
+    """Draw NDCG against the AUC of the membership attack.
 
     Args:
-        measured: Recommenders.
+        measured: Recommenders, attacked or not.
         colours: Colour of each name.
+
+    Returns:
+        The figure; None where fewer than two recommenders were attacked.
     """
     from tacit.evaluation.plots import points
 
+    attacked_names = set()
     marks = []
-    for one in measured:
-        if one.membership_auc is not None:
-            label = "" if one.epsilon is None else f"ε {one.epsilon:g}"
-            if one.epsilon is not None and math.isinf(one.epsilon):
-                label = "no noise"
-            shape = _shape_of(one.name, colours)
-            marks.append(Point(label, colours[one.name], one.membership_auc, one.ndcg, shape))
+    for entry in measured:
+        if entry.membership_auc is None:
+            continue
+        attacked_names.add(entry.name)
+        marks.append(
+            Point(
+                _write_point_label(entry.epsilon),
+                colours[entry.name],
+                x=entry.membership_auc,
+                y=entry.ndcg,
+                shape=_choose_shape(entry.name, colours),
+            )
+        )
     if len(marks) < 2:
         return None
-    attacked = {one.name for one in measured if one.membership_auc is not None}
-    drawn = points(marks, x_title="membership AUC (0.5: guessing)", y_title="NDCG@10")
+    plot = points(marks, x_title="membership AUC (0.5: guessing)", y_title="NDCG@10")
     alt = "NDCG@10 of each recommender against the AUC of the stronger membership attack on it."
-    caption = "Up and left is better: good lists that say little of who was learned from."
+    caption = "Up and left is better: good lists that reveal little about who was trained on."
     key = []
     for name, colour in colours.items():
-        if name in attacked:
-            key.append(Mark(name, sign=_SIGNS[_shape_of(name, colours)], colour=colour))
-    return Figure("Accuracy against attack success", alt, [("", drawn)], caption, key)
+        if name in attacked_names:
+            key.append(Mark(name, sign=_SIGNS[_choose_shape(name, colours)], colour=colour))
+    return Figure("Accuracy against attack success", alt, [Plot(plot)], caption, key)
+
+
+def _write_point_label(epsilon: float | None) -> str:
+    if epsilon is None:
+        return ""
+    return "no noise" if math.isinf(epsilon) else f"ε {epsilon:g}"
 
 
 def assign_colours(names: Sequence[str]) -> dict[str, str]:
     """Give each recommender a colour of the page; "NAME, no noise" has that of NAME."""
-    plain = dict.fromkeys(name.removesuffix(NO_NOISE) for name in names)
-    return {name: f"var(--p{_ORDER[place % _COLOURS]})" for place, name in enumerate(plain)}
+    recommenders = dict.fromkeys(name.removesuffix(NO_NOISE) for name in names)
+    colours = {}
+    for number, name in enumerate(recommenders):
+        colours[name] = f"var(--p{_COLOUR_ORDER[number % _COLOUR_COUNT]})"
+    return colours
 
 
-def _shape_of(name: str, colours: Mapping[str, str]) -> str:
+def _choose_shape(name: str, colours: Mapping[str, str]) -> str:
     """Choose the shape of a recommender's points: another one each time colours begin anew."""
     shapes = list(_SIGNS)
-    return shapes[list(colours).index(name) // _COLOURS % len(shapes)]
+    times_all_colours_used = list(colours).index(name) // _COLOUR_COUNT
+    return shapes[times_all_colours_used % len(shapes)]
 
 
-def _key(lines: Sequence[Line]) -> list[Mark]:
+def _make_key(lines: Sequence[Line]) -> list[Mark]:
     return [Mark(line.name, line.colour, line.dash) for line in lines]
 
 
@@ -163,7 +190,7 @@ class Picture:
 
 
 def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
-    """Write figures as files that stand alone, each as SVG and as PNG, with its key.
+    """Write each figure with its key as an SVG file and as a PNG file.
 
     Args:
         figures: Figures by the names of their files.
@@ -177,44 +204,47 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, figure in figures.items():
-        svg = stand_alone(figure)
-        written = {".svg": svg.encode(), ".png": to_png(svg)}
-        for ending, content in written.items():
+        svg = write_standalone_svg(figure)
+        content_by_ending = {".svg": svg.encode(), ".png": to_png(svg)}
+        for ending, content in content_by_ending.items():
             path = folder / f"{name}{ending}"
             write_whole(path, content)
             files.append(path)
     return files
 
 
-def stand_alone(figure: Figure) -> str:
+def write_standalone_svg(figure: Figure) -> str:
     """Write a figure of one plot as an SVG file: colours on white, the key below the plot."""
-    ((_, drawn),) = figure.drawn
-    size = drawn.split(">", 1)[0]
-    width = float(size.split('width="')[1].split('"')[0])
-    height = float(size.split('height="')[1].split('"')[0])
+    (plot,) = figure.plots
+    plot_tag = plot.svg.split(">", 1)[0]
+    width = float(plot_tag.split('width="')[1].split('"')[0])
+    height = float(plot_tag.split('height="')[1].split('"')[0])
     line_height = 18
-    whole_height = height + line_height * len(figure.key) + 8
-    begin = (
+    bottom_margin = 8
+    whole_height = height + line_height * len(figure.key) + bottom_margin
+    opening_tag = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{whole_height:g}" '
         f'viewBox="0 0 {width:g} {whole_height:g}" font-family="sans-serif" font-size="12">'
     )
-    parts = [
-        begin,
-        '<rect width="100%" height="100%" fill="white"/>',
-        drawn,
-    ]
+    parts = [opening_tag, '<rect width="100%" height="100%" fill="white"/>', plot.svg]
     for number, mark in enumerate(figure.key):
         middle = height + line_height * number + 10
         parts.append(_draw_mark(mark, middle))
         name = escape(mark.name)
         parts.append(f'<text x="48" y="{middle + 4:g}" fill="var(--ink)">{name}</text>')
     text = "".join([*parts, "</svg>"])
-    for variable, colour in _LIGHT.items():
+    for variable, colour in _COLOURS_ON_WHITE.items():
         text = text.replace(f"var({variable})", colour)
     return text
 
 
 def _draw_mark(mark: Mark, middle: float) -> str:
+    """Draw a mark of the key as SVG: its sign, or a piece of its line.
+
+    Args:
+        mark: The mark.
+        middle: Height of the middle of its line of text, in pixels from the top.
+    """
     if mark.sign:
         return (
             f'<text x="26" y="{middle + 4:g}" text-anchor="middle" fill="{mark.colour}">'

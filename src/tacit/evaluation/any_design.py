@@ -1,6 +1,7 @@
 """`tacit fit` and `tacit evaluate` of a design that names a model and no commands of its own.
 
-Its card settings are the model's, too: their fields are the constructor's parameters.
+The settings of its cards are the model's settings, too: their fields are the parameters of the
+model's constructor.
 """
 
 from __future__ import annotations
@@ -47,40 +48,43 @@ class EvaluateOptions:
 
 def make_commands(design: Design) -> dict[str, Command]:
     """Make the commands "fit" and "evaluate" of a design that has models."""
-    return {"fit": _fit(design), "evaluate": _evaluate(design)}
+    return {"fit": _make_fit_command(design), "evaluate": _make_evaluate_command(design)}
 
 
-def _fit(design: Design) -> Command:
+def _make_fit_command(design: Design) -> Command:
     kind = next(iter(design.models))
 
     def run(settings: Any, terminal: Run) -> Result:
         make_model = model_class(kind)
         assert make_model is not None  # the design has models
-        model = make_model(**_model_settings(design, settings))
+        model = make_model(**_pick_model_settings(design, settings))
         ratings = terminal.read()
         with terminal.progress("Fitting", None):
             model.fit(ratings).save(settings.out)
         card = model.guarantees()[0]
-        useful = usefulness(model)
+        usefulness_sentence = usefulness(model)
         data = private_fit_summary(kind, settings.out, len(model.item_ids_)) | card_summary(card)
-        fitted = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
-        after = guarantee_command(settings.out)
-        return Result(data | {"useful": useful}, (fitted.strip(),), after)
+        data["useful"] = usefulness_sentence
+        sentences = [f"Fitted {design.title}.", card.first_line, card.sentence]
+        if usefulness_sentence:
+            sentences.append(usefulness_sentence)
+        return Result(data, (" ".join(sentences),), guarantee_command(settings.out))
 
-    return _command(design, run, f"Fit {design.title}: {design.citation}.", FitOptions)
+    return _make_command(design, run, f"Fit {design.title}: {design.citation}.", FitOptions)
 
 
-def _evaluate(design: Design) -> Command:
+def _make_evaluate_command(design: Design) -> Command:
     kind = next(iter(design.models))
 
     def run(settings: Any, terminal: Run) -> Result:
         from tacit.evaluation.lists import Contender, evaluate_lists
         from tacit.evaluation.lists_page import make_lists_page
 
-        own = _model_settings(design, settings)
-        contender = Contender(kind, own, own.get("epsilon"))
+        model_settings = _pick_model_settings(design, settings)
+        contender = Contender(kind, model_settings, model_settings.get("epsilon"))
         ratings = terminal.read()
-        with terminal.progress("Evaluating", 3 * settings.seeds) as advance:
+        judged = 3  # popularity, its rival and this design
+        with terminal.progress("Evaluating", judged * settings.seeds) as advance:
             rows = evaluate_lists(
                 ratings,
                 [contender],
@@ -89,7 +93,11 @@ def _evaluate(design: Design) -> Command:
                 progress=advance,
             )
         made_with = manifest(
-            ratings, seed=settings.seed, command=terminal.command, seeds=settings.seeds, **own
+            ratings,
+            seed=settings.seed,
+            command=terminal.command,
+            seeds=settings.seeds,
+            **model_settings,
         )
         table = table_of_lists(rows)
         if settings.report is not None:
@@ -100,8 +108,8 @@ def _evaluate(design: Design) -> Command:
             design.after_cards,
         )
 
-    about = f"Measure how well {design.title} finds held-out likes, beside baselines."
-    return _command(design, run, about, EvaluateOptions)
+    summary = f"Measure how well {design.title} finds held-out likes, beside baselines."
+    return _make_command(design, run, summary, EvaluateOptions)
 
 
 def table_of_lists(rows: Sequence[ListRow]) -> Table:
@@ -117,16 +125,24 @@ def table_of_lists(rows: Sequence[ListRow]) -> Table:
     return Table.from_rows("Lists of ten", columns, rows)
 
 
-def _model_settings(design: Design, settings: Any) -> dict[str, Any]:
-    """Pick the options that are the model's own."""
-    chosen = asdict(settings)
-    return {name: chosen[name] for name in options_of(design.card_settings)}
+def _pick_model_settings(design: Design, settings: Any) -> dict[str, Any]:
+    """Pick the options that are settings of the model, by their names."""
+    all_options = asdict(settings)
+    return {name: all_options[name] for name in options_of(design.card_settings)}
 
 
-def _command(
-    design: Design, run: Callable[[Any, Run], Result], about: str, options: type[Any]
+def _make_command(
+    design: Design, run: Callable[[Any, Run], Result], summary: str, options: type[Any]
 ) -> Command:
-    """Make a command whose settings are its own options and those of the design's cards."""
-    run.__doc__ = about
+    """Make a command.
+
+    Args:
+        design: The design.
+        run: Function of the settings and the terminal that does the work.
+        summary: First line of the command's help.
+        options: Dataclass of the command's own options; the fields of the design's card settings
+            are options as well.
+    """
+    run.__doc__ = summary  # the command line reads help texts from docstrings
     settings = type(f"{design.name}-settings", (options, design.card_settings), {})
     return Command(dataclass(frozen=True, kw_only=True)(settings), run, ratings=True)

@@ -1,10 +1,11 @@
 """Designs beside each other: the same people, splits, seeds and metrics, and what attacks find.
 
-Split    one of `protocols`: held-out likes are to be found again. RMSE and MAE: in one domain a
-         random 20 % of everybody's ratings are held out in a second fit; by time, and between two
-         domains, all held-out ratings of test people. Where likes alone are hidden there is none.
+Split    one of `protocols`; a recommender is to find the held-out likes.
+Stars    RMSE and MAE need held-out ratings of all kinds. In one domain a second fit holds out a
+         random 20 % of everybody's ratings. By time, and between two domains, the errors are those
+         of all held-out ratings of test people. Where likes alone are held out there is no error.
 Tests    NDCG is compared with that of popularity, of the rival and of own models, paired over
-         people and splits, as `inference` has it; p values are corrected by Holm.
+         people and splits as `inference` describes; p values are corrected by Holm.
 Attack   membership by lists, without reference and by likelihood ratio, on all ratings, once.
 Units    an epsilon belongs to its unit and adversary. Rows of different units are never on one axis
          and never ordered by epsilon together.
@@ -19,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from tacit.data.splits import random_per_user
 from tacit.design import Comparison, ComparisonEntry
 from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import LEAST_SEEDS, lists
-from tacit.evaluation.comparison_result import COLUMNS, ComparisonResult, write_epsilon
+from tacit.evaluation.comparison_result import ComparisonResult, write_epsilon
 from tacit.evaluation.entries import (
     OWN,
     REFERENCES,
@@ -42,7 +43,7 @@ from tacit.evaluation.entries import (
     refuse_unpicklable,
 )
 from tacit.evaluation.inference import PeopleBootstrap, correct_by_holm, name_outcome
-from tacit.evaluation.intervals import Interval, mean_interval
+from tacit.evaluation.intervals import UNBOUNDED, Interval, mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, ListTrial
 from tacit.evaluation.metrics import (
     coverage,
@@ -60,24 +61,54 @@ from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, find_entry_points
 from tacit.recommenders.fits_in_process import comparison
 
-Context = tuple[Ratings, str | None, str | None, Protocol, Mapping[str, int]]
 ATTACK = -1
-"""Stands in the place of a seed for the task that attacks."""
+"""Seed of the task that attacks an entry instead of judging its lists on a split."""
 FAILED = "failed"
 """Key of the reason why a task could not be run."""
 CLAIM = "claim"
-"""Key of the claim that an own model's card states: unit, adversary and epsilon."""
+"""Key of the claim that an own model's card states, as `_Claim`."""
 FILLED = "filled"
 """Key of the mean number of items in a list."""
 BY_PERSON = "by_person"
-"""Key of the figures of each test person."""
+"""Key of the figures of each test person; the task that attacks has none."""
 NO_METRICS = (CLAIM, BY_PERSON, FILLED)
 """Keys of a task's figures that are no metric."""
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that are compared by default."""
 ATTACK_SETTINGS: Mapping[str, int] = MappingProxyType({"targets": 100, "shadows": 8, "victims": 4})
 """How each entry is attacked, unless a caller says otherwise."""
+MOST_ATTRIBUTE_VALUES = 5
+"""Most values of an attribute by which people are grouped."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
+
+Figures = Mapping[str, Any]
+"""What one task found: metrics by name, and values below the keys above."""
+
+
+class _TaskContext(NamedTuple):
+    """Arguments that all tasks of a comparison share; they are sent to each process once."""
+
+    ratings: Ratings
+    """Ratings that all entries are fitted to."""
+    source: str | None
+    """Domain that people have rated; None together with `target`: one domain."""
+    target: str | None
+    """Domain that lists are made in."""
+    protocol: Protocol
+    """What is held out, who is judged, and which items compete."""
+    attack_settings: Mapping[str, int]
+    """Numbers of targets, shadow fits and victim fits of each attack."""
+
+
+class _Claim(NamedTuple):
+    """Claim of an entry."""
+
+    unit: str
+    """Unit of the epsilon."""
+    against: str
+    """Adversary that the claim holds against; "–" for none."""
+    epsilon: float | None
+    """Claimed epsilon; None: none is claimed."""
 
 
 def compare(
@@ -111,20 +142,21 @@ def compare(
         delta: Delta of the designs that have one.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
-        features: Item metadata that features are made of; None: the usual ones.
-        seeds: Seeds of the splits; noise takes none.
+        features: Item metadata that features are made of; None: each design's default.
+        seeds: Seeds of the splits. The noise of private designs has no seed.
         split: "random", "time", "last", "people" or "folds", as `protocols` defines them.
         share: Share of likes, ratings or people that is held out.
         folds: Number of folds, of "folds" alone.
         sampled: Candidates that are drawn beside the held-out likes; None: every unseen item.
         attacks: Whether entries are attacked by membership.
         attack_settings: Numbers of targets, shadow fits and victim fits of each attack.
-        workers: Processes; 0 for all cores. Own models that are objects need 1.
+        workers: Processes; 0 for all cores. Own models that cannot be pickled need 1.
         resume: File to which finished tasks are added, and whose tasks are not run again.
-        progress: Called with the number of steps that are done.
+        progress: Called with the number of further steps that are done.
 
     Raises:
-        ConfigError: A model is of no known kind, no seed, or `resume` is another file.
+        ConfigError: A model is of no known kind, there is no seed, or `resume` is not a file of
+            finished tasks.
         DataError: Nothing can be compared on these ratings.
     """
     question = Comparison(ratings, tuple(epsilons), delta, source, target, features)
@@ -175,40 +207,38 @@ def compare_entries(
         attack_settings: Numbers of targets, shadow fits and victim fits of each attack.
         workers: Processes; 0 for all cores.
         resume: File to which finished tasks are added, and whose tasks are not run again.
-        progress: Called with the number of steps done, of `count_steps` in all.
+        progress: Called with the number of further steps that are done, of `count_steps` in all.
 
     Raises:
-        ConfigError: No seed, or `resume` is another file.
+        ConfigError: There is no seed, or `resume` is not a file of finished tasks.
         DataError: Nothing can be compared on these ratings.
     """
     if not seeds:
         raise ConfigError("A comparison needs at least one seed.")
     reasons = dict(left_out or {})
     advance = progress or (lambda _: None)
-    columns = {**ratings.user_attributes, **ratings.item_metadata} if resume else {}
-    facts = {name: column.tolist() for name, column in columns.items()}
-    identity = f"{ratings.digest} {source} {target} {facts} {digests_of_code(entries)} {protocol}"
-    identity += f" {dict(attack_settings)}"
     if workers != 1:
         refuse_unpicklable(entries)
-    data = (ratings, source, target, protocol, dict(attack_settings))
-    with Runner(data, workers=workers, resume=resume, identity=identity) as runner:
+    context = _TaskContext(ratings, source, target, protocol, dict(attack_settings))
+    identity = "" if resume is None else _identify_comparison(context, entries)
+    with Runner(context, workers=workers, resume=resume, identity=identity) as runner:
         tasks = [(entry, seed) for entry in entries for seed in seeds]
-        judged = iter(runner.run(_judge_or_attack, tasks, advance))
-        figures = {entry: list(islice(judged, len(seeds))) for entry in entries}
+        results = iter(runner.run(_judge_or_attack, tasks, advance))
+        # Results are in the order of tasks: those of an entry's seeds follow one another.
+        figures = {entry: list(islice(results, len(seeds))) for entry in entries}
         best = _choose_best(figures, reasons)
         if not best:
-            why = "\n".join(sentences_by_reason(reasons))
-            raise DataError("nothing can be compared on these ratings", fix=why)
+            explanation = "\n".join(sentences_by_reason(reasons))
+            raise DataError("nothing can be compared on these ratings", fix=explanation)
         targets = [entry for entry in best if attacks and entry.attacked]
-        attacked = runner.run(_judge_or_attack, [(entry, ATTACK) for entry in targets], advance)
-    for entry, figure in zip(targets, attacked, strict=True):
-        if FAILED in figure:
-            reasons[f"attack on {_name_of_entry(entry)}"] = figure[FAILED]
+        attack_tasks = [(entry, ATTACK) for entry in targets]
+        attack_results = runner.run(_judge_or_attack, attack_tasks, advance)
+    for entry, attack_figures in zip(targets, attack_results, strict=True):
+        if FAILED in attack_figures:
+            reasons[f"attack on {_name_of_entry(entry)}"] = attack_figures[FAILED]
         else:
-            figures[entry] = [*figures[entry], figure]
-    by_split = [figure[BY_PERSON]["people"] for figure in figures[best[0]] if BY_PERSON in figure]
-    bootstrap = PeopleBootstrap([np.array(people, dtype=np.int64) for people in by_split])
+            figures[entry].append(attack_figures)
+    bootstrap = _make_bootstrap(figures[best[0]])
     rows = []
     for entry in best:
         rows += _make_rows(entry, figures[entry], bootstrap)
@@ -222,20 +252,43 @@ def compare_entries(
     return ComparisonResult(content)
 
 
+def _identify_comparison(context: _TaskContext, entries: Sequence[ComparisonEntry]) -> str:
+    """Write a text of all that a finished task depends on, beside its entry and seed."""
+    ratings = context.ratings
+    columns = {**ratings.user_attributes, **ratings.item_metadata}
+    facts = {name: column.tolist() for name, column in columns.items()}
+    parts = (
+        ratings.digest,
+        context.source,
+        context.target,
+        facts,
+        digests_of_code(entries),
+        context.protocol,
+        context.attack_settings,
+    )
+    return " ".join(map(str, parts))
+
+
+def _make_bootstrap(figures: Sequence[Figures]) -> PeopleBootstrap:
+    """Draw the resamples of the test people, who are the same for every entry."""
+    judged = [of_task[BY_PERSON] for of_task in figures if BY_PERSON in of_task]
+    return PeopleBootstrap([np.array(of_split["people"], dtype=np.int64) for of_split in judged])
+
+
 def _describe_short_lists(
-    entries: Sequence[ComparisonEntry],
-    figures: Mapping[ComparisonEntry, Sequence[Mapping[str, Any]]],
+    entries: Sequence[ComparisonEntry], figures: Mapping[ComparisonEntry, Sequence[Figures]]
 ) -> list[str]:
     """Write a sentence for each own model whose lists are shorter than the longest ones.
 
-    What it did not list counts as a miss, and a figure near 0 would have no reason otherwise.
+    A missing item counts as a miss; without the sentence nothing would explain a figure near 0.
     """
-    filled = {}
+    mean_lengths = {}
     for entry in entries:
-        filled[entry] = float(np.mean([each[FILLED] for each in figures[entry] if FILLED in each]))
-    longest = max(filled.values())
+        lengths = [of_task[FILLED] for of_task in figures[entry] if FILLED in of_task]
+        mean_lengths[entry] = float(np.mean(lengths))
+    longest = max(mean_lengths.values())
     sentences = []
-    for entry, length in filled.items():
+    for entry, length in mean_lengths.items():
         if entry.variant in (OWN, SAVED) and length < 0.95 * longest:
             sentences.append(
                 f"{entry.design}: a list holds {length:.1f} items on average, where "
@@ -246,13 +299,13 @@ def _describe_short_lists(
 
 
 def _name_of_entry(entry: ComparisonEntry) -> str:
-    """Name an entry where it is said why something could not be run."""
+    """Name an entry in a sentence that says why something could not be run."""
     return f"{entry.design} {entry.variant} {write_epsilon(entry.epsilon)}"
 
 
 def _test_differences(
     entries: Sequence[ComparisonEntry],
-    figures: Mapping[ComparisonEntry, Sequence[Mapping[str, Any]]],
+    figures: Mapping[ComparisonEntry, Sequence[Figures]],
     bootstrap: PeopleBootstrap,
 ) -> list[dict[str, Any]]:
     """Test each entry's NDCG against references and own models, each pair once."""
@@ -265,13 +318,14 @@ def _test_differences(
             if entry is reference or (reference, entry) in tested:
                 continue
             tested.add((entry, reference))
-            own, theirs = (_by_split(figures[each], "ndcg") for each in (entry, reference))
-            paired = bootstrap.difference(own, theirs)
+            own_ndcg = _collect_by_split(figures[entry], "ndcg")
+            reference_ndcg = _collect_by_split(figures[reference], "ndcg")
+            paired = bootstrap.difference(own_ndcg, reference_ndcg)
             rows.append(
                 {
                     "design": entry.design,
                     "variant": entry.variant,
-                    "epsilon": _claim(entry, figures[entry])[2],
+                    "epsilon": _read_claim(entry, figures[entry]).epsilon,
                     "reference": reference.design,
                     "difference": paired.interval.mean,
                     "low": paired.interval.low,
@@ -286,55 +340,72 @@ def _test_differences(
     return rows
 
 
-def _by_split(figures: Sequence[Mapping[str, Any]], metric: str) -> list[NDArray[np.float64]]:
-    """Collect the figures of people, an array for each split."""
-    judged = [figure[BY_PERSON] for figure in figures if BY_PERSON in figure]
-    return [np.array(people[metric], dtype=np.float64) for people in judged]
+def _collect_by_split(figures: Sequence[Figures], metric: str) -> list[NDArray[np.float64]]:
+    """Collect a metric of the test people: for each split an array of shape (people,)."""
+    judged = [of_task[BY_PERSON] for of_task in figures if BY_PERSON in of_task]
+    return [np.array(of_split[metric], dtype=np.float64) for of_split in judged]
 
 
 def _choose_best(
-    figures: Mapping[ComparisonEntry, Sequence[Mapping[str, Any]]], reasons: dict[str, str]
+    figures: Mapping[ComparisonEntry, Sequence[Figures]], reasons: dict[str, str]
 ) -> list[ComparisonEntry]:
-    """Choose the settings with the best lists of each method; add why entries could not be run."""
+    """Choose the settings with the best mean NDCG of each design, variant and epsilon.
+
+    Args:
+        figures: Figures of each entry, one mapping for each seed.
+        reasons: Why entries are left out, by their names; entries that failed are added.
+    """
     mean_ndcg = {}
-    for entry, of_entry in figures.items():
-        failures = [figure[FAILED] for figure in of_entry if FAILED in figure]
+    for entry, of_tasks in figures.items():
+        failures = [of_task[FAILED] for of_task in of_tasks if FAILED in of_task]
         if failures:
             reasons[_name_of_entry(entry)] = failures[0]
         else:
-            mean_ndcg[entry] = float(np.mean([figure[_NDCG] for figure in of_entry]))
+            mean_ndcg[entry] = float(np.mean([of_task[_NDCG] for of_task in of_tasks]))
     methods = group_by(mean_ndcg, attrgetter("design", "variant", "epsilon"))
     return [max(settings, key=mean_ndcg.__getitem__) for settings in methods.values()]
 
 
 def sentences_by_reason(reasons: Mapping[str, str]) -> list[str]:
-    """Write a sentence for each reason, after the names of all that it keeps out."""
-    names = group_by(reasons, lambda name: reasons[name].rstrip("."))
-    return [f"{', '.join(kept_out)}: {reason}." for reason, kept_out in names.items()]
+    """Write a sentence for each reason, which begins with all names that are left out for it."""
+    names_by_reason = group_by(reasons, lambda name: reasons[name].rstrip("."))
+    return [f"{', '.join(names)}: {reason}." for reason, names in names_by_reason.items()]
 
 
 def count_steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -> int:
-    """Count the steps that `compare` takes at most."""
-    attacked = {(each.design, each.variant, each.epsilon) for each in entries if each.attacked}
-    return len(entries) * seeds + attacks * len(attacked)
+    """Count the steps that `compare` takes at most: a split of an entry is one, an attack is one.
+
+    Args:
+        entries: Entries to compare; of several settings of a method one is attacked.
+        seeds: Number of seeds.
+        attacks: Whether entries are attacked.
+    """
+    steps = len(entries) * seeds
+    if attacks:
+        attacked = [entry for entry in entries if entry.attacked]
+        steps += len({(entry.design, entry.variant, entry.epsilon) for entry in attacked})
+    return steps
 
 
-def _judge_or_attack(context: Context, entry: ComparisonEntry, seed: int) -> dict[str, Any]:
-    """Run one task: the lists of a split, or the attack where the seed is `ATTACK`."""
-    ratings, source, target, protocol, attack_settings = context
+def _judge_or_attack(context: _TaskContext, entry: ComparisonEntry, seed: int) -> Figures:
+    """Run one task: judge the lists of a split, or attack where the seed is `ATTACK`."""
+    ratings = context.ratings
+    protocol = context.protocol
     try:
         if seed == ATTACK:
-            return _attack(entry, ratings, attack_settings)
-        trial = protocol.make_trial(ratings, source=source, target=target, seed=seed)
+            return _attack(entry, ratings, context.attack_settings)
+        trial = protocol.make_trial(
+            ratings, source=context.source, target=context.target, seed=seed
+        )
         return _judge(entry, ratings, trial, protocol, seed)
-    except TacitError as error:  # too few people, say: the others can still be compared
+    except TacitError as error:  # such as too few people; other entries can still be compared
         return {FAILED: str(error)}
 
 
 def _judge(
     entry: ComparisonEntry, ratings: Ratings, trial: ProtocolTrial, protocol: Protocol, seed: int
 ) -> dict[str, Any]:
-    """Compute the metrics of the lists of one split; of stars and groups where there are any."""
+    """Compute the metrics of one split: of lists, of stars if it has some, and of groups."""
     recommender = _make_recommender(entry)
     with comparison():
         recommender.fit(trial.train)
@@ -343,9 +414,9 @@ def _judge(
     by_person = ranking_by_person(shown, relevant)
     raters = np.bincount(trial.train.items, minlength=trial.train.n_items)
     catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
-    values: dict[str, Any] = {
-        f"{name}@{LIST_LENGTH}": float(of_people.mean()) for name, of_people in by_person.items()
-    }
+    values: dict[str, Any] = {}
+    for name, of_people in by_person.items():
+        values[f"{name}@{LIST_LENGTH}"] = float(of_people.mean())
     values |= {
         "coverage": coverage(shown, catalogue),
         "gini": gini(shown, catalogue),
@@ -357,15 +428,18 @@ def _judge(
     for name, of_people in by_person.items():
         values[BY_PERSON][name] = of_people.tolist()
     if isinstance(recommender, OwnModel) and recommender.claim is not None:
-        values[CLAIM] = [WHOLE_PROFILE, recommender.claim.against, recommender.claim.epsilon]
-    has_stars = entry.stars or (isinstance(recommender, OwnModel) and recommender.predicts_stars)
-    if has_stars and protocol.has_stars:
-        values |= _star_errors(entry, recommender, ratings, trial, protocol, seed)
+        claim = recommender.claim
+        values[CLAIM] = list(_Claim(WHOLE_PROFILE, claim.against, claim.epsilon))
+    predicts_stars = entry.stars
+    if isinstance(recommender, OwnModel) and recommender.predicts_stars:
+        predicts_stars = True
+    if predicts_stars and protocol.has_stars:
+        values |= _compute_star_errors(entry, recommender, ratings, trial, protocol, seed)
     for name, entry_point in find_entry_points(METRICS, values).items():
         values[name] = float(entry_point.load()(shown, relevant, trial.train))
     for name, column in trial.train.user_attributes.items():
-        values |= _attribute_auc(name, column[trial.people], shown, seed)
-    for name, members in _groups_of_people(trial).items():
+        values |= _attack_attribute(name, column[trial.people], shown, seed)
+    for name, members in _group_people(trial).items():
         if members.any():
             values[f"{_NDCG} {name}"] = float(by_person["ndcg"][members].mean())
     return values
@@ -382,16 +456,22 @@ def _attack(
         adapted = adapt(lambda: _make_recommender(entry))
     rows = attack_membership(adapted, ratings, **settings)  # type: ignore[arg-type]
     strongest = max(rows, key=lambda row: row.auc)
+    bound = max(row.epsilon_lower_bound or 0.0 for row in rows)
     return {
         "membership_auc": [strongest.auc, strongest.low, strongest.high],
-        "epsilon_lower_bound": [max(row.epsilon_lower_bound or 0.0 for row in rows)] * 3,
+        "epsilon_lower_bound": [bound, bound, bound],  # a bound has no interval of its own
     }
 
 
-def _attribute_auc(
+def _attack_attribute(
     name: str, column: Column, shown: NDArray[np.int64], seed: int
 ) -> dict[str, float]:
-    """Compute how well lists tell an attribute of two values; nothing for other attributes."""
+    """Compute the AUC of guessing a person's attribute from their list.
+
+    Returns:
+        The AUC by its metric's name, such as "gender_auc". Empty for an attribute that has not
+        exactly two values, and where `auc_of_lists` finds too few people.
+    """
     known = np.array([value is not None for value in column])
     values = sorted({str(value) for value in column[known]})
     if len(values) != 2:
@@ -405,7 +485,7 @@ def _make_recommender(entry: ComparisonEntry) -> Any:
     return resolve_name(entry.maker)(**entry.settings)
 
 
-def _star_errors(
+def _compute_star_errors(
     entry: ComparisonEntry,
     fitted: Any,
     ratings: Ratings,
@@ -413,88 +493,119 @@ def _star_errors(
     protocol: Protocol,
     seed: int,
 ) -> dict[str, float]:
-    """Compute the errors of predicted stars; where likes alone are held out, in a second fit."""
+    """Compute RMSE and MAE of predicted stars.
+
+    Where the trial holds out likes alone, errors on them would mislead: the entry is fitted once
+    more, to a split that holds out ratings of all kinds.
+    """
     train, test, people = trial.train, trial.test, trial.people
-    if trial.candidates is None and protocol.split != "time":
+    holds_out_likes_alone = trial.candidates is None and protocol.split != "time"
+    if holds_out_likes_alone:
         split = random_per_user(ratings, protocol.share, seed=seed)
         train, test = split.train, split.test
         people = np.unique(test.users).astype(np.int64)
         fitted = _make_recommender(entry)
         with comparison():
             fitted.fit(train)
-    stars = lists.stars_of(fitted, train, test, people)
-    return {"rmse": rmse(*stars), "mae": mae(*stars)}
+    truth, predicted = lists.stars_of(fitted, train, test, people)
+    return {"rmse": rmse(truth, predicted), "mae": mae(truth, predicted)}
 
 
-def _groups_of_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
-    """Group test people, to see who pays.
+def _group_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
+    """Group test people, to see whose lists suffer most.
 
-    Thirds by activity, thirds by rarity of taste, and the values of attributes with five values or
-    fewer.
+    Groups are thirds by activity, thirds by rarity of taste, and the values of attributes with
+    `MOST_ATTRIBUTE_VALUES` values or fewer.
+
+    Returns:
+        Members of each group, shape (test people,), by names such as "activity:low".
     """
     train, people = trial.train, trial.people
-    activity = np.diff(train.offsets)
-    popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
-    sums = np.bincount(train.users, popularity[train.items], minlength=train.n_users)
+    activity = np.diff(train.offsets)  # ratings of each person
+    log_popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
+    # A person's taste is the mean of log(1 + raters) over the items that they rated.
+    sums = np.bincount(train.users, log_popularity[train.items], minlength=train.n_users)
     taste = sums / np.maximum(activity, 1)
-    groups = _thirds("activity", activity[people], ("low", "middle", "high"))
-    groups |= _thirds("taste", taste[people], ("rare", "middle", "common"))
+    groups = _split_into_thirds("activity", activity[people], ("low", "middle", "high"))
+    groups |= _split_into_thirds("taste", taste[people], ("rare", "middle", "common"))
     for name, column in train.user_attributes.items():
         values = sorted({str(value) for value in column.tolist() if value is not None})
-        if len(values) <= 5:
-            own = column[people].astype(str)
-            groups |= {f"{name}:{value}": own == value for value in values}
+        if len(values) <= MOST_ATTRIBUTE_VALUES:
+            values_of_people = column[people].astype(str)
+            groups |= {f"{name}:{value}": values_of_people == value for value in values}
     return groups
 
 
-def _thirds(
+def _split_into_thirds(
     name: str, values: NDArray[Any], words: tuple[str, str, str]
 ) -> dict[str, NDArray[np.bool_]]:
-    """Cut people into thirds by a value; `words` name the lowest, middle and highest third."""
-    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    """Split people into thirds by a value.
+
+    Args:
+        name: Name of the value.
+        values: Shape (people,): value of each person; equal values are ordered by the person.
+        words: Names of the lowest, the middle and the highest third.
+
+    Returns:
+        Members of each third, shape (people,), by names such as "activity:low".
+    """
+    rising_order = np.argsort(values, kind="stable")
+    ranks = np.argsort(rising_order, kind="stable")  # the inverse permutation: each person's rank
     third = ranks * 3 // len(values)
-    return {f"{name}:{word}": third == place for place, word in enumerate(words)}
+    return {f"{name}:{word}": third == number for number, word in enumerate(words)}
 
 
-def _claim(
-    entry: ComparisonEntry, figures: Sequence[Mapping[str, Any]]
-) -> tuple[str, str, float | None]:
-    """Return unit, adversary and epsilon: an own model's are known when it is fitted."""
-    unit, against, epsilon = figures[0].get(CLAIM, (entry.unit, entry.against, entry.epsilon))
-    return unit, against, epsilon
+def _read_claim(entry: ComparisonEntry, figures: Sequence[Figures]) -> _Claim:
+    """Return an entry's claim; an own model's is known only once it is fitted."""
+    if CLAIM in figures[0]:
+        return _Claim(*figures[0][CLAIM])
+    return _Claim(entry.unit, entry.against, entry.epsilon)
 
 
 def _make_rows(
-    entry: ComparisonEntry, figures: Sequence[Mapping[str, Any]], bootstrap: PeopleBootstrap
+    entry: ComparisonEntry, figures: Sequence[Figures], bootstrap: PeopleBootstrap
 ) -> list[dict[str, Any]]:
     """Make the rows of an entry: each metric's mean over splits with its interval."""
-    unit, against, epsilon = _claim(entry, figures)
-    claim = (entry.design, entry.variant, epsilon, unit, against)
+    claim = _read_claim(entry, figures)
     metrics: dict[str, None] = {}
-    for figure in figures:
-        metrics |= dict.fromkeys(name for name in figure if name not in NO_METRICS)
-    of_people = next(iter(figures))[BY_PERSON]
+    for of_task in figures:
+        metrics |= dict.fromkeys(name for name in of_task if name not in NO_METRICS)
+    metrics_of_people = figures[0][BY_PERSON]
     rows = []
     for metric in metrics:
-        values = [figure[metric] for figure in figures if metric in figure]
+        values = [of_task[metric] for of_task in figures if metric in of_task]
         name = metric.removesuffix(f"@{LIST_LENGTH}")
-        if isinstance(values[0], list):
+        if isinstance(values[0], list):  # an attack's mean with its ends
             interval = Interval(*values[0])
-        elif name in of_people and len(values) > 1:
-            interval = bootstrap.interval(_by_split(figures, name), (0.0, 1.0))
+        elif name in metrics_of_people and len(values) > 1:
+            interval = bootstrap.interval(_collect_by_split(figures, name), (0.0, 1.0))
         else:
-            interval = _mean(metric, values)
-        ends = [end if math.isfinite(end) else None for end in (interval.low, interval.high)]
-        rows.append(dict(zip(COLUMNS, (*claim, metric, interval.mean, *ends), strict=True)))
+            interval = _estimate_over_splits(metric, values)
+        rows.append(
+            {
+                "design": entry.design,
+                "variant": entry.variant,
+                "epsilon": claim.epsilon,
+                "unit": claim.unit,
+                "against": claim.against,
+                "metric": metric,
+                "value": interval.mean,
+                "low": interval.low if math.isfinite(interval.low) else None,
+                "high": interval.high if math.isfinite(interval.high) else None,
+            }
+        )
     return rows
 
 
-def _mean(metric: str, values: Sequence[float]) -> Interval:
-    """Compute the mean over splits with its interval, which is unbounded for a single split."""
-    is_foreign = metric in find_entry_points(METRICS)
-    least = -math.inf if is_foreign else 0.0
-    most = math.inf if is_foreign or metric in ("novelty", "rmse", "mae") else 1.0
-    interval = mean_interval(values, bounds=(least, most))
-    if len(values) == 1:  # it says nothing about the spread
+def _estimate_over_splits(metric: str, values: Sequence[float]) -> Interval:
+    """Compute the mean over splits with its interval; a single split has infinite ends."""
+    if metric in find_entry_points(METRICS):
+        bounds = UNBOUNDED  # a plug-in's metric may be any number
+    elif metric in ("novelty", "rmse", "mae"):
+        bounds = (0.0, math.inf)
+    else:
+        bounds = (0.0, 1.0)
+    interval = mean_interval(values, bounds=bounds)
+    if len(values) == 1:
         return Interval(interval.mean, math.inf, math.inf)
     return interval

@@ -17,74 +17,84 @@ from tacit.evaluation.page import Cell, Figure, Verdict
 from tacit.evaluation.result import Table, group_by
 
 NDCG = "ndcg@10"
-RIVALS = ("ease", "ridge")
+
 _NAMES = {"ease": "EASE", "ridge": "the ridge regression", "popularity": "popularity"}
 _STATES = {"better": "good", "tie": "none", "worse": "worse"}
+"""State of the verdict by the outcome of the test against popularity."""
 Rows = Sequence[Mapping[str, Any]]
 
 
 def measured_entries(rows: Rows) -> dict[str, list[MeasuredEntry]]:
     """Collect the figures that pictures show, by the unit of the epsilons."""
-    entries = group_by(rows, lambda row: (row["unit"], row["design"], row["epsilon"]))
-    found: dict[str, list[MeasuredEntry]] = {}
-    for (unit, design, epsilon), own in entries.items():
-        by_metric = {row["metric"]: _interval(row) for row in own}
+    rows_of_entry = group_by(rows, lambda row: (row["unit"], row["design"], row["epsilon"]))
+    entries_by_unit: dict[str, list[MeasuredEntry]] = {}
+    for (unit, design, epsilon), own_rows in rows_of_entry.items():
+        by_metric = {row["metric"]: _read_interval(row) for row in own_rows}
         if NDCG in by_metric:
-            attacked = by_metric.get("membership_auc")
-            one = MeasuredEntry(design, epsilon, by_metric[NDCG], attacked)
-            found.setdefault(unit, []).append(one)
-    return found
+            membership_auc = by_metric.get("membership_auc")
+            entry = MeasuredEntry(design, epsilon, by_metric[NDCG], membership_auc)
+            entries_by_unit.setdefault(unit, []).append(entry)
+    return entries_by_unit
 
 
-def _interval(row: Mapping[str, Any]) -> Interval:
-    """Read a row's interval; one without ends is a point."""
+def _read_interval(row: Mapping[str, Any]) -> Interval:
+    """Read a row's interval; an end that is None, for unknown, is replaced by the mean."""
     mean = row["value"]
-    ends = [mean if row[end] is None else row[end] for end in ("low", "high")]
-    return Interval(mean, *ends)
+    low = mean if row["low"] is None else row["low"]
+    high = mean if row["high"] is None else row["high"]
+    return Interval(mean, low, high)
 
 
 def make_figures(rows: Rows) -> dict[str, Figure]:
     """Draw the pictures of a comparison, by the names of their files."""
-    by_unit = measured_entries(rows)
-    without_epsilon = []
-    for of_unit in by_unit.values():
-        without_epsilon += [one for one in of_unit if one.epsilon is None]
-    everyone = [one for of_unit in by_unit.values() for one in of_unit]
-    in_order = sorted(everyone, key=lambda one: one.epsilon is None)
-    colours = assign_colours([one.name for one in in_order])
+    entries_by_unit = measured_entries(rows)
+    all_entries: list[MeasuredEntry] = []
+    for entries in entries_by_unit.values():
+        all_entries += entries
+    without_epsilon = [entry for entry in all_entries if entry.epsilon is None]
+    with_epsilon = [entry for entry in all_entries if entry.epsilon is not None]
+    # Entries with an epsilon come first: the first colours differ most.
+    colours = assign_colours([entry.name for entry in (*with_epsilon, *without_epsilon)])
     figures: dict[str, Figure] = {}
-    for unit, of_unit in by_unit.items():
-        own = [one for one in of_unit if one.epsilon is not None]
+    for unit, entries in entries_by_unit.items():
+        of_unit = [entry for entry in entries if entry.epsilon is not None]
+        drawn_entries = [*of_unit, *without_epsilon]
         name = "accuracy" if not figures else f"accuracy-{len(figures) + 1}"
-        figure = accuracy_over_epsilon([*own, *without_epsilon], f"Accuracy: {unit}", unit, colours)
+        figure = accuracy_over_epsilon(drawn_entries, f"Accuracy: {unit}", unit, colours)
         if figure is not None:
             figures[name] = figure
-    attacked = accuracy_against_attack(everyone, colours)
-    if attacked is not None:
-        figures["attacks"] = attacked
+    attack_figure = accuracy_against_attack(all_entries, colours)
+    if attack_figure is not None:
+        figures["attacks"] = attack_figure
     return figures
 
 
 def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
     """Judge one recommender in two sentences; None where there is none to judge.
 
-    It is the first own model, else the first design with an epsilon, at the epsilon nearest to 1.
+    The first own model is judged, else the first design with an epsilon, at the epsilon nearest to
+    1 by its logarithm.
+
+    Args:
+        rows: Rows of a comparison.
+        differences: Its tested differences; none with a single split.
     """
     judged = _choose_judged(rows)
-    popular = _choose(rows, "popularity")
-    rival = next((found for name in RIVALS if (found := _choose(rows, name))), None)
-    if judged is None or popular is None or rival is None:
+    popularity = _find_ndcg(rows, "popularity")
+    rival = _find_ndcg(rows, "ease") or _find_ndcg(rows, "ridge")
+    if judged is None or popularity is None or rival is None:
         return None
     name = _name(judged)
     rival_name = _NAMES[rival["design"]]
-    gain = rival["value"] - popular["value"]
-    of_rival = _find_test(differences, rival, "popularity")
-    if gain <= 0 or (of_rival is not None and of_rival["outcome"] != "better"):
+    rival_gain = rival["value"] - popularity["value"]
+    test_of_rival = _find_test(differences, rival, "popularity")
+    is_not_better = test_of_rival is not None and test_of_rival["outcome"] != "better"
+    if rival_gain <= 0 or is_not_better:
         headline = f"{rival_name} is not better than popularity here: there is no gain to keep"
     else:
-        kept = (judged["value"] - popular["value"]) / gain
+        share_of_gain = (judged["value"] - popularity["value"]) / rival_gain
         verb = "keeps" if judged["epsilon"] is not None else "reaches"
-        headline = f"{name} {verb} {kept:.0%} of {rival_name}'s gain over popularity"
+        headline = f"{name} {verb} {share_of_gain:.0%} of {rival_name}'s gain over popularity"
     sentences = [f"NDCG@10 of {name} is {_write(judged['value'])}."]
     state = "none"
     for reference in ("popularity", rival["design"]):
@@ -99,26 +109,36 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
 
 
 def _choose_judged(rows: Rows) -> Mapping[str, Any] | None:
-    ndcg = [row for row in rows if row["metric"] == NDCG]
-    own = [row for row in ndcg if row["variant"] in ("own model", "saved model")]
-    if own:
-        return own[0]
-    finite = [row for row in ndcg if row["epsilon"] is not None and math.isfinite(row["epsilon"])]
-    first = [row for row in finite if row["design"] == finite[0]["design"]]
-    return min(first, key=lambda row: abs(math.log(row["epsilon"])), default=None)
+    """Choose the row of NDCG that the verdict is about; None where there is none.
+
+    It is the first own model; without own models, the first private design at the epsilon that is
+    nearest to 1 on a logarithmic scale.
+    """
+    ndcg_rows = [row for row in rows if row["metric"] == NDCG]
+    own_models = [row for row in ndcg_rows if row["variant"] in ("own model", "saved model")]
+    if own_models:
+        return own_models[0]
+    with_epsilon = [row for row in ndcg_rows if row["epsilon"] is not None]
+    private = [row for row in with_epsilon if math.isfinite(row["epsilon"])]
+    first_design = [row for row in private if row["design"] == private[0]["design"]]
+    return min(first_design, key=lambda row: abs(math.log(row["epsilon"])), default=None)
 
 
-def _choose(rows: Rows, design: str) -> Mapping[str, Any] | None:
-    found = (row for row in rows if row["design"] == design and row["metric"] == NDCG)
-    return next(found, None)
+def _find_ndcg(rows: Rows, design: str) -> Mapping[str, Any] | None:
+    """Find the first row with the NDCG of a design; None where there is none."""
+    for row in rows:
+        if row["design"] == design and row["metric"] == NDCG:
+            return row
+    return None
 
 
 def _find_test(
-    differences: Rows, judged: Mapping[str, Any], reference: str
+    differences: Rows, entry: Mapping[str, Any], reference: str
 ) -> Mapping[str, Any] | None:
+    """Find the tested difference of an entry to a reference; None where it was not tested."""
     for row in differences:
-        same = all(row[key] == judged[key] for key in ("design", "variant", "epsilon"))
-        if same and row["reference"] == reference:
+        is_of_entry = all(row[key] == entry[key] for key in ("design", "variant", "epsilon"))
+        if is_of_entry and row["reference"] == reference:
             return row
     return None
 
@@ -126,9 +146,8 @@ def _find_test(
 def _write_difference(test: Mapping[str, Any], reference: str) -> str:
     ends = f"[{_write(test['low'], sign=True)}, {_write(test['high'], sign=True)}]"
     sentence = f"The difference to {reference} is {_write(test['difference'], sign=True)} {ends}"
-    if test["outcome"] == "tie":
-        return f"{sentence}: not distinguished, p {_write_p(test)}."
-    return f"{sentence}: {test['outcome']}, p {_write_p(test)}."
+    outcome = "not distinguished" if test["outcome"] == "tie" else test["outcome"]
+    return f"{sentence}: {outcome}, p {_write_p(test)}."
 
 
 def _write_p(test: Mapping[str, Any]) -> str:
@@ -137,7 +156,7 @@ def _write_p(test: Mapping[str, Any]) -> str:
 
 
 def _write(value: float, *, sign: bool = False) -> str:
-    """Write a figure with three decimals and no zero before the point."""
+    """Write a figure with three decimals, no zero before the point, and a sign if asked for."""
     text = f"{abs(value):.3f}".removeprefix("0")
     if value < 0:
         return f"\N{MINUS SIGN}{text}"
@@ -145,11 +164,13 @@ def _write(value: float, *, sign: bool = False) -> str:
 
 
 def _name(row: Mapping[str, Any]) -> str:
+    """Name a row's recommender, with its epsilon if it has one."""
     epsilon = row["epsilon"]
     return row["design"] if epsilon is None else f"{row['design']} at epsilon {epsilon:g}"
 
 
 def _capitalise(text: str) -> str:
+    """Capitalise a sentence that begins with an article; a recommender's name stays as it is."""
     return text[:1].upper() + text[1:] if text.startswith("the ") else text
 
 
@@ -160,19 +181,22 @@ def differences_table(differences: Rows) -> Table | None:
     references = list(dict.fromkeys(row["reference"] for row in differences))
     entries = group_by(differences, lambda row: (row["design"], row["variant"], row["epsilon"]))
     rows = []
-    for (design, _, epsilon), own in entries.items():
-        cells = {row["reference"]: _difference_cell(row) for row in own}
-        written = "–"
+    for (design, _, epsilon), own_rows in entries.items():
+        cell_by_reference = {row["reference"]: _make_difference_cell(row) for row in own_rows}
+        epsilon_text = "–"
         if epsilon is not None:
-            written = "no noise" if math.isinf(epsilon) else f"{epsilon:g}"
-        rows.append((design, written, *[cells.get(reference) for reference in references]))
+            epsilon_text = "no noise" if math.isinf(epsilon) else f"{epsilon:g}"
+        cells = [cell_by_reference.get(reference) for reference in references]
+        rows.append((design, epsilon_text, *cells))
     headings = [f"less {reference}" for reference in references]
     return Table("Differences of NDCG@10", ("recommender", "epsilon", *headings), rows)
 
 
-def _difference_cell(row: Mapping[str, Any]) -> Cell:
+def _make_difference_cell(row: Mapping[str, Any]) -> Cell:
+    """Write a difference with its interval and p value, coloured unless it is a tie."""
     ends = f"{_write(row['low'], sign=True)} to {_write(row['high'], sign=True)}"
-    tone = "" if row["outcome"] == "tie" else row["outcome"]
-    spoken = "not distinguished" if row["outcome"] == "tie" else row["outcome"]
+    is_tie = row["outcome"] == "tie"
+    tone = "" if is_tie else row["outcome"]
+    spoken = "not distinguished" if is_tie else row["outcome"]
     mean = _write(row["difference"], sign=True)
     return Cell(mean, f"{ends}, p {_write_p(row)}", tone=tone, spoken=spoken)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import ConfigError
-from tacit.evaluation.accuracy_figures import Picture, stand_alone, write_figures
+from tacit.evaluation.accuracy_figures import Picture, write_figures, write_standalone_svg
 from tacit.evaluation.comparison_page import differences_table, make_figures, make_verdict
 from tacit.evaluation.latex import write_comparison
 from tacit.evaluation.lists import LIST_LENGTH
@@ -33,14 +33,14 @@ _HEADINGS = {
     "membership_auc": "membership AUC",
     "epsilon_lower_bound": "epsilon at least",
 }
-"""Headings by the metric's name before its @; other metrics stand as they are."""
+"""Headings by the metric's name before its @; any other metric's heading is its name."""
 NO_NOISE = "no noise"
-_IN_NOTEBOOKS = ("ndcg@10", "recall@10", "rmse", "membership_auc")
+_METRICS_IN_NOTEBOOKS = ("ndcg@10", "recall@10", "rmse", "membership_auc")
 _LEAD = (
     "The same people, splits and seeds for every row. Each table has one unit and one adversary: "
     "an epsilon of one table says nothing about an epsilon of another. Small figures are 95% "
     "intervals, over people and splits where each person has a figure. Membership AUC: 0.5 is "
-    "guessing; the interval is of attacked fits."
+    "guessing; its interval is over the attacked fits."
 )
 
 
@@ -64,7 +64,10 @@ class UnitTable:
 
 
 class ComparisonResult(Result):
-    """Rows with `COLUMNS`. An epsilon of None: none is claimed; infinity: no noise."""
+    """Result of a comparison: rows with `COLUMNS`.
+
+    An epsilon is None where none is claimed, and infinity where there is no noise.
+    """
 
     @property
     def excluded_designs(self) -> Mapping[str, str]:
@@ -75,18 +78,20 @@ class ComparisonResult(Result):
         """Make a table for each unit and adversary.
 
         Args:
-            by: "" for metrics of everybody, else those of groups that begin so, as "activity".
+            by: Kind of group whose metrics are shown, such as "activity"; "" for the metrics of
+                everybody.
         """
         rows = [row for row in self.rows if group_of(row["metric"]) == by]
         tables = []
-        for (unit, against), own in group_by(rows, itemgetter("unit", "against")).items():
-            metrics = list(dict.fromkeys(row["metric"] for row in own))
+        blocks = group_by(rows, itemgetter("unit", "against"))
+        for (unit, against), rows_of_unit in blocks.items():
+            metrics = list(dict.fromkeys(row["metric"] for row in rows_of_unit))
             lines = []
-            entries = group_by(own, itemgetter("design", "variant", "epsilon"))
-            for (design, variant, epsilon), of_entry in entries.items():
-                cells = {row["metric"]: _write_mean(row) for row in of_entry}
-                line = [cells.get(metric, "–") for metric in metrics]
-                lines.append([design, variant, write_epsilon(epsilon), *line])
+            entries = group_by(rows_of_unit, itemgetter("design", "variant", "epsilon"))
+            for (design, variant, epsilon), rows_of_entry in entries.items():
+                cell_by_metric = {row["metric"]: _write_mean(row) for row in rows_of_entry}
+                cells = [cell_by_metric.get(metric, "–") for metric in metrics]
+                lines.append([design, variant, write_epsilon(epsilon), *cells])
             tables.append(UnitTable(unit, against, metrics, lines))
         return tables
 
@@ -119,9 +124,9 @@ class ComparisonResult(Result):
         """
         figures = self.figures()
         if name not in figures:
-            has = ", ".join(figures) or "none"
-            raise ConfigError(f"This comparison has no figure '{name}'. It has {has}.")
-        return Picture(stand_alone(figures[name]))
+            known = ", ".join(figures) or "none"
+            raise ConfigError(f"This comparison has no figure '{name}'. It has {known}.")
+        return Picture(write_standalone_svg(figures[name]))
 
     def write_figures(self, folder: str | Path) -> list[Path]:
         """Write each figure as SVG and as PNG, and return the files."""
@@ -139,17 +144,19 @@ class ComparisonResult(Result):
         return write_comparison(self.rows, metrics)
 
     def _repr_html_(self) -> str:
-        """Return a table of a few metrics for each unit, and the verdict, for a notebook."""
+        """Write the verdict, and a table of a few metrics for each unit, for a notebook."""
         verdict = make_verdict(self.rows, self.differences)
-        parts = [] if verdict is None else [f"<p><b>{escape(verdict.headline)}</b></p>"]
+        parts = []
         if verdict is not None:
+            parts.append(f"<p><b>{escape(verdict.headline)}</b></p>")
             parts.append(f"<p>{escape(verdict.sentence)}</p>")
         for table in self.tables():
-            shown = [metric for metric in table.metrics if metric in _IN_NOTEBOOKS]
-            places = [3 + table.metrics.index(metric) for metric in shown]
-            chosen = itemgetter(0, 2, *places)
-            lines = [chosen(line) for line in table.lines]
-            headings = [_column_heading(metric) for metric in shown]
+            shown = [metric for metric in table.metrics if metric in _METRICS_IN_NOTEBOOKS]
+            lines = []
+            for design, _, epsilon, *cells in table.lines:
+                shown_cells = [cells[table.metrics.index(metric)] for metric in shown]
+                lines.append((design, epsilon, *shown_cells))
+            headings = [_write_column_heading(metric) for metric in shown]
             parts.append(html_table(table.title, ("recommender", "epsilon", *headings), lines))
         parts += [f"<p>{escape(sentence)}</p>" for sentence in self.short_lists]
         return "".join(parts)
@@ -163,18 +170,22 @@ class ComparisonResult(Result):
         figures = self.figures()
         groups = list(dict.fromkeys(group_of(row["metric"]) for row in self.rows))
         sections = [Section("Accuracy and attacks", figures=list(figures.values()))]
-        for by in sorted(groups, key=lambda by: not by):
-            title = f"Who pays: lists by {by}" if by else "Everybody"
-            tables: list[Table] = []
-            for table in self.tables(by):
-                tables += [_page_table(table, table.metrics)] if by else _page_tables(table)
-            sections.append(Section(title, tables, notes=[] if by else self.short_lists))
+        for group in groups:
+            if group:
+                tables = [_make_page_table(table, table.metrics) for table in self.tables(group)]
+                sections.append(Section(f"Who pays: lists by {group}", tables))
+        if "" in groups:
+            tables_of_everybody: list[Table] = []
+            for table in self.tables():
+                tables_of_everybody += _make_page_tables(table)
+            sections.append(Section("Everybody", tables_of_everybody, notes=self.short_lists))
         tested = differences_table(self.differences)
         if tested is not None:
             count = len(self.differences)
             note = (
-                "Paired over people and splits; intervals of 95 % for each difference alone; p "
-                f"values corrected by Holm for {count} differences. Coloured where p is below 0.05."
+                "Differences are paired over people and splits. Each has its own 95 % interval; p "
+                f"values are corrected by Holm for {count} differences. Coloured where p is below "
+                "0.05."
             )
             sections.append(Section("Which differences count", [tested], notes=[note]))
         if self.excluded_designs:
@@ -186,50 +197,55 @@ class ComparisonResult(Result):
 
 
 def group_of(metric: str) -> str:
-    """Return the kind of group of a metric: `activity` of `ndcg@10 activity:low`, "" for all."""
+    """Return the kind of group of a metric: `activity` for `ndcg@10 activity:low`.
+
+    It is "" for a metric of everybody, such as `ndcg@10`.
+    """
     return metric.partition(" ")[2].partition(":")[0]
 
 
 def write_epsilon(value: float | None) -> str:
-    """Write an epsilon for people."""
+    """Write an epsilon for a table: "–" for None, "no noise" for infinity."""
     if value is None:
         return "–"
     return NO_NOISE if math.isinf(value) else f"{value:g}"
 
 
-def _page_table(table: UnitTable, metrics: Sequence[str]) -> Table:
+def _make_page_table(table: UnitTable, metrics: Sequence[str]) -> Table:
     """Make a table whose first column names design, epsilon and variant, for a narrow screen."""
-    places = [3 + table.metrics.index(metric) for metric in metrics]
     rows = []
-    for line in table.lines:
+    for design, variant, epsilon, *texts in table.lines:
         cells = []
-        for text in (line[place] for place in places):
+        for metric in metrics:
+            text = texts[table.metrics.index(metric)]
             mean, _, ends = text.removesuffix(")").partition(" (")
             cells.append(Cell(mean, ends))
-        design, variant, epsilon = line[:3]
         name = design
         if epsilon != "–":
             name = f"{design}, {epsilon}" if epsilon == NO_NOISE else f"{design}, ε {epsilon}"
         rows.append((Cell(name, variant), *cells))
-    headings = [_column_heading(metric) for metric in metrics]
+    headings = [_write_column_heading(metric) for metric in metrics]
     return Table(table.title, ("recommender", *headings), rows)
 
 
-def _page_tables(table: UnitTable) -> list[Table]:
-    """Cut a table of all metrics in two: accuracy of each person's list, and all others."""
-    of_people = [metric for metric in table.metrics if metric.endswith(f"@{LIST_LENGTH}")]
-    others = [metric for metric in table.metrics if metric not in of_people]
-    return [_page_table(table, metrics) for metrics in (of_people, others) if metrics]
+def _make_page_tables(table: UnitTable) -> list[Table]:
+    """Cut a table of all metrics in two: accuracy of lists (`ndcg@10`), and all other metrics."""
+    accuracy = [metric for metric in table.metrics if metric.endswith(f"@{LIST_LENGTH}")]
+    others = [metric for metric in table.metrics if metric not in accuracy]
+    return [_make_page_table(table, metrics) for metrics in (accuracy, others) if metrics]
 
 
-def _column_heading(metric: str) -> str:
-    """Name a column: by the metric, or by the group where the table is of groups."""
+def _write_column_heading(metric: str) -> str:
+    """Name a metric's column: `low` for `ndcg@10 activity:low`, else the name of the metric."""
     name, _, group = metric.partition(" ")
+    if group:
+        return group.partition(":")[2]
     heading = _HEADINGS.get(name.partition("@")[0], metric)
-    return group.partition(":")[2] or heading.replace("_auc", " AUC from lists")
+    return heading.replace("_auc", " AUC from lists")
 
 
 def _write_mean(row: Mapping[str, Any]) -> str:
+    """Write a mean with its interval: "0.251 (0.240 to 0.262)", or the mean where it has none."""
     if None in (row["low"], row["high"]) or row["low"] == row["high"]:
         return f"{row['value']:.3f}"
     return f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"

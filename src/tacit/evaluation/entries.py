@@ -22,8 +22,10 @@ from tacit.evaluation.own_models import (
     OwnModel,
     name_of_model,
 )
+from tacit.evaluation.result import group_by
 
 NOBODY = "nobody is protected"
+"""Unit of recommenders that claim no epsilon."""
 OWN = "own model"
 """Variant of a reader's own model."""
 SAVED = "saved model"
@@ -44,40 +46,52 @@ class Entrants:
 
 
 def baselines(ratings: Ratings, source: str | None, target: str | None) -> list[ComparisonEntry]:
-    """List the recommenders that protect nobody, and private popularity's rivals.
+    """List the baselines: recommenders that protect nobody.
 
-    They are the same methods as single commands. EASE, or a ridge regression between domains, takes
-    the best penalty on the test people. Where all ratings are equal, as events are, nothing that
-    predicts stars is compared.
+    EASE, or a ridge regression between domains, has an entry for each of `PENALTIES`; the best on
+    the test people is kept. Recommenders that predict stars are left out where all ratings are
+    equal, as those made of events are.
 
     Args:
         ratings: Ratings that they are fitted to.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
     """
-    entries = [_baseline("popularity", "Popularity", likes=True)]
+    entries = [_make_baseline("popularity", "Popularity", likes=True)]
     if source is None:
-        entries += [_baseline("ease", "EASE", penalty=penalty) for penalty in PENALTIES]
+        entries += [_make_baseline("ease", "EASE", penalty=penalty) for penalty in PENALTIES]
     else:
-        routes: dict[str, Any] = {"source": source, "target": target}
-        entries += [_baseline("ridge", "Ridge", penalty=each, **routes) for each in PENALTIES]
-    entries.append(_baseline("item-item", "ItemItem"))
+        for penalty in PENALTIES:
+            ridge = _make_baseline("ridge", "Ridge", penalty=penalty, source=source, target=target)
+            entries.append(ridge)
+    entries.append(_make_baseline("item-item", "ItemItem"))
     if find_spec("implicit"):
-        entries.append(_baseline("als", "ALS"))
+        entries.append(_make_baseline("als", "ALS"))
     if has_stars(ratings):
-        entries.append(_baseline("item-mean", "ItemMean", stars=True))
-        entries.append(_baseline("matrix-factorization", "MatrixFactorization", stars=True))
+        entries.append(_make_baseline("item-mean", "ItemMean", stars=True))
+        entries.append(_make_baseline("matrix-factorization", "MatrixFactorization", stars=True))
     return entries
 
 
 def has_stars(ratings: Ratings) -> bool:
-    """Say whether ratings differ, so that there is something to predict."""
+    """Say whether some ratings differ, so that stars can be predicted."""
     return bool((ratings.values != ratings.values[0]).any())
 
 
-def _baseline(name: str, kind: str, *, stars: bool = False, **settings: Any) -> ComparisonEntry:
-    maker = f"{_BASELINES}:{kind}"
-    return ComparisonEntry(name, "baseline", None, NOBODY, "–", maker, settings, stars)
+def _make_baseline(
+    name: str, class_name: str, *, stars: bool = False, **settings: Any
+) -> ComparisonEntry:
+    """Make the entry of one baseline; `stars` says whether its predictions are stars."""
+    return ComparisonEntry(
+        design=name,
+        variant="baseline",
+        epsilon=None,
+        unit=NOBODY,
+        against="–",
+        maker=f"{_BASELINES}:{class_name}",
+        settings=settings,
+        stars=stars,
+    )
 
 
 def entries_of_designs(chosen: Sequence[str], question: Comparison) -> Entrants:
@@ -105,39 +119,47 @@ def entries_of_designs(chosen: Sequence[str], question: Comparison) -> Entrants:
 
 
 def entries_of_any_design(design: Design, epsilons: Sequence[float]) -> list[ComparisonEntry] | str:
-    """Make entries of a design that names a model and does not say how it is compared.
+    """Make the entries of a design that has a model but no part "compare" of its own.
 
-    Unit and adversary are those of its first card. An epsilon that its card refuses, as it may
+    Unit and adversary are those of its first card. An epsilon that the card refuses, as some
     refuse infinity, is left out.
 
     Args:
         design: The design.
-        epsilons: Epsilons, if its card has one.
+        epsilons: Epsilons to compare; not used where the design's cards have no epsilon.
 
     Returns:
         Entries, or a sentence that says why there are none.
     """
     kind = next(iter(design.models), None)
-    make_model = None if kind is None else model_class(kind)
-    if make_model is None:
+    model_type = None if kind is None else model_class(kind)
+    if model_type is None:
         return "it does not say how it is compared"
-    maker = f"{make_model.__module__}:{make_model.__qualname__}"
-    settings: list[dict[str, Any]] = [{}]
+    maker = f"{model_type.__module__}:{model_type.__qualname__}"
+    compared_settings: list[dict[str, Any]] = [{}]
     if "epsilon" in options_of(design.card_settings):
-        settings = [{"epsilon": epsilon} for epsilon in epsilons]
+        compared_settings = [{"epsilon": epsilon} for epsilon in epsilons]
     entries = []
-    for each in settings:
+    for settings in compared_settings:
         try:
-            card = design.cards(design.card_settings(**each))[0]
+            card = design.cards(design.card_settings(**settings))[0]
         except TacitError:
             continue
-        unit = WHOLE_PROFILE if str(card.adjacency) == WHOLE_ADJACENCY else str(card.adjacency)
+        adjacency = str(card.adjacency)
         entries.append(
             ComparisonEntry(
-                design.name, "sound", each.get("epsilon"), unit, card.against, maker, each
+                design=design.name,
+                variant="sound",
+                epsilon=settings.get("epsilon"),
+                unit=WHOLE_PROFILE if adjacency == WHOLE_ADJACENCY else adjacency,
+                against=card.against,
+                maker=maker,
+                settings=settings,
             )
         )
-    return entries or "its card refuses all these epsilons"
+    if not entries:
+        return "its card refuses all these epsilons"
+    return entries
 
 
 def entries_of_models(
@@ -152,36 +174,37 @@ def entries_of_models(
     Raises:
         ConfigError: A model is of no known kind; the error names the missing method.
     """
-    own_arguments = list(arguments) or [{} for _ in models]
-    labels = [name_of_model(model) for model in models]
+    arguments_of_models = list(arguments) or [{} for _ in models]
+    names_of_models = [name_of_model(model) for model in models]
     entries = []
-    for number, (model, settings) in enumerate(zip(models, own_arguments, strict=True)):
-        label = labels[number]
-        if labels.count(label) > 1:
-            label = _tell_apart(label, settings, labels[: number + 1].count(label))
+    for index, (model, settings) in enumerate(zip(models, arguments_of_models, strict=True)):
+        name = names_of_models[index]
+        if names_of_models.count(name) > 1:
+            number_of_name = names_of_models[: index + 1].count(name)
+            name = _make_distinct_name(name, settings, number_of_name)
         adapted = OwnModel(model, settings).adapt()
         is_file = isinstance(model, str) and ":" not in model and Path(model).is_file()
         entries.append(
             ComparisonEntry(
-                label,
-                SAVED if is_file or adapted.trained else OWN,
-                None,
-                NOBODY,
-                "–",
-                "tacit.evaluation.own_models:OwnModel",
-                {"model": model, "arguments": settings},
+                design=name,
+                variant=SAVED if is_file or adapted.trained else OWN,
+                epsilon=None,
+                unit=NOBODY,
+                against="–",
+                maker="tacit.evaluation.own_models:OwnModel",
+                settings={"model": model, "arguments": settings},
                 attacked=adapted.answers_histories and not adapted.fixed,
             )
         )
     return entries
 
 
-def _tell_apart(label: str, settings: Mapping[str, Any], number: int) -> str:
-    """Name one of several models of the same class: by its settings, or by its number."""
+def _make_distinct_name(name: str, settings: Mapping[str, Any], number: int) -> str:
+    """Name one of several models with the same name: by its settings, else by its number."""
     if settings:
         written = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
-        return f"{label}({written})"
-    return f"{label} {number}"
+        return f"{name}({written})"
+    return f"{name} {number}"
 
 
 def choose_entries(
@@ -200,30 +223,32 @@ def choose_entries(
     Raises:
         ConfigError: A model is of no known kind.
     """
-    known = baselines(ratings, question.source, question.target)
+    all_baselines = baselines(ratings, question.source, question.target)
     if models is None:
         entrants = entries_of_designs(names(), question)
-        return Entrants([*known, *entrants.entries], entrants.left_out)
-    by_name: dict[str, list[ComparisonEntry]] = {}
-    for entry in known:
-        by_name.setdefault(entry.design, []).append(entry)
-    entries = [entry for entry in known if entry.design in REFERENCES]
+        return Entrants([*all_baselines, *entrants.entries], entrants.left_out)
+    baselines_by_name = group_by(all_baselines, lambda entry: entry.design)
+    entries = [entry for entry in all_baselines if entry.design in REFERENCES]
     left_out: dict[str, str] = {}
-    own = []
+    own_models = []
     for model in models:
-        if not isinstance(model, str) or (model not in by_name and model not in names()):
-            own.append(model)
-        elif model in by_name and model not in REFERENCES:
-            entries += by_name[model]
-        elif model in names():
+        if isinstance(model, str) and model in baselines_by_name:
+            if model not in REFERENCES:  # these are among the entries already
+                entries += baselines_by_name[model]
+        elif isinstance(model, str) and model in names():
             entrants = entries_of_designs([model], question)
             entries += entrants.entries
             left_out |= entrants.left_out
-    return Entrants([*entries, *entries_of_models(own)], left_out)
+        else:
+            own_models.append(model)
+    return Entrants([*entries, *entries_of_models(own_models)], left_out)
 
 
 def digests_of_code(entries: Sequence[ComparisonEntry]) -> list[str]:
-    """Digest the files that own models come from: with other code they are other models."""
+    """Compute a digest of the code of each own model that a text names.
+
+    A resumed comparison runs its tasks again if the code of a model has changed.
+    """
     models = [entry.settings.get("model") for entry in entries]
     return [digest_of_code(model) for model in models if isinstance(model, str)]
 
@@ -239,6 +264,6 @@ def refuse_unpicklable(entries: Sequence[ComparisonEntry]) -> None:
             pickle.dumps(dict(entry.settings))
         except Exception as error:
             raise ConfigError(
-                f"{entry.design} cannot be sent to another process ({error}). Take workers=1, or "
+                f"{entry.design} cannot be sent to another process ({error}). Use workers=1, or "
                 "name it as a text, such as mine.py:Model."
             ) from None

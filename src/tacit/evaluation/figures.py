@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from tacit.errors import MissingExtra
 from tacit.evaluation.lines import Line
-from tacit.evaluation.page import Cell, Figure, interval_cell
+from tacit.evaluation.page import Cell, Figure, Plot, interval_cell
 from tacit.evaluation.result import Table
 
 
@@ -25,7 +25,7 @@ def check_plots() -> None:
 def figure_over_setting(
     title: str, lines: Sequence[Line], *, axis: str, unit: str, caption: str, bars: bool, ends: bool
 ) -> Figure | None:
-    """Draw lines over a setting that moves, with a table of the same figures.
+    """Draw lines over a setting that varies, with a table of the same figures.
 
     Args:
         title: Title of the figure.
@@ -41,20 +41,20 @@ def figure_over_setting(
     """
     from tacit.evaluation.plots import curves
 
-    every: set[float] = set()
+    values_of_lines: set[float] = set()
     for line in lines:
-        every |= {value for value in line.means if value is not None}
-    settings = sorted(every)
+        values_of_lines |= {value for value in line.means if value is not None}
+    settings = sorted(values_of_lines)
     if len(settings) < 2:
         return None
     rows = []
     for line in lines:
-        everywhere = line.means.get(None)
-        means = [line.means.get(value, everywhere) for value in settings]
+        mean_at_every_value = line.means.get(None)
+        means = [line.means.get(value, mean_at_every_value) for value in settings]
         cells = [interval_cell(mean, ends=ends) for mean in means]
         rows.append((Cell(line.name, line.small, mark=line.mark), *cells))
     plot = curves(lines, x_title=axis, y_title=unit, bars=bars)
     headings = [f"{value:g}" for value in settings]
     columns = ("method", *headings)
     alt = f"Line plot: {title}; the table below holds the same figures."
-    return Figure(title, alt, (("", plot),), caption, table=Table("", columns, rows))
+    return Figure(title, alt, [Plot(plot)], caption, table=Table("", columns, rows))

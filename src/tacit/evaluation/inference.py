@@ -6,13 +6,15 @@ been judged, and because other splits and other noise could have been drawn:
   V_people  variance of the figure under resampling of people, each with all their splits
   V_splits  variance of the splits' means / their number
 
-The interval is mean +- sqrt(t_P^2 V_people + t_S^2 V_splits), with Student's quantile of P - 1 and
-S - 1 degrees of freedom for P people and S splits: exact where either part is alone, too wide
-between, since V_splits holds a part of V_people. (One t with Welch and Satterthwaite's degrees of
-freedom called 12 % of equal recommenders different at two splits with strong noise.) The difference
-of two recommenders is paired: person by person and split by split. Its p value is the level at
-which the interval touches 0. Where several differences are tested, p values are corrected by Holm
-(1979), so that the chance of any false one is at most 5 %.
+The interval is mean +- sqrt(t_P^2 V_people + t_S^2 V_splits). For P people and S splits, t_P and
+t_S are Student's quantiles of P - 1 and S - 1 degrees of freedom. It is exact where one of the two
+variances is 0, and too wide otherwise, since V_splits contains a part of V_people. (With one t
+quantile and the degrees of freedom of Welch and Satterthwaite, 12 % of equal recommenders were
+called different at two splits with strong noise.)
+
+The difference of two recommenders is paired, person by person and split by split. Its p value is
+the level at which the interval touches 0. Where several differences are tested, p values are
+corrected by Holm (1979), so that the chance of one false finding or more is at most 5 %.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from tacit.evaluation.intervals import Interval
 RESAMPLINGS = 1000
 """Bootstrap samples of people."""
 _SEED = 2024
+"""Seed of the resamples: the same comparison gives the same intervals."""
 
 Floats = NDArray[np.float64]
 
@@ -52,17 +55,20 @@ class PeopleBootstrap:
 
     def __init__(self, splits: Sequence[NDArray[np.int64]]) -> None:
         self._people = np.unique(np.concatenate(list(splits)))
-        self._rows = [np.searchsorted(self._people, people) for people in splits]
+        self._columns = [np.searchsorted(self._people, people) for people in splits]
         generator = np.random.default_rng(_SEED)
-        number = len(self._people)
-        shares = np.full(number, 1 / number)
-        self._weights = generator.multinomial(number, shares, size=RESAMPLINGS).astype(np.float64)
+        n_people = len(self._people)
+        shares = np.full(n_people, 1 / n_people)
+        # Shape (RESAMPLINGS, people): how often each resample holds each person.
+        weights = generator.multinomial(n_people, shares, size=RESAMPLINGS)
+        self._weights = weights.astype(np.float64)
 
     def interval(self, splits: Sequence[Floats], bounds: tuple[float, float]) -> Interval:
         """Compute a figure with its 95 % interval.
 
         Args:
-            splits: For each split, the figure of each of its test people; NaN for nobody's.
+            splits: For each split, the figure of each of its test people, shape (people,); NaN for
+                a person without a figure.
             bounds: Least and largest figure that there can be.
         """
         estimate = self._estimate(splits)
@@ -74,34 +80,44 @@ class PeopleBootstrap:
         """Compare two recommenders on the same people and splits.
 
         Args:
-            own: For each split, the figure of each of its test people.
-            reference: The same of the reference.
+            own: For each split, the figure of each of its test people, shape (people,).
+            reference: Figures of the reference recommender, in the same shapes.
         """
-        paired = [mine - theirs for mine, theirs in zip(own, reference, strict=True)]
-        estimate = self._estimate(paired)
+        differences = []
+        for own_figures, reference_figures in zip(own, reference, strict=True):
+            differences.append(own_figures - reference_figures)
+        estimate = self._estimate(differences)
         mean = estimate.mean
         half = estimate.half_width(0.05)
         return PairedDifference(Interval(mean, mean - half, mean + half), estimate.p_value())
 
     def _estimate(self, splits: Sequence[Floats]) -> _Estimate:
-        totals = np.zeros((len(splits), len(self._people)))
-        counted = np.zeros_like(totals)
-        for number, (rows, values) in enumerate(zip(self._rows, splits, strict=True)):
+        """Estimate the mean over splits of means over people, and both parts of its variance."""
+        figures = np.zeros((len(splits), len(self._people)))  # 0 where a person has none
+        has_figure = np.zeros_like(figures)
+        for split, (columns, values) in enumerate(zip(self._columns, splits, strict=True)):
             known = np.isfinite(values)
-            totals[number, rows[known]] = values[known]
-            counted[number, rows[known]] = 1.0
-        means = totals.sum(axis=1) / counted.sum(axis=1)
-        sums = self._weights @ totals.T
-        counts = self._weights @ counted.T
-        drawn = (counts > 0).all(axis=1)  # a sample of few people may hold nobody of a split
-        resampled = (sums[drawn] / counts[drawn]).mean(axis=1)
-        people_variance = float(resampled.var(ddof=1)) if len(resampled) > 1 else 0.0
+            figures[split, columns[known]] = values[known]
+            has_figure[split, columns[known]] = 1.0
+        split_means = figures.sum(axis=1) / has_figure.sum(axis=1)
+        # Sums and numbers of figures in each resample, shape (RESAMPLINGS, splits).
+        sums = self._weights @ figures.T
+        counts = self._weights @ has_figure.T
+        usable = (counts > 0).all(axis=1)  # a resample of few people may hold nobody of a split
+        resampled_means = (sums[usable] / counts[usable]).mean(axis=1)
+        people_variance = 0.0
+        if len(resampled_means) > 1:
+            people_variance = float(resampled_means.var(ddof=1))
         splits_variance = 0.0
         if len(splits) > 1:
-            splits_variance = float(means.var(ddof=1)) / len(splits)
-        n_people = int((counted.sum(axis=0) > 0).sum())
+            splits_variance = float(split_means.var(ddof=1)) / len(splits)
+        has_any_figure = has_figure.any(axis=0)
         return _Estimate(
-            float(means.mean()), people_variance, splits_variance, n_people, len(splits)
+            mean=float(split_means.mean()),
+            people_variance=people_variance,
+            splits_variance=splits_variance,
+            people=int(has_any_figure.sum()),
+            splits=len(splits),
         )
 
 
@@ -110,44 +126,58 @@ class _Estimate:
     """A figure and the two parts of its variance."""
 
     mean: float
+    """Mean over splits of means over people."""
     people_variance: float
+    """V_people of the module's text."""
     splits_variance: float
+    """V_splits of the module's text."""
     people: int
+    """Number of people with a figure in some split."""
     splits: int
+    """Number of splits."""
 
     def half_width(self, level: float) -> float:
-        """Half of the width of an interval that misses with this chance."""
+        """Compute half the width of the interval that misses with chance `level`."""
         from scipy.stats import t as student
 
-        of_people = student.isf(level / 2, max(self.people - 1, 1)) ** 2 * self.people_variance
-        of_splits = student.isf(level / 2, max(self.splits - 1, 1)) ** 2 * self.splits_variance
-        return math.sqrt(of_people + of_splits)
+        t_people = student.isf(level / 2, max(self.people - 1, 1))
+        t_splits = student.isf(level / 2, max(self.splits - 1, 1))
+        return math.sqrt(t_people**2 * self.people_variance + t_splits**2 * self.splits_variance)
 
     def p_value(self) -> float:
-        """Find the level at which the interval touches 0."""
+        """Find the level, of 1e-12 or more, at which the interval touches 0."""
         from scipy.optimize import brentq
 
-        least = 1e-12
+        least_level = 1e-12
         if self.mean == 0:
             return 1.0
-        if self.half_width(least) <= abs(self.mean):
-            return least
-        return float(brentq(lambda level: self.half_width(level) - abs(self.mean), least, 1.0))
+        if self.half_width(least_level) <= abs(self.mean):
+            return least_level
+
+        def distance_to_zero(level: float) -> float:
+            return self.half_width(level) - abs(self.mean)
+
+        return float(brentq(distance_to_zero, least_level, 1.0))
 
 
 def correct_by_holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values for their number, by Holm's step-down rule."""
-    order = np.argsort(p_values, kind="stable")
+    """Correct p values for their number m, by Holm's step-down rule.
+
+    The k-th smallest p value (k from 0) is multiplied by m - k, is at most 1, and is never below
+    the corrected value of a smaller one.
+    """
+    rising_order = np.argsort(p_values, kind="stable")
     corrected = np.empty(len(p_values))
-    largest = 0.0
-    for place, number in enumerate(order.tolist()):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[number]))
-        corrected[number] = largest
+    largest_so_far = 0.0
+    for k, index in enumerate(rising_order.tolist()):
+        multiplied = min(1.0, (len(p_values) - k) * p_values[index])
+        largest_so_far = max(largest_so_far, multiplied)
+        corrected[index] = largest_so_far
     return [float(value) for value in corrected]
 
 
 def name_outcome(mean: float, corrected_p: float) -> str:
-    """Call a difference "better" or "worse" at 5 %, or else a "tie"."""
+    """Call a difference "better" or "worse" if it is significant at 5 %, else "tie"."""
     if corrected_p >= 0.05 or mean == 0:
         return "tie"
     return "better" if mean > 0 else "worse"

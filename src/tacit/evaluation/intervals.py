@@ -40,7 +40,7 @@ def mean_interval(
     Args:
         values: Shape (folds,): a finite figure of each fold, inside the bounds. With one fold the
             interval is the whole of `bounds`.
-        confidence: Chance of the interval to hold the mean, between 0 and 1.
+        confidence: Chance that the interval holds the mean, between 0 and 1.
         bounds: Least and largest figure that there can be.
 
     Raises:
@@ -48,7 +48,7 @@ def mean_interval(
         DataError: No figure, or one that is not finite or out of bounds.
     """
     import numpy as np
-    from scipy.special import stdtrit  # takes long to import; a command may never come here
+    from scipy.special import stdtrit  # takes long to import, and not every command needs it
 
     figures = np.asarray(values, dtype=np.float64).ravel()
     if figures.size == 0 or not np.isfinite(figures).all():
@@ -58,13 +58,14 @@ def mean_interval(
     low, high = bounds
     if figures.min() < low or figures.max() > high:
         raise DataError("a fold's figure lies out of bounds", expected=f"{low:g} to {high:g}")
-    mean = float(np.clip(figures.mean(), figures.min(), figures.max()))  # rounding of equal figures
+    # Rounding can put the mean of equal figures a little beside them: it is clipped to their range.
+    mean = float(np.clip(figures.mean(), figures.min(), figures.max()))
     if figures.size == 1:
         return Interval(mean, low, high)
     variance = float(np.sum((figures - mean) ** 2)) / (figures.size - 1)
-    error = math.sqrt(variance / figures.size)
-    half = float(stdtrit(figures.size - 1, (1 + confidence) / 2)) * error
-    return Interval(mean, max(low, mean - half), min(high, mean + half))
+    standard_error = math.sqrt(variance / figures.size)
+    half_width = float(stdtrit(figures.size - 1, (1 + confidence) / 2)) * standard_error
+    return Interval(mean, max(low, mean - half_width), min(high, mean + half_width))
 
 
 def auc_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:

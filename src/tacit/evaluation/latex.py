@@ -27,7 +27,7 @@ _HEADINGS = {
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """Columns of one metric: one for each epsilon, and one for what has none."""
+    """Columns of one metric: one for each epsilon, and one for recommenders without epsilon."""
 
     metric: str
     """Name of the metric."""
@@ -38,8 +38,8 @@ class ColumnGroup:
 def write_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> str:
     """Write a comparison: designs in rows, epsilons in columns, best bold, intervals small.
 
-    Epsilons of one unit and adversary stand below one line that names them; the best of each
-    column is bold within them. Recommenders without epsilon have a column of their own.
+    The rows of one unit and adversary are a block below a line that names both. The best figure
+    of each column is bold in each block. Recommenders without epsilon have a column of their own.
 
     Args:
         rows: Rows of a comparison.
@@ -54,39 +54,43 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) 
             raise ConfigError(
                 f"No metric '{metric}' in this comparison. It has {', '.join(known)}."
             )
-    epsilons = _columns_of(rows)
+    epsilons = _list_columns(rows)
     groups = [ColumnGroup(metric, epsilons) for metric in metrics]
     width = len(epsilons) * len(metrics)
     lines = [rf"\begin{{tabular}}{{l{'r' * width}}}", r"\toprule", *_write_heads(groups)]
-    for (unit, against), own in group_by(rows, lambda row: (row["unit"], row["against"])).items():
+    blocks = group_by(rows, lambda row: (row["unit"], row["against"]))
+    for (unit, against), rows_of_block in blocks.items():
         title = unit if against == "–" else f"{unit}, against {against}"
         cell = write_latex_cell(title)
         lines += [r"\midrule", rf"\multicolumn{{{width + 1}}}{{l}}{{\emph{{{cell}}}}} \\"]
-        lines += _write_rows(own, groups)
+        lines += _write_rows(rows_of_block, groups)
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def _columns_of(rows: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]:
-    """List epsilons in rising order, then no noise, then none claimed."""
-    found = {row["epsilon"] for row in rows}
-    numbers: list[float | None] = [*sorted(each for each in found if each is not None)]
-    return tuple(numbers + [None] * (None in found))
+def _list_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]:
+    """List the epsilons in rising order, infinity among them, then None if some row has it."""
+    epsilons = {row["epsilon"] for row in rows}
+    columns: list[float | None] = [*sorted(epsilon for epsilon in epsilons if epsilon is not None)]
+    if None in epsilons:
+        columns.append(None)
+    return tuple(columns)
 
 
 def _write_heads(groups: Sequence[ColumnGroup]) -> list[str]:
     """Write two lines: metrics with a rule below each, and epsilons."""
-    names = [""]
+    metrics = [""]
     rules = []
-    numbers = [r"$\varepsilon$"]
-    first = 2
+    epsilons = [r"$\varepsilon$"]
+    first_column = 2  # LaTeX counts from 1; column 1 names the designs
     for group in groups:
         width = len(group.epsilons)
+        last_column = first_column + width - 1
         heading = _HEADINGS.get(group.metric.partition("@")[0], write_latex_cell(group.metric))
-        names.append(rf"\multicolumn{{{width}}}{{c}}{{{heading}}}")
-        rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
-        numbers += [_write_epsilon(epsilon) for epsilon in group.epsilons]
-        first += width
-    return [" & ".join(names) + r" \\", " ".join(rules), " & ".join(numbers) + r" \\"]
+        metrics.append(rf"\multicolumn{{{width}}}{{c}}{{{heading}}}")
+        rules.append(rf"\cmidrule(lr){{{first_column}-{last_column}}}")
+        epsilons += [_write_epsilon(epsilon) for epsilon in group.epsilons]
+        first_column = last_column + 1
+    return [" & ".join(metrics) + r" \\", " ".join(rules), " & ".join(epsilons) + r" \\"]
 
 
 def _write_epsilon(epsilon: float | None) -> str:
@@ -96,28 +100,29 @@ def _write_epsilon(epsilon: float | None) -> str:
 
 
 def _write_rows(rows: Sequence[Mapping[str, Any]], groups: Sequence[ColumnGroup]) -> list[str]:
-    by_cell = {}
+    """Write the lines of one block: one for each design, or for its published variant."""
+    row_by_cell: dict[tuple[str, str, float | None], Mapping[str, Any]] = {}
     designs: dict[str, None] = {}
+    values_of_column: dict[tuple[str, float | None], list[float]] = {}
     for row in rows:
         name = row["design"]
         if row["variant"] == "published":
-            name = f"{name} ({row['variant']})"
+            name = f"{name} (published)"
         designs[name] = None
-        by_cell[name, row["metric"], row["epsilon"]] = row
+        row_by_cell[name, row["metric"], row["epsilon"]] = row
+    for (_, metric, epsilon), row in row_by_cell.items():
+        values_of_column.setdefault((metric, epsilon), []).append(row["value"])
     best = {}
-    for group in groups:
-        for epsilon in group.epsilons:
-            places = [(design, group.metric, epsilon) for design in designs]
-            found = [by_cell[place]["value"] for place in places if place in by_cell]
-            if len(found) > 1:
-                is_small = group.metric.startswith(_SMALLER_IS_BETTER)
-                best[group.metric, epsilon] = min(found) if is_small else max(found)
+    for (metric, epsilon), values in values_of_column.items():
+        if len(values) > 1:
+            choose = min if metric.startswith(_SMALLER_IS_BETTER) else max
+            best[metric, epsilon] = choose(values)
     lines = []
     for design in designs:
         cells = [write_latex_cell(design)]
         for group in groups:
             for epsilon in group.epsilons:
-                cell_row = by_cell.get((design, group.metric, epsilon))
+                cell_row = row_by_cell.get((design, group.metric, epsilon))
                 cells.append(_write_cell(cell_row, best.get((group.metric, epsilon))))
         lines.append(" & ".join(cells) + r" \\")
     return lines
@@ -137,5 +142,8 @@ def _write_cell(row: Mapping[str, Any] | None, best: float | None) -> str:
 
 
 def _write_number(value: float) -> str:
+    """Write a number with three decimals, without the zero before the point: 0.25 as .250."""
     text = f"{value:.3f}"
-    return text.replace("0.", ".", 1) if abs(value) < 1 and text != "0.000" else text
+    if abs(value) >= 1 or text == "0.000":
+        return text
+    return text.replace("0.", ".", 1)

@@ -10,7 +10,7 @@ from tacit.evaluation.intervals import Interval
 
 @dataclass(frozen=True)
 class Line:
-    """One method's means over a setting that moves."""
+    """One method's means over a setting that varies, such as epsilon."""
 
     name: str
     """Name of the method."""

@@ -1,15 +1,15 @@
-"""Lists judged on likes that were held out, and what recommenders keep of a rival's gain.
+"""Lists judged on held-out likes, and the share of a rival's gain that recommenders keep.
 
-One domain   a random 20 % of each person's likes are held out, at least one, never all, and are to
-             be found again; candidates are all items the person has not rated in training. At most
-             `MOST_PEOPLE` test people, drawn at random.
+One domain   a random 20 % of each person's likes are held out, at least one and never all.
+             Candidates of a list are all items that the person has not rated in training. At most
+             `MOST_PEOPLE` people are judged, drawn at random.
 Two domains  20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
              target domain; candidates are all its items. No other person loses a rating.
-Gain         NDCG@10 above popularity, which counts likes.
-Rival        without privacy, its penalty the best of `PENALTIES` on the test people themselves:
-             EASE in one domain, a ridge regression from source to target in two. A contender's own
-             settings are never chosen so.
-Kept         a contender's gain as a share of the rival's; below 0: worse than popularity.
+Gain         a recommender's NDCG@10 minus that of popularity, which counts likes.
+Rival        a strong recommender without privacy: EASE in one domain, a ridge regression from
+             source to target in two. It gets the penalty of `PENALTIES` that is best on the test
+             people themselves; no contender gets such help.
+Kept         a contender's gain divided by the rival's; below 0 it is worse than popularity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,12 @@ MOST_PEOPLE = 1500
 LIST_LENGTH = 10
 """Length of a list."""
 PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
-"""Penalties of the rival, of which the best on the test people counts."""
+"""Penalties of the rival; the figures with the one that is best on the test people are kept."""
 
+_STREAM_OF_PEOPLE = 1
+"""Second word of the seed that draws test people."""
 _STREAM_OF_CONSENT = 3
-"""Second word of the seed by which consenting people are drawn."""
+"""Second word of the seed that draws consenting people."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -82,7 +84,7 @@ class ListFigures:
     recall: float
     """Recall@10 of their lists."""
     rmse: float | None
-    """Error of all their held-out ratings, in stars; None where predictions are no stars."""
+    """RMSE of all their held-out ratings, in stars; None where predictions are not stars."""
 
 
 def list_trial(
@@ -114,8 +116,13 @@ def list_trial(
             expected=f"a held-out rating of {split.test.scale.liked_from:g} or more",
             fix="Use more ratings.",
         )
-    chosen = np.random.default_rng((seed, 1)).permutation(people)[:MOST_PEOPLE]
-    return ListTrial(split.train, split.test, np.sort(chosen), candidates)
+    return ListTrial(split.train, split.test, choose_test_people(people, seed), candidates)
+
+
+def choose_test_people(people: Ints, seed: int) -> Ints:
+    """Draw at most `MOST_PEOPLE` of these people, and sort them."""
+    generator = np.random.default_rng((seed, _STREAM_OF_PEOPLE))
+    return np.sort(generator.permutation(people)[:MOST_PEOPLE])
 
 
 def lists_of(
@@ -129,7 +136,7 @@ def lists_of(
     """Make a list for each of these people.
 
     Args:
-        recommender: Fitted on these people's ratings, or on others' with the same ids.
+        recommender: Fitted recommender that knows the ids of these people and items.
         ratings: Ratings with the ids of people and items.
         people: Shape (people,): numbers of the people.
         n: Length of a list.
@@ -138,15 +145,18 @@ def lists_of(
     Returns:
         Shape (people, n): item numbers, best first, -1 where a list is shorter.
     """
-    numbers = {item: number for number, item in enumerate(ratings.item_ids.tolist())}
+    number_by_id = {item: number for number, item in enumerate(ratings.item_ids.tolist())}
     users = ratings.user_ids[people].tolist()
     if isinstance(recommender, ItemRecommender):
-        number_of = np.array([numbers[item] for item in recommender.item_ids_.tolist()])
-        return recommender.list_users(users, n=n, candidates=candidates).renumber(number_of).places
+        # Its own item numbers are translated to those of the ratings.
+        own_ids = recommender.item_ids_.tolist()
+        numbers_in_ratings = np.array([number_by_id[item] for item in own_ids])
+        lists_in_own_numbers = recommender.list_users(users, n=n, candidates=candidates)
+        return lists_in_own_numbers.renumber(numbers_in_ratings).places
     lists = np.full((len(people), n), -1, dtype=np.int64)
     for row, user in enumerate(users):
         ids = recommender.recommend(user, n=n, candidates=candidates).item_ids
-        lists[row, : len(ids)] = [numbers[item] for item in ids]
+        lists[row, : len(ids)] = [number_by_id[item] for item in ids]
     return lists
 
 
@@ -158,17 +168,18 @@ def top_quarter(test: Ratings, people: Ints) -> sparse.csr_array:
         people: Shape (people,): numbers of the people.
     """
     matrix = test.matrix[people]
-    liked = (matrix.data >= test.scale.minimum + 0.75 * test.scale.span).astype(float)
-    return sparse.csr_array((liked, matrix.indices, matrix.indptr), shape=matrix.shape)
+    least_rating = test.scale.minimum + 0.75 * test.scale.span
+    is_relevant = (matrix.data >= least_rating).astype(float)
+    return sparse.csr_array((is_relevant, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = False) -> ListFigures:
     """Fit a recommender on a split and judge it.
 
     Args:
-        recommender: Recommender; it is fitted here.
+        recommender: Recommender, which is fitted here.
         trial: The split.
-        stars: Whether its predictions are stars, so that their error is computed.
+        stars: Whether the recommender predicts stars, so that their error is computed.
     """
     with comparison():
         recommender.fit(trial.train)
@@ -176,7 +187,8 @@ def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = Fal
     metrics = ranking_metrics(lists, trial.relevant)
     error = None
     if stars:
-        error = rmse(*stars_of(recommender, trial.train, trial.test, trial.people))
+        truth, predicted = stars_of(recommender, trial.train, trial.test, trial.people)
+        error = rmse(truth, predicted)
     return ListFigures(metrics.ndcg, metrics.recall, error)
 
 
@@ -185,7 +197,8 @@ def stars_of(
 ) -> tuple[Floats, Floats]:
     """Predict all held-out ratings of these people.
 
-    Predictions are clipped to the scale; where there is none, it is the mean star of training.
+    Predictions are clipped to the scale. A rating that the recommender cannot predict (NaN) gets
+    the mean rating of training.
 
     Args:
         recommender: Fitted recommender.
@@ -196,11 +209,13 @@ def stars_of(
     Returns:
         True stars and predicted stars, each of shape (held-out ratings,).
     """
-    predicted, truth = [], []
+    predicted = []
+    truth = []
     for person in people:
         rows = slice(test.offsets[person], test.offsets[person + 1])
         items = test.item_ids[test.items[rows]].tolist()
-        predicted.append(recommender.predict(items, test.user_ids[[person]].tolist()[0]))
+        user = test.user_ids[[person]].tolist()[0]  # as a value of Python, not of numpy
+        predicted.append(recommender.predict(items, user))
         truth.append(test.values[rows])
     stars = np.concatenate(predicted)
     stars = np.where(np.isnan(stars), train.values.mean(), stars)
@@ -209,23 +224,25 @@ def stars_of(
 
 @dataclass(frozen=True)
 class Contender:
-    """A recommender by its name in a model file, with its settings."""
+    """A recommender to judge, by the kind of its model and its settings."""
 
     model: str
-    """Name in a model file."""
+    """Kind of the model, as model files name it, such as "private"."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of its class."""
     epsilon: float | None = None
     """Epsilon that it claims; None without noise."""
-    several: tuple[Mapping[str, Any], ...] = ({},)
-    """Further settings, of which the best on the test people counts."""
+    tried_settings: tuple[Mapping[str, Any], ...] = ({},)
+    """Further arguments that are tried one after another; those with the best lists on the test
+    people are kept."""
     stars: bool = False
     """Whether its predictions are stars."""
     uses_consent: bool = False
-    """Whether it takes ids of people who agreed not to be protected, as `consented`."""
+    """Whether its class has an argument `consented`: ids of people who agreed not to be
+    protected."""
 
     def variants(self, consented: Sequence[Any] = ()) -> tuple[Recommender, ...]:
-        """Make an unfitted recommender for each of `several`.
+        """Make an unfitted recommender for each of `tried_settings`.
 
         Args:
             consented: Ids of people who agreed not to be protected.
@@ -239,15 +256,16 @@ class Contender:
         settings = dict(self.settings)
         if self.uses_consent and len(consented):
             settings["consented"] = consented
-        return tuple(kind(**{**settings, **each}) for each in self.several)
+        return tuple(kind(**{**settings, **tried}) for tried in self.tried_settings)
 
 
 POPULARITY = Contender("popularity", {"likes": True})
+"""The baseline above which gains are measured."""
 
 
 @dataclass(frozen=True)
 class ListRow:
-    """Means over the splits of one recommender."""
+    """Figures of one recommender: means over the splits."""
 
     model: str
     """Name of the recommender."""
@@ -258,16 +276,16 @@ class ListRow:
     recall: float
     """Recall@10."""
     rmse: float | None
-    """Error in stars; None where predictions are no stars."""
+    """RMSE in stars; None where predictions are not stars."""
     low: float
     """Lower end of the 95 % interval of NDCG@10."""
     high: float
-    """Upper end of it."""
+    """Upper end of that interval."""
     kept: float | None
-    """Gain as a share of the rival's; None of popularity, and where the rival gains nothing."""
+    """Gain divided by the rival's; None for popularity, and where the rival gains nothing."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON has it."""
+        """Return the row for the JSON output, by the names of its fields."""
         return asdict(self)
 
 
@@ -286,51 +304,67 @@ def evaluate_lists(
 
     Args:
         ratings: Ratings to split.
-        contenders: Recommenders to judge; popularity and one of the rival's name are judged anyway.
+        contenders: Recommenders to judge. Popularity and the rival are always judged; contenders
+            of their kinds are ignored.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
-        seeds: Seeds of the splits; noise takes none.
+        seeds: Seeds of the splits. The noise of private recommenders has no seed.
         workers: Processes; 0 for all cores.
-        consented_share: Share of people, drawn by the seed, who agree not to be protected. Nobody
-            of them is judged, by any recommender.
-        progress: Called with the number of steps done; each recommender on each split is one.
+        consented_share: Share of people, drawn by the seed, who agree not to be protected. They
+            are not among the people judged, for any recommender.
+        progress: Called with the number of further steps that are done; each recommender on each
+            split is one.
+
+    Returns:
+        Rows of popularity, of the rival, and of the other contenders in their order.
 
     Raises:
-        ConfigError: One of source and target without the other, or no seed.
+        ConfigError: One of source and target is given without the other, or there is no seed.
     """
     if (source is None) != (target is None):
         raise ConfigError("Name both --source and --target, or neither.")
     if not seeds:
         raise ConfigError("The evaluation needs at least one seed.")
     penalties = tuple({"penalty": penalty} for penalty in PENALTIES)
-    rival = Contender("ease", several=penalties)
+    rival = Contender("ease", tried_settings=penalties)
     if source is not None:
-        rival = Contender("ridge", {"source": source, "target": target}, several=penalties)
-    others = [each for each in contenders if each.model not in (POPULARITY.model, rival.model)]
-    judged = (POPULARITY, rival, *others)
+        domains = {"source": source, "target": target}
+        rival = Contender("ridge", domains, tried_settings=penalties)
+    references = (POPULARITY.model, rival.model)
+    others = [contender for contender in contenders if contender.model not in references]
+    judged = [POPULARITY, rival, *others]
     tasks = [(seed, contender) for contender in judged for seed in seeds]
-    experiment = (ratings, source, target, consented_share)
+    experiment = _Experiment(ratings, source, target, consented_share)
     with Runner(experiment, workers=workers) as runner:
-        by_task = iter(runner.run(_judge, tasks, progress or (lambda _: None)))
-    by_contender = [_choose_best(list(islice(by_task, len(seeds)))) for _ in judged]
-    popularity_ndcg = _mean_ndcg(by_contender[0])
-    rival_ndcg = _mean_ndcg(by_contender[1])
+        results = iter(runner.run(_judge, tasks, progress or (lambda _: None)))
+    # Results are in the order of tasks: those of a contender's seeds follow one another.
+    figures_of_contenders = [_choose_best(list(islice(results, len(seeds)))) for _ in judged]
+    popularity_ndcg = _compute_mean_ndcg(figures_of_contenders[0])
+    rival_ndcg = _compute_mean_ndcg(figures_of_contenders[1])
     rows = []
-    for contender, figures in zip(judged, by_contender, strict=True):
+    for contender, figures in zip(judged, figures_of_contenders, strict=True):
         rows.append(_make_row(contender, figures, popularity_ndcg, rival_ndcg))
     return tuple(rows)
 
 
-def _judge(
-    experiment: tuple[Ratings, str | None, str | None, float], seed: int, contender: Contender
-) -> list[ListFigures]:
-    ratings, source, target, consented_share = experiment
-    trial = list_trial(ratings, source=source, target=target, seed=seed)
-    consenting = draw_consenting(ratings, consented_share, seed)
+class _Experiment(NamedTuple):
+    """Arguments that all tasks of `evaluate_lists` share, with the same meanings."""
+
+    ratings: Ratings
+    source: str | None
+    target: str | None
+    consented_share: float
+
+
+def _judge(experiment: _Experiment, seed: int, contender: Contender) -> list[ListFigures]:
+    """Judge a contender on one split: figures for each of its `tried_settings`."""
+    ratings = experiment.ratings
+    trial = list_trial(ratings, source=experiment.source, target=experiment.target, seed=seed)
+    consenting = draw_consenting(ratings, experiment.consented_share, seed)
     if len(consenting):
         trial = replace(trial, people=np.setdiff1d(trial.people, consenting))
-    variants = contender.variants(ratings.user_ids[consenting].tolist())
-    return [judge_lists(each, trial, stars=contender.stars) for each in variants]
+    recommenders = contender.variants(ratings.user_ids[consenting].tolist())
+    return [judge_lists(variant, trial, stars=contender.stars) for variant in recommenders]
 
 
 def draw_consenting(ratings: Ratings, share: float, seed: int) -> Ints:
@@ -340,13 +374,17 @@ def draw_consenting(ratings: Ratings, share: float, seed: int) -> Ints:
 
 
 def _choose_best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:
-    """Choose the settings with the best mean NDCG, and return their figures, one for each seed."""
-    variants = [list(figures) for figures in zip(*by_seed, strict=True)]
-    return max(variants, key=_mean_ndcg)
+    """Choose the settings with the best mean NDCG, and return their figures, one for each seed.
+
+    Args:
+        by_seed: For each seed the figures of each of the tried settings.
+    """
+    by_settings = [list(figures) for figures in zip(*by_seed, strict=True)]
+    return max(by_settings, key=_compute_mean_ndcg)
 
 
-def _mean_ndcg(figures: Sequence[ListFigures]) -> float:
-    return float(np.mean([each.ndcg for each in figures]))
+def _compute_mean_ndcg(figures: Sequence[ListFigures]) -> float:
+    return float(np.mean([of_seed.ndcg for of_seed in figures]))
 
 
 def _make_row(
@@ -355,18 +393,19 @@ def _make_row(
     popularity_ndcg: float,
     rival_ndcg: float,
 ) -> ListRow:
-    interval = mean_interval([each.ndcg for each in figures], bounds=(0.0, 1.0))
+    """Average a contender's figures over the seeds."""
+    interval = mean_interval([of_seed.ndcg for of_seed in figures], bounds=(0.0, 1.0))
     kept = None
     if contender is not POPULARITY and rival_ndcg > popularity_ndcg:
         kept = (interval.mean - popularity_ndcg) / (rival_ndcg - popularity_ndcg)
-    errors = [each.rmse for each in figures if each.rmse is not None]
+    errors = [of_seed.rmse for of_seed in figures if of_seed.rmse is not None]
     return ListRow(
-        contender.model,
-        contender.epsilon,
-        interval.mean,
-        float(np.mean([each.recall for each in figures])),
-        float(np.mean(errors)) if errors else None,
-        interval.low,
-        interval.high,
-        kept,
+        model=contender.model,
+        epsilon=contender.epsilon,
+        ndcg=interval.mean,
+        recall=float(np.mean([of_seed.recall for of_seed in figures])),
+        rmse=float(np.mean(errors)) if errors else None,
+        low=interval.low,
+        high=interval.high,
+        kept=kept,
     )

@@ -13,6 +13,7 @@ from tacit.evaluation.page import Page, Section, Verdict
 from tacit.evaluation.result import Table
 
 UNIT = "a person's whole profile"
+"""Unit of the epsilons, on the axis of the picture."""
 
 
 def make_lists_page(
@@ -39,26 +40,34 @@ def make_lists_page(
 
 
 def make_verdict(rows: Sequence[ListRow]) -> Verdict | None:
-    """Say how much of the rival's gain is kept at the epsilon nearest to 1; None without one."""
-    popular, rival = rows[0], rows[1]
+    """Say what share of the rival's gain is kept at the epsilon nearest to 1 by its logarithm.
+
+    Args:
+        rows: Rows of popularity, the rival, and the design at its epsilons, in this order.
+
+    Returns:
+        The verdict; None where no row has a finite epsilon.
+    """
+    popularity = rows[0]
+    rival = rows[1]
     private = [row for row in rows if row.epsilon is not None and math.isfinite(row.epsilon)]
-    if popular.model != POPULARITY.model or not private:
+    if popularity.model != POPULARITY.model or not private:
         return None
-    own = [row for row in private if row.model == private[0].model]
-    judged = min(own, key=lambda row: abs(math.log(row.epsilon or 1.0)))
+    rows_of_design = [row for row in private if row.model == private[0].model]
+    judged = min(rows_of_design, key=lambda row: abs(math.log(row.epsilon or 1.0)))
     name = f"{judged.model} at epsilon {judged.epsilon:g}"
     if judged.kept is None:
         headline = f"{rival.model} gains nothing over popularity here: there is no gain to keep."
     else:
         headline = f"{name} keeps {judged.kept:.0%} of {rival.model}'s gain over popularity."
     state = "none"
-    if judged.low > popular.ndcg:
+    if judged.low > popularity.ndcg:
         state = "good"
-    elif judged.high < popular.ndcg:
+    elif judged.high < popularity.ndcg:
         state = "worse"
     sentence = (
         f"NDCG@10 of {name} is {judged.ndcg:.3f} [{judged.low:.3f}, {judged.high:.3f}], "
-        f"of popularity {popular.ndcg:.3f}, of {rival.model} without privacy {rival.ndcg:.3f}. "
+        f"of popularity {popularity.ndcg:.3f}, of {rival.model} without privacy {rival.ndcg:.3f}. "
         "Intervals are of means over splits; for tests of differences run tacit compare."
     )
     return Verdict(state, headline, sentence)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
 
 PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars")
-"""Packages whose versions a manifest holds."""
+"""Packages whose versions are in a manifest."""
 
 
 def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def describe_run(
     Args:
         command: Line that was typed.
         settings: Settings, as JSON can hold them.
-        packages: Packages whose versions count.
+        packages: Packages whose versions are listed.
     """
     versions = {"python": platform.python_version()}
     versions |= {package: version(package) for package in packages}

@@ -1,19 +1,20 @@
-"""How good recommendations are: lists by held-out likes, stars by their errors, labels of items.
+"""Metrics of recommendations: lists by held-out likes, stars by their errors, labels of items.
 
 A list holds up to n items, best first. A held-out item is relevant if its gain is above 0. With g_k
-the gain of the item at rank k (0 where it is not relevant or the list has ended) and R the person's
-relevant items:
+the gain of the item at rank k (0 where it is not relevant, or the list is shorter than k) and R the
+person's relevant items:
 
-  NDCG@n       sum_k g_k / log2(k + 1), divided by the same sum for the person's n largest gains:
-               gains as they are, not as 2^gain - 1 (Järvelin and Kekäläinen, 2002)
-  recall@n     relevant items in the list / |R|; below 1 by necessity where |R| > n
+  NDCG@n       sum_k g_k / log2(k + 1), divided by the same sum for the person's n largest gains in
+               falling order; gains are used as they are, not as 2^gain - 1 (Järvelin and
+               Kekäläinen, 2002)
+  recall@n     relevant items in the list / |R|; it cannot reach 1 where |R| > n
   precision@n  relevant items in the list / n, also where the list is shorter than n
   MRR@n        1 / rank of the first relevant item, 0 where none is in the list
   hit rate@n   1 where a relevant item is in the list, else 0
   MAP@n        mean over R's items of the precision at the rank of each, 0 for one not in the list
-  coverage@n   share of the catalogue that is in at least one list, everybody's
+  coverage@n   share of the catalogue that is in at least one person's list
   Gini@n       Gini coefficient of the numbers of lists that the catalogue's items are in: 0 where
-               all are in as many, near 1 where few are in nearly all
+               all items are in equally many lists, near 1 where few items fill nearly all lists
   novelty@n    mean of -log2((raters + 1) / (people + 1)) over listed items (Zhou and others, 2010)
   diversity@n  mean of 1 - cosine over pairs of items in a list, of the columns of training ratings
                as 0 and 1 (Ziegler and others, 2005); people with fewer than two items are left out
@@ -35,7 +36,7 @@ Floats = NDArray[np.float64]
 LISTS_AT_A_TIME = 200
 """Lists whose sums over training people are held at once."""
 Lists = NDArray[np.integer]
-"""(n_users, n) item numbers, best first; -1 = no item at this rank."""
+"""Shape (people, n): item numbers, best first; -1: no item at this rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,11 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
 
     Args:
         recommended: Shape (people, n): item numbers, best first, -1 for no item.
-        relevant: Shape (people, items): CSR of gains of 0 or more; a gain of 0 is as good as none.
+        relevant: Shape (people, items): CSR of gains of 0 or more; an item with a gain of 0 is not
+            relevant.
 
     Raises:
-        DataError: Nobody has a relevant item, or a table is not of these shapes.
+        DataError: Nobody has a relevant item, or an argument has another shape.
     """
     by_person = ranking_by_person(recommended, relevant)
     judged = np.isfinite(by_person["ndcg"])
@@ -98,7 +100,7 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
 
 
 def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[str, Floats]:
-    """Compute every metric that each person has of their own.
+    """Compute every metric that each single person has.
 
     Args:
         recommended: Shape (people, n): item numbers, best first, -1 for no item.
@@ -109,32 +111,35 @@ def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[st
         people without a relevant item.
 
     Raises:
-        DataError: A table is not of these shapes.
+        DataError: An argument has another shape.
     """
-    gains, held_out = _gains(recommended, relevant)
+    gains, held_out = _find_gains(recommended, relevant)
     n = gains.shape[1]
     n_relevant = np.diff(held_out.indptr)
     hits = gains > 0
-    in_list = hits.sum(axis=1)
+    n_hits = hits.sum(axis=1)
+    has_hit = n_hits > 0
     ranks = np.arange(1, n + 1)
     precision_at_hits = np.where(hits, hits.cumsum(axis=1) / ranks, 0.0).sum(axis=1)
-    first_rank = 1 + hits.argmax(axis=1)
+    rank_of_first_hit = 1 + hits.argmax(axis=1)  # 1 where there is no hit
     judged = n_relevant > 0
     return {
-        "ndcg": _divide(_dcg(gains), _ideal_dcg(held_out, n), judged),
-        "recall": _divide(in_list, n_relevant, judged),
-        "precision": _divide(in_list, np.full(len(judged), n), judged),
-        "mrr": _divide(in_list > 0, first_rank, judged),
+        "ndcg": _divide(_compute_dcg(gains), _compute_ideal_dcg(held_out, n), judged),
+        "recall": _divide(n_hits, n_relevant, judged),
+        "precision": _divide(n_hits, np.full(len(judged), n), judged),
+        "mrr": _divide(has_hit, rank_of_first_hit, judged),
         "map": _divide(precision_at_hits, n_relevant, judged),
-        "hit_rate": np.where(judged, in_list > 0, np.nan),
+        "hit_rate": np.where(judged, has_hit, np.nan),
     }
 
 
-def _divide(parts: NDArray[Any], wholes: NDArray[Any], judged: NDArray[np.bool_]) -> Floats:
-    """Divide by person; NaN for people who are not judged."""
-    shares: Floats = np.full(len(judged), np.nan)
-    np.divide(parts, wholes, out=shares, where=judged)
-    return shares
+def _divide(
+    numerators: NDArray[Any], denominators: NDArray[Any], judged: NDArray[np.bool_]
+) -> Floats:
+    """Divide person by person, shape (people,); NaN for people who are not judged."""
+    quotients: Floats = np.full(len(judged), np.nan)
+    np.divide(numerators, denominators, out=quotients, where=judged)
+    return quotients
 
 
 def coverage(recommended: Lists, n_items: int) -> float:
@@ -147,7 +152,7 @@ def coverage(recommended: Lists, n_items: int) -> float:
     Raises:
         DataError: The catalogue is smaller than what was recommended.
     """
-    shown = np.unique(_checked_lists(recommended))
+    shown = np.unique(_check_lists(recommended))
     shown = shown[shown >= 0]
     if n_items < max(1, len(shown)):
         raise DataError(
@@ -168,29 +173,34 @@ def gini(recommended: Lists, n_items: int) -> float:
     Raises:
         DataError: The catalogue is smaller than what was recommended.
     """
-    coverage(recommended, n_items)  # refuses a catalogue that is too small
-    listed = np.asarray(recommended)
-    counts = np.unique(listed[listed >= 0], return_counts=True)[1]
-    ordered = np.zeros(n_items)
-    if not counts.size:
+    coverage(recommended, n_items)  # raises where the catalogue is too small
+    lists = np.asarray(recommended)
+    _, list_counts = np.unique(lists[lists >= 0], return_counts=True)
+    if not list_counts.size:
         return 0.0
-    ordered[-len(counts) :] = np.sort(counts)
-    places = np.arange(1, n_items + 1)
-    return float((2 * places - n_items - 1) @ ordered / (n_items * ordered.sum()))
+    # With x_1 <= .. <= x_N the number of lists of each of the N items:
+    # Gini = sum_i (2 i - N - 1) x_i / (N sum_i x_i)
+    rising_counts = np.zeros(n_items)  # items in no list come first
+    rising_counts[-len(list_counts) :] = np.sort(list_counts)
+    positions = np.arange(1, n_items + 1)
+    return float((2 * positions - n_items - 1) @ rising_counts / (n_items * rising_counts.sum()))
 
 
 def novelty(recommended: Lists, raters: NDArray[np.integer], people: int) -> float:
-    """Compute the mean surprise of listed items, in bits; 0 where nothing is listed.
+    """Compute the mean surprise of listed items, -log2((raters + 1) / (people + 1)), in bits.
 
     Args:
         recommended: Shape (people, n): item numbers, -1 for no item.
         raters: Shape (items,): how many people rated each item.
         people: Number of people who could have rated it.
+
+    Returns:
+        Mean over all places of all lists that hold an item; 0 where there is none.
     """
     surprise = -np.log2((raters + 1) / (people + 1))
-    listed = np.asarray(recommended)
-    listed = listed[listed >= 0]
-    return float(surprise[listed].mean()) if listed.size else 0.0
+    lists = np.asarray(recommended)
+    listed_items = lists[lists >= 0]
+    return float(surprise[listed_items].mean()) if listed_items.size else 0.0
 
 
 def diversity(recommended: Lists, rated: sparse.csr_array) -> float:
@@ -204,35 +214,42 @@ def diversity(recommended: Lists, rated: sparse.csr_array) -> float:
     Returns:
         Mean over lists of two items or more; 0 where there is none.
     """
+    # Column u_i of an item: 1 where a person rated it, divided by the column's length.
     columns = sparse.csc_array(rated.astype(np.float64))
     columns.data[:] = columns.data > 0
-    norms = np.sqrt(np.asarray(columns.sum(axis=0)).ravel())
-    scales = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    unit = sparse.csc_array(columns * scales)
-    unit_rows = sparse.csr_array(unit.T)
+    lengths = np.sqrt(np.asarray(columns.sum(axis=0)).ravel())
+    inverse_lengths = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    unit_columns = sparse.csc_array(columns * inverse_lengths)
+    unit_rows = sparse.csr_array(unit_columns.T)
     lists = np.asarray(recommended)
-    found = []
+    diversities = [np.zeros(0)]
     for start in range(0, len(lists), LISTS_AT_A_TIME):
         block = lists[start : start + LISTS_AT_A_TIME]
         rows, ranks = np.nonzero(block >= 0)
         items = block[rows, ranks]
-        shape = (len(block), len(norms))
-        membership = sparse.csr_array((np.ones(len(items)), (rows, items)), shape=shape)
-        # The squared length of the sum of unit columns is the sum of all their cosines.
-        sums = membership @ unit_rows
-        total = np.asarray(sums.multiply(sums).sum(axis=1)).ravel()
-        own = membership @ (scales > 0).astype(np.float64)
-        lengths = np.bincount(rows, minlength=len(block))
-        pairs = lengths * (lengths - 1)
-        has_pairs = pairs > 0
-        found.append(1 - (total - own)[has_pairs] / pairs[has_pairs])
-    of_lists = np.concatenate([np.zeros(0), *found])
-    return float(of_lists.mean()) if of_lists.size else 0.0
+        shape = (len(block), len(lengths))
+        is_listed = sparse.csr_array((np.ones(len(items)), (rows, items)), shape=shape)
+        # For each list: sum over i != j of cos(i, j) = |sum_i u_i|^2 - sum_i |u_i|^2
+        sums = is_listed @ unit_rows
+        all_cosines = np.asarray(sums.multiply(sums).sum(axis=1)).ravel()
+        cosines_with_itself = is_listed @ (inverse_lengths > 0).astype(np.float64)
+        list_lengths = np.bincount(rows, minlength=len(block))
+        n_pairs = list_lengths * (list_lengths - 1)
+        has_pairs = n_pairs > 0
+        mean_cosines = (all_cosines - cosines_with_itself)[has_pairs] / n_pairs[has_pairs]
+        diversities.append(1 - mean_cosines)
+    diversity_of_lists = np.concatenate(diversities)
+    return float(diversity_of_lists.mean()) if diversity_of_lists.size else 0.0
 
 
-def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:
-    """Return the gain at every rank, shape (people, n), and the gains above 0, columns in order."""
-    lists = _checked_lists(recommended)
+def _find_gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:
+    """Find the gain at every rank of the lists, after checks of both arguments.
+
+    Returns:
+        Gains, shape (people, n), 0 where there is no relevant item; and the held-out gains above
+        0, shape (people, items), with the items of each person in rising order.
+    """
+    lists = _check_lists(recommended)
     held_out = sparse.csr_array(relevant.astype(np.float64))  # a copy
     held_out.sum_duplicates()
     if not np.isfinite(held_out.data).all() or (held_out.data < 0).any():
@@ -250,16 +267,22 @@ def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, spar
             found=int(lists.max()),
             expected=f"an item number below {n_items}",
         )
-    rows = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
-    keys = np.append(rows * n_items + held_out.indices, np.iinfo(np.int64).max)  # sorted
-    recommended_keys = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
+    # Person u and item i have the key u * n_items + i. The keys of held-out gains are sorted, and
+    # a last key, larger than all, receives the keys that are beyond the others.
+    people = np.arange(n_users, dtype=np.int64)
+    people_of_gains = np.repeat(people, np.diff(held_out.indptr))
+    held_out_keys = people_of_gains * n_items + held_out.indices
+    held_out_keys = np.append(held_out_keys, np.iinfo(np.int64).max)
+    recommended_keys = people[:, None] * n_items + lists
     recommended_keys[lists < 0] = -1
-    places = np.searchsorted(keys, recommended_keys)
-    gains = np.append(held_out.data, 0.0)[places]
-    return np.where(keys[places] == recommended_keys, gains, 0.0), held_out
+    positions = np.searchsorted(held_out_keys, recommended_keys)
+    gains = np.append(held_out.data, 0.0)[positions]
+    is_held_out = held_out_keys[positions] == recommended_keys
+    return np.where(is_held_out, gains, 0.0), held_out
 
 
-def _checked_lists(recommended: Lists) -> NDArray[np.int64]:
+def _check_lists(recommended: Lists) -> NDArray[np.int64]:
+    """Check lists of shape (people, n): whole item numbers or -1, and no item twice in a list."""
     table = np.asarray(recommended)
     if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "iu":
         raise DataError(
@@ -270,24 +293,28 @@ def _checked_lists(recommended: Lists) -> NDArray[np.int64]:
     lists: NDArray[np.int64] = table.astype(np.int64)
     if lists.min() < -1:
         raise DataError("an item number is negative", found=int(lists.min()), expected="-1 or more")
-    in_order = np.sort(lists, axis=1)
-    twice = ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)
-    if twice.any():
-        raise DataError("a list holds an item twice", row=int(np.argmax(twice)) + 1)
+    rising = np.sort(lists, axis=1)
+    is_repeated = (rising[:, 1:] == rising[:, :-1]) & (rising[:, 1:] >= 0)
+    has_repeated = is_repeated.any(axis=1)
+    if has_repeated.any():
+        raise DataError("a list holds an item twice", row=int(np.argmax(has_repeated)) + 1)
     return lists
 
 
-def _dcg(gains: Floats) -> Floats:
-    return np.asarray(gains @ (1.0 / np.log2(np.arange(2, gains.shape[1] + 2))), dtype=np.float64)
+def _compute_dcg(gains: Floats) -> Floats:
+    """Compute sum_k gains_k / log2(k + 1) over ranks k from 1: (people, n) -> (people,)."""
+    ranks = np.arange(1, gains.shape[1] + 1)
+    discounts = 1.0 / np.log2(ranks + 1)
+    return np.asarray(gains @ discounts, dtype=np.float64)
 
 
-def _ideal_dcg(held_out: sparse.csr_array, n: int) -> Floats:
+def _compute_ideal_dcg(held_out: sparse.csr_array, n: int) -> Floats:
     """Compute the DCG of each person's n largest gains in falling order, shape (people,)."""
     best = np.zeros((held_out.shape[0], n))
-    for row, (first, last) in enumerate(pairwise(held_out.indptr)):
-        largest = np.sort(held_out.data[first:last])[::-1][:n]
+    for row, (first, end) in enumerate(pairwise(held_out.indptr)):
+        largest = np.sort(held_out.data[first:end])[::-1][:n]
         best[row, : len(largest)] = largest
-    return _dcg(best)
+    return _compute_dcg(best)
 
 
 def rmse(truth: Floats, prediction: Floats) -> float:
@@ -300,7 +327,7 @@ def rmse(truth: Floats, prediction: Floats) -> float:
     Raises:
         DataError: Shapes differ, there is no rating, or a number is not finite.
     """
-    return float(np.sqrt(np.mean(_errors(truth, prediction) ** 2)))
+    return float(np.sqrt(np.mean(_compute_errors(truth, prediction) ** 2)))
 
 
 def mae(truth: Floats, prediction: Floats) -> float:
@@ -313,10 +340,11 @@ def mae(truth: Floats, prediction: Floats) -> float:
     Raises:
         DataError: Shapes differ, there is no rating, or a number is not finite.
     """
-    return float(np.mean(np.abs(_errors(truth, prediction))))
+    return float(np.mean(np.abs(_compute_errors(truth, prediction))))
 
 
-def _errors(truth: Floats, prediction: Floats) -> Floats:
+def _compute_errors(truth: Floats, prediction: Floats) -> Floats:
+    """Compute prediction minus truth, shape (ratings,), after checks of both."""
     true = np.asarray(truth, np.float64)
     predicted = np.asarray(prediction, np.float64)
     if true.shape != predicted.shape or true.size == 0:
@@ -337,10 +365,13 @@ def _errors(truth: Floats, prediction: Floats) -> Floats:
 
 
 def label_accuracy(predicted: ArrayLike, true: ArrayLike) -> float:
-    """Compute the share of items with the right label under the best one-to-one naming of clusters.
+    """Compute the share of items with the right label, after clusters are matched to labels.
+
+    Numbers of clusters have no meaning. So each predicted label is matched to at most one true
+    label, in the way in which the most items agree.
 
     Args:
-        predicted: Shape (items,): labels that were found.
+        predicted: Shape (items,): numbers of the clusters that were found.
         true: Shape (items,): labels that are right.
 
     Raises:
@@ -348,7 +379,7 @@ def label_accuracy(predicted: ArrayLike, true: ArrayLike) -> float:
     """
     from scipy.optimize import linear_sum_assignment
 
-    table = _label_counts(predicted, true)
+    table = _count_labels(predicted, true)
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
@@ -365,28 +396,32 @@ def adjusted_rand(predicted: ArrayLike, true: ArrayLike) -> float:
     Raises:
         DataError: Shapes differ, or there is no item.
     """
-    table = _label_counts(predicted, true)
-    pairs_in_both = _pairs(table)
-    pairs_found = _pairs(table.sum(axis=1))
-    pairs_true = _pairs(table.sum(axis=0))
-    size = float(table.sum())
-    by_chance = pairs_found * pairs_true / (size * (size - 1) / 2) if size > 1 else 0.0
-    most = (pairs_found + pairs_true) / 2
-    if most == by_chance:
+    # Pairs of items with one label: (agreeing - expected) / (most - expected), where `expected`
+    # is the mean number of agreeing pairs of unrelated partitions with the same group sizes.
+    table = _count_labels(predicted, true)
+    agreeing_pairs = _count_pairs(table)
+    predicted_pairs = _count_pairs(table.sum(axis=1))
+    true_pairs = _count_pairs(table.sum(axis=0))
+    all_pairs = _count_pairs(table.sum(keepdims=True))
+    expected_pairs = predicted_pairs * true_pairs / all_pairs if all_pairs else 0.0
+    most_pairs = (predicted_pairs + true_pairs) / 2
+    if most_pairs == expected_pairs:
         return 1.0
-    return (pairs_in_both - by_chance) / (most - by_chance)
+    return (agreeing_pairs - expected_pairs) / (most_pairs - expected_pairs)
 
 
-def _pairs(counts: NDArray[np.int64]) -> float:
+def _count_pairs(counts: NDArray[np.int64]) -> float:
     """Count the pairs of items within groups of these sizes."""
     return float((counts * (counts - 1) / 2).sum())
 
 
-def _label_counts(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
-    """Count the items with each pair of labels, shape (labels found, labels that are right)."""
+def _count_labels(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
+    """Count the items with each pair of labels, shape (predicted labels, true labels)."""
     from scipy.stats.contingency import crosstab
 
-    ours, theirs = np.asarray(predicted), np.asarray(true)
-    if ours.ndim != 1 or ours.shape != theirs.shape or ours.size == 0:
+    predicted_labels = np.asarray(predicted)
+    true_labels = np.asarray(true)
+    is_list = predicted_labels.ndim == 1 and predicted_labels.size > 0
+    if not is_list or predicted_labels.shape != true_labels.shape:
         raise DataError("labels to compare are two lists of one length, with an entry or more")
-    return np.asarray(crosstab(ours, theirs).count, dtype=np.int64)
+    return np.asarray(crosstab(predicted_labels, true_labels).count, dtype=np.int64)

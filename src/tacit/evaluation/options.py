@@ -5,4 +5,4 @@ SEED = "The same seed gives the same splits, people and draws."
 WORKERS = "Processes; 0 for all cores."
 REPORT = "Write one self-contained page here."
 LEAST_SEEDS = 6
-"""Seeds to ask for where an interval is to say much."""
+"""Default number of seeds: with fewer, intervals over splits are wide."""

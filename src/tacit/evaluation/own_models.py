@@ -1,4 +1,4 @@
-"""A reader's own model in a comparison: any recommender that an attack takes, judged like ours."""
+"""A reader's own model in a comparison: any recommender that can be attacked, judged like ours."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tacit.data.ratings import Ratings
 from tacit.recommenders.base import History, Recommendation, Recommendations
 
 WHOLE_PROFILE = "a person's whole profile, added or removed"
-"""Unit of an epsilon whose card says `WHOLE_ADJACENCY`."""
+"""Unit of an epsilon whose card has the adjacency `WHOLE_ADJACENCY`."""
 WHOLE_ADJACENCY = "add or remove one user"
+"""Adjacency of a card that protects a person's whole profile, as text."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class OwnClaim:
 
 
 class OwnModel:
-    """Any recommender as one that is fitted to ratings and lists items for a person.
+    """Any recommender, behind the methods `fit`, `recommend` and `predict` of ours.
 
     Args:
         model: The recommender: an object, a class, a function, or a text that `find_model` reads.
@@ -56,7 +57,7 @@ class OwnModel:
         return adapt(model)
 
     def fit(self, ratings: Ratings) -> OwnModel:
-        """Fit a new model; a fixed one, which learns nothing, stays as it is."""
+        """Fit a new model to the ratings; a fixed model, which learns nothing, stays as it is."""
         self._ratings = ratings
         self._answers = self.adapt().fit(ratings)
         return self
@@ -82,44 +83,60 @@ class OwnModel:
         n: int = 10,
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """List items for a history, or for what a person rated of the ratings fitted to.
+        """List items for a history, or for a person of the ratings that it was fitted to.
 
-        Scores are NaN: not every recommender has some.
+        Scores are NaN, since not every recommender has scores.
+
+        Args:
+            user: Id of the person; not used where there is a history.
+            history: Ratings by item id; None: the person's ratings in training.
+            n: Length of the list.
+            candidates: Ids of the items that the list may hold; None: every item.
         """
-        own = self._history(user, history)
+        known_ratings = self._find_history(user, history)
+        # Where few items are candidates, the whole ranking is made and filtered.
         length = n if candidates is None else self._ratings.n_items
         if history is None:
-            numbers = self._answers.rank_for_person(user, own, length)
+            ranking = self._answers.rank_for_person(user, known_ratings, length)
         else:
-            numbers = self._answers.rank(own, length)
+            ranking = self._answers.rank(known_ratings, length)
+        ids = [self._answers.ids[number] for number in ranking.tolist()]
         if candidates is not None:
             allowed = set(candidates)
-            ranked = numbers.tolist()
-            kept = [number for number in ranked if self._answers.ids[number] in allowed]
-            numbers = np.array(kept[:n], dtype=np.int64)
+            ids = [item for item in ids if item in allowed][:n]
         rows = []
-        for rank, number in enumerate(numbers.tolist(), 1):
-            rows.append(Recommendation(user, self._answers.ids[number], float("nan"), rank))
+        for rank, item in enumerate(ids, 1):
+            rows.append(Recommendation(user, item, float("nan"), rank))
         return Recommendations(tuple(rows))
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> NDArray[np.float64]:
-        """(len(items),) predictions, NaN where there is none."""
-        scores = self._answers.scores(self._history(user, history))
-        if scores is None:
-            return np.full(len(items), np.nan)
-        numbers = [self._answers.number.get(item, -1) for item in items]
-        return np.append(scores, np.nan)[numbers]
+        """Predict the ratings of items by a person or for a history.
 
-    def _history(self, user: Any, history: History | None) -> History:
+        Returns:
+            Shape (len(items),): predictions, NaN for an item that the model does not score.
+        """
+        scores = self._answers.scores(self._find_history(user, history))
+        predictions = np.full(len(items), np.nan)
+        if scores is None:
+            return predictions
+        for position, item in enumerate(items):
+            number = self._answers.number.get(item)
+            if number is not None:
+                predictions[position] = scores[number]
+        return predictions
+
+    def _find_history(self, user: Any, history: History | None) -> History:
+        """Return the history, or what this person rated in training where it is None."""
         return self._ratings.history(user) if history is None else history
 
 
 def name_of_model(model: Any) -> str:
     """Name a model for a table: by its text, its class or its function."""
     if isinstance(model, str):
-        return model.rpartition(":")[2].rpartition("/")[2]
+        name = model.rpartition(":")[2]  # "mine.py:Model" -> "Model"
+        return name.rpartition("/")[2]  # "models/shop.tacit" -> "shop.tacit"
     trained = find_recbole_model(model)
     if trained is not None:
         model = trained[0]

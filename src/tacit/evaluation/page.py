@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.atomic_writes import check_writable, write_whole
 from tacit.evaluation.intervals import Interval
@@ -27,7 +27,7 @@ class Cell:
     tone: str = ""
     """"better", "worse" or "none", for the colour of the text; "" for the usual one."""
     spoken: str = ""
-    """Words that a screen reader adds."""
+    """Words that only a screen reader adds to the text."""
     mark: str = ""
     """In the first cell of a row, how the row stands out: "judged" or "plain"."""
     span: int = 1
@@ -54,9 +54,10 @@ def interval_cell(
 
     Args:
         value: The interval; None for an empty cell.
-        form: How a number is written; with a sign ("+.3f") it is a difference.
+        form: Format of a number, as `format` takes it; with a sign ("+.3f") it is a difference.
         ends: Whether the ends are written.
-        better: 1 where more than 0 is better, -1 where less is, 0 where neither.
+        better: For a difference: 1 where above 0 is better, -1 where below 0 is better; 0 where
+            neither is, so that the cell has no tone.
     """
     if value is None:
         return None
@@ -65,8 +66,12 @@ def interval_cell(
     if form.startswith("+"):
         mean, low, high = (text.replace("-", MINUS) for text in (mean, low, high))
         dash = " to "
-    side = better * ((value.low > 0) - (value.high < 0))
-    tone = ("", "better", "worse")[side]
+    tone = ""
+    if better:
+        if value.low > 0:
+            tone = "better" if better > 0 else "worse"
+        elif value.high < 0:
+            tone = "worse" if better > 0 else "better"
     spoken = ""
     if better:
         spoken = tone or "not distinguished"
@@ -86,7 +91,16 @@ class Mark:
     sign: str = ""
     """Sign in place of the stroke."""
     level: int | None = None
-    """Level whose background stands in place of the stroke."""
+    """Level, as `Cell.level`, whose background is drawn in place of the stroke."""
+
+
+class Plot(NamedTuple):
+    """One plot of a figure."""
+
+    svg: str
+    """The plot as SVG, with the page's colours as CSS variables."""
+    panel: str = ""
+    """Name above the plot, where a figure has several; "" for none."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +111,8 @@ class Figure:
     """Title of the figure."""
     alt: str
     """What the plots show, in words."""
-    drawn: Sequence[tuple[str, str]] = ()
-    """Plots as SVG, each with the name of its panel before it."""
+    plots: Sequence[Plot] = ()
+    """The plots, from top to bottom."""
     caption: str = ""
     """Sentence below the plots."""
     key: Sequence[Mark] = ()
@@ -109,7 +123,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page. A design's `words.html` adds a lead and small print, by the title."""
+    """A section of a page.
+
+    A design's `words.html` may add a first paragraph and small print to the section of a title.
+    """
 
     title: str
     """Heading of the section."""
@@ -140,7 +157,7 @@ class Tile:
     level: int = 0
     """Colour of the bar, as `Cell.level`."""
     says: str = ""
-    """What the bar shows, in words."""
+    """What the bar shows, in words; stands before the note."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +165,7 @@ class Verdict:
     """The first sentence of a page."""
 
     state: str
-    """Word of the design for its colour."""
+    """CSS class that gives the verdict its colour, such as "good", "worse" or "none"."""
     headline: str
     """Verdict in a few words."""
     sentence: str
@@ -174,18 +191,20 @@ class Page:
     design: str = ""
     """Title of the design."""
     package: str = ""
-    """Package where a `words.html` extends ours with a heading, a lead, leads and notes of
-    sections, what the page does not show and a glossary; "" if there is none."""
+    """Package of the design whose template `words.html` extends `page.html`; "" for none. It may
+    give a heading, a first paragraph, leads and notes of sections, and a glossary."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Values that `words.html` is filled with."""
+    """Values that the template `words.html` names."""
 
     def html(self) -> str:
-        """Write the page's text: no script, no address, every word of the data escaped."""
+        """Write the page as HTML: no script, no address, every word of the data escaped."""
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-        own = [PackageLoader(self.package, "")] if self.package else []
+        loaders = [PackageLoader("tacit.evaluation")]
+        if self.package:
+            loaders.insert(0, PackageLoader(self.package, ""))
         environment = Environment(
-            loader=ChoiceLoader([*own, PackageLoader("tacit.evaluation")]),
+            loader=ChoiceLoader(loaders),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,

@@ -42,41 +42,41 @@ def curves(
     settings: set[float] = set()
     for line in lines:
         settings |= {x for x, mean in line.means.items() if x is not None and mean is not None}
-    known = sorted(settings)
+    ticks = sorted(settings)
     names = [str(number) for number in range(len(lines))]
     rows: list[dict[str, Any]] = []
-    levels: set[str] = set()
+    horizontal_lines: set[str] = set()
     for name, line in zip(names, lines, strict=True):
-        for at, mean in line.means.items():
+        for setting, mean in line.means.items():
             if mean is None:
                 continue
-            if at is None:
-                levels.add(name)
             low, high = (mean.low, mean.high) if bars else (mean.mean, mean.mean)
             point = {"line": name, "y": mean.mean, "low": low, "high": high}
-            places = [known[0], known[-1]] if at is None else [at]
-            rows += [point | {"x": place} for place in places]
-    x = alt.X("x:Q").title(x_title).axis(values=known, format="~g", labelOverlap=True)
+            if setting is None:
+                horizontal_lines.add(name)
+                rows += [point | {"x": ticks[0]}, point | {"x": ticks[-1]}]
+            else:
+                rows.append(point | {"x": setting})
+    x = alt.X("x:Q").title(x_title).axis(values=ticks, format="~g", labelOverlap=True)
     x = x.scale(zero=False, nice=False, padding=14)
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
-    y = y.scale(domain=_axis_ends(rows), zero=False, nice=False, clamp=True)
+    y = y.scale(domain=_compute_axis_ends(rows), zero=False, nice=False, clamp=True)
     colour = alt.Color("line:N").legend(None)
     colour = colour.scale(domain=names, range=[line.colour for line in lines])
-    dash = alt.StrokeDash("line:N").legend(None)
-    dash = dash.scale(domain=names, range=[list(line.dash) or [1, 0] for line in lines])
+    dash = _encode_dashes(names, lines)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour)
-    marked = [row for row in rows if row["line"] not in levels]
-    dots = alt.Chart(alt.InlineData(values=marked)).encode(x, colour)
-    ends = dots.mark_rule(strokeWidth=1.5, opacity=0.45)
+    points_of_curves = [row for row in rows if row["line"] not in horizontal_lines]
+    dots = alt.Chart(alt.InlineData(values=points_of_curves)).encode(x, colour)
     layers: list[alt.Chart] = []
     if bands:
-        band = alt.Chart(alt.InlineData(values=marked)).mark_area(opacity=0.16)
+        band = alt.Chart(alt.InlineData(values=points_of_curves)).mark_area(opacity=0.16)
         layers.append(band.encode(x, colour, alt.Y("low:Q"), alt.Y2("high:Q")))
     layers.append(base.mark_line(strokeWidth=2).encode(dash))
     if not bands:
-        layers.append(ends.encode(alt.Y("low:Q"), alt.Y2("high:Q")))
+        bar = dots.mark_rule(strokeWidth=1.5, opacity=0.45)
+        layers.append(bar.encode(alt.Y("low:Q"), alt.Y2("high:Q")))
     layers.append(dots.mark_circle(size=44, opacity=1).encode(y))
-    return _svg(alt.layer(*layers).properties(width=405, height=320))
+    return _draw_svg(alt.layer(*layers).properties(width=405, height=320))
 
 
 def points(marks: Sequence[Point], *, x_title: str, y_title: str) -> str:
@@ -95,21 +95,22 @@ def points(marks: Sequence[Point], *, x_title: str, y_title: str) -> str:
         rows.append(row)
     x = alt.X("x:Q").title(x_title).axis(tickCount=5).scale(zero=False, nice=True, padding=14)
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
-    y = y.scale(domain=_axis_ends(rows), zero=False, nice=True, clamp=True)
+    y = y.scale(domain=_compute_axis_ends(rows), zero=False, nice=True, clamp=True)
     names = [str(number) for number in range(len(marks))]
     colour = alt.Color("point:N").legend(None)
     colour = colour.scale(domain=names, range=[mark.colour for mark in marks])
     shape = alt.Shape("point:N").legend(None)
     shape = shape.scale(domain=names, range=[mark.shape for mark in marks])
     base = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour)
-    ends = alt.Chart(alt.InlineData(values=rows)).encode(colour)
+    bar = alt.Chart(alt.InlineData(values=rows)).encode(colour)
+    bar = bar.mark_rule(strokeWidth=1.2, opacity=0.45)
     layers = [
-        ends.mark_rule(strokeWidth=1.2, opacity=0.45).encode(x, alt.Y("low:Q"), alt.Y2("high:Q")),
-        ends.mark_rule(strokeWidth=1.2, opacity=0.45).encode(y, alt.X("left:Q"), alt.X2("right:Q")),
+        bar.encode(x, alt.Y("low:Q"), alt.Y2("high:Q")),
+        bar.encode(y, alt.X("left:Q"), alt.X2("right:Q")),
         base.mark_point(size=70, opacity=1, filled=True).encode(shape),
         base.mark_text(align="left", dx=7, dy=-7, fontSize=11).encode(alt.Text("label:N")),
     ]
-    return _svg(alt.layer(*layers).properties(width=405, height=320))
+    return _draw_svg(alt.layer(*layers).properties(width=405, height=320))
 
 
 def steps(
@@ -121,32 +122,38 @@ def steps(
         lines: Means by x, above 0; a mean of None leaves a gap.
         x_title: Title of the x axis.
         y_title: Title of the y axis.
-        transitions: Places x of upright lines, where a curve steps.
+        transitions: Values of x at which a vertical line is drawn, since a curve steps there.
     """
     rows = []
-    highest = []
+    highest_of_lines = []
     for number, line in enumerate(lines):
         heights = []
-        for place, mean in line.means.items():
-            if mean is not None and place is not None:
-                rows.append({"line": str(number), "x": place, "y": mean.mean})
+        for x_value, mean in line.means.items():
+            if mean is not None and x_value is not None:
+                rows.append({"line": str(number), "x": x_value, "y": mean.mean})
                 heights.append(mean.mean)
-        highest.append(max(heights, default=0.0))
+        highest_of_lines.append(max(heights, default=0.0))
     names = [str(number) for number in range(len(lines))]
-    # Near 0 the axis is linear, up to a tenth of the lowest line: all lines can be read.
-    linear_to = min((height for height in highest if height > 0), default=1.0) / 10
+    # The y axis is linear near 0, up to a tenth of the highest point of the lowest line, and
+    # logarithmic above, so that low lines can be read as well.
+    linear_to = min((height for height in highest_of_lines if height > 0), default=1.0) / 10
     x = alt.X("x:Q").title(x_title).scale(type="log").axis(format="~g", tickCount=5)
     y = alt.Y("y:Q").title(y_title).scale(type="symlog", constant=linear_to)
     y = y.axis(format="~g", tickCount=6)
     colour = alt.Color("line:N").legend(None)
     colour = colour.scale(domain=names, range=[line.colour for line in lines])
-    dash = alt.StrokeDash("line:N").legend(None)
-    dash = dash.scale(domain=names, range=[list(line.dash) or [1, 0] for line in lines])
-    drawn = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour, dash)
-    places = alt.Chart(alt.InlineData(values=[{"x": place} for place in transitions]))
-    upright = places.mark_rule(strokeDash=[2, 3], color="var(--muted)").encode(alt.X("x:Q"))
-    layers = alt.layer(drawn.mark_line(strokeWidth=2, interpolate="step-after"), upright)
-    return _svg(layers.properties(width=405, height=320))
+    chart = alt.Chart(alt.InlineData(values=rows))
+    curve = chart.encode(x, y, colour, _encode_dashes(names, lines))
+    curve = curve.mark_line(strokeWidth=2, interpolate="step-after")
+    vertical = alt.Chart(alt.InlineData(values=[{"x": value} for value in transitions]))
+    vertical = vertical.mark_rule(strokeDash=[2, 3], color="var(--muted)").encode(alt.X("x:Q"))
+    return _draw_svg(alt.layer(curve, vertical).properties(width=405, height=320))
+
+
+def _encode_dashes(names: Sequence[str], lines: Sequence[Line]) -> alt.StrokeDash:
+    """Give the line of each name its dashes; [1, 0], a stroke without gap, is an unbroken line."""
+    dashes = [list(line.dash) or [1, 0] for line in lines]
+    return alt.StrokeDash("line:N").legend(None).scale(domain=list(names), range=dashes)
 
 
 def to_png(svg: str) -> bytes:
@@ -154,22 +161,24 @@ def to_png(svg: str) -> bytes:
     return bytes(vl_convert.svg_to_png(svg, scale=3))
 
 
-def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+def _compute_axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Compute the ends of the y axis.
 
-    It shows every point. Intervals lengthen it by a third of the points' range at most, each way.
+    The axis holds every point. Intervals lengthen it, at either end by at most a third of the
+    range of the points.
     """
     values = [row["y"] for row in rows]
     low = min(values)
     high = max(values)
-    room = max((high - low) / 3, 1e-3)
+    most_room = max((high - low) / 3, 1e-3)
     lowest = min(low, min(row["low"] for row in rows))
     highest = max(high, max(row["high"] for row in rows))
-    return [max(low - room, lowest), min(high + room, highest)]
+    return [max(low - most_room, lowest), min(high + most_room, highest)]
 
 
-def _svg(chart: alt.LayerChart | alt.FacetChart) -> str:
-    dressed = chart.configure(
+def _draw_svg(chart: alt.LayerChart | alt.FacetChart) -> str:
+    """Draw a chart in the style of the page, as SVG without a namespace."""
+    styled = chart.configure(
         background="transparent",
         aria=False,  # the page describes each plot in words
         font="system-ui, sans-serif",
@@ -187,8 +196,10 @@ def _svg(chart: alt.LayerChart | alt.FacetChart) -> str:
             tickColor="var(--line)",
         ),
     )
-    drawn: str = vl_convert.vegalite_to_svg(dressed.to_dict(), allowed_base_urls=[])
-    # Inside HTML an SVG needs no namespace: the page holds no address at all.
-    head, body = drawn.split(">", 1)
-    size = " ".join(part for part in head.split(" ") if not part.startswith("xmlns"))
-    return f"{size}>{body}"
+    svg: str = vl_convert.vegalite_to_svg(styled.to_dict(), allowed_base_urls=[])
+    # Inside HTML an SVG needs no namespace, and without it the page holds no address at all.
+    tag, content = svg.split(">", 1)
+    tag_without_namespace = " ".join(
+        part for part in tag.split(" ") if not part.startswith("xmlns")
+    )
+    return f"{tag_without_namespace}>{content}"

@@ -1,15 +1,18 @@
 """Protocols of a comparison: what is held out, who is judged, and which items compete.
 
-random   a share of each person's likes, drawn anew for each seed
-time     everything after one moment, the same for all; who has no earlier rating is not judged
-last     each person's latest like; what they rated after it is in neither half
-people   a share of people is not learned from; a share of each one's likes is hidden, and the rest
-         of their ratings is their history: cold users
-folds    each person's likes in k folds; seed s holds out fold s mod k of the drawing s // k
+Each split holds out:
 
-Candidates are all items that the person has not rated in training, or that many of them drawn at
-random beside the held-out likes. Sampled candidates make figures larger and can change the order
-of recommenders (Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020).
+random   a share of each person's likes, drawn anew for each seed
+time     everything after one moment, the same for all; people with no earlier rating are not judged
+last     each person's latest like; what they rated after it is neither trained on nor held out
+people   cold users: all ratings of a share of people are left out of training, and a share of
+         their likes is held out; lists are made from their other ratings, given as a history
+folds    one of k folds of each person's likes: fold s mod k for seed s, and the folds are drawn
+         anew by s // k
+
+Candidates are all items that the person has not rated in training; or a given number of them,
+drawn at random, with the held-out likes. Sampled candidates make figures larger and can change the
+order of recommenders (Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020).
 Between two domains there is one split, that of `lists`: test people lose the target domain.
 """
 
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +28,21 @@ from numpy.typing import NDArray
 from tacit.data.ratings import Ratings
 from tacit.data.splits import rank_in_person, refuse_share, temporal
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation.lists import LIST_LENGTH, MOST_PEOPLE, SHARE, ListTrial, list_trial, lists_of
+from tacit.evaluation.lists import (
+    LIST_LENGTH,
+    SHARE,
+    ListTrial,
+    choose_test_people,
+    list_trial,
+    lists_of,
+)
 from tacit.recommenders.base import Recommender
 
 SPLITS = ("random", "time", "last", "people", "folds")
 _STREAM_OF_CANDIDATES = 11
-"""Second word of the seed by which candidates are drawn."""
+"""Second word of the seed that draws candidates."""
+_STREAM_OF_FOLDS = 17
+"""Second word of the seed that draws folds."""
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -43,9 +55,9 @@ class Protocol:
     split: str = "random"
     """One of `SPLITS`."""
     share: float = SHARE
-    """Share of likes, ratings or people that is held out; not of "last" and "folds"."""
+    """Share of likes, ratings or people that is held out; not used by "last" and "folds"."""
     folds: int = 5
-    """Number of folds, of "folds" alone."""
+    """Number of folds; used by "folds" alone."""
     sampled: int | None = None
     """Number of candidates that are drawn beside the held-out likes; None: every unseen item."""
 
@@ -60,12 +72,16 @@ class Protocol:
 
     @property
     def has_stars(self) -> bool:
-        """Whether errors of stars are measured: where likes alone are hidden they would mislead."""
+        """Whether errors of stars are measured; they would mislead where likes alone are hidden."""
         return self.split in ("random", "time", "folds")
 
     def describe(self, *, domains: bool) -> str:
-        """Describe the protocol in sentences, for a page."""
-        held_out = {
+        """Describe the protocol in sentences, for a page.
+
+        Args:
+            domains: Whether lists are made from one domain to another.
+        """
+        held_out_by_split = {
             "random": f"A random {self.share:.0%} of each person's likes are held out.",
             "time": f"The latest {self.share:.0%} of all ratings are held out: everything after "
             "one moment.",
@@ -73,15 +89,16 @@ class Protocol:
             "people": f"{self.share:.0%} of people are not learned from; {self.share:.0%} of each "
             "one's likes are to be found from their other ratings.",
             "folds": f"Each person's likes are held out in {self.folds} folds, one after another.",
-        }[self.split]
+        }
+        held_out = held_out_by_split[self.split]
         if domains:
             held_out = "Test people lose all ratings in the target domain."
         candidates = "Candidates are all items that a person has not rated in training."
         if self.sampled is not None:
             candidates = (
-                f"Candidates are {self.sampled} random items that a person has not rated, beside "
-                "the held-out likes: figures are larger than with all items, and the order of "
-                "recommenders can be another."
+                f"Candidates are {self.sampled} random items that a person has not rated, and the "
+                "held-out likes: figures are larger than with all items, and the order of "
+                "recommenders can differ."
             )
         return f"{held_out} {candidates}"
 
@@ -104,66 +121,64 @@ class Protocol:
             raise ConfigError(f"Between domains there is no split '{self.split}'. Leave it out.")
         if source is not None or (self.split == "random" and self.share == SHARE):
             trial = list_trial(ratings, source=source, target=target, seed=seed)
-            return self._with_candidates(trial, seed, None)
-        train, test, histories = self._split(ratings, seed)
-        people = self._choose_people(ratings, train, test, histories, seed)
-        trial = ListTrial(ratings.where(train), ratings.where(test), people)
-        test_histories = None
-        if histories is not None:
-            seen = ratings.where(histories)
-            test_histories = [seen.history(user) for user in ratings.user_ids[people].tolist()]
-        return self._with_candidates(trial, seed, test_histories)
+            return self._add_candidates(trial, seed, None)
+        split = self._split(ratings, seed)
+        people = _choose_people(ratings, split, seed)
+        trial = ListTrial(ratings.where(split.train), ratings.where(split.test), people)
+        histories = None
+        if split.history is not None:
+            shown = ratings.where(split.history)
+            histories = [shown.history(user) for user in ratings.user_ids[people].tolist()]
+        return self._add_candidates(trial, seed, histories)
 
-    def _split(self, ratings: Ratings, seed: int) -> tuple[Bools, Bools, Bools | None]:
-        """Say which ratings are trained on, held out, and shown of cold people.
-
-        Each of shape (ratings,); the last is None where everybody is learned from.
-        """
-        likes = ratings.likes
-        generator = np.random.default_rng(seed)
+    def _split(self, ratings: Ratings, seed: int) -> _RatingsSplit:
+        """Choose which ratings are trained on, held out, and shown as histories."""
         if self.split == "time":
             early = _find_early(ratings, self.share)
-            return early, ~early, None
-        if self.split == "last":
-            return (*_split_last_likes(ratings, generator), None)
-        rank, count = _draw_order_of_likes(ratings, generator)
+            return _RatingsSplit(early, ~early)
         if self.split == "folds":
-            order, count = _draw_order_of_likes(
-                ratings, np.random.default_rng((seed // self.folds, 17))
-            )
-            in_fold = order % self.folds == seed % self.folds
-            held = likes & in_fold & (count[ratings.users] > 1)
-            return ~held, held, None
-        hidden = np.clip(np.round(self.share * count), 1, np.maximum(count - 1, 0))
-        held = likes & (rank < hidden[ratings.users])
+            held_out = self._hold_out_fold(ratings, seed)
+            return _RatingsSplit(~held_out, held_out)
+        generator = np.random.default_rng(seed)
+        if self.split == "last":
+            return _split_last_likes(ratings, generator)
+        held_out = self._hold_out_share(ratings, generator)
         if self.split == "random":
-            return ~held, held, None
-        order_of_people = generator.permutation(ratings.n_users)
-        left_out = np.zeros(ratings.n_users, dtype=bool)
-        left_out[order_of_people[: max(1, round(self.share * ratings.n_users))]] = True
-        cold = left_out[ratings.users]
-        return ~cold, held & cold, ~held & cold
+            return _RatingsSplit(~held_out, held_out)
+        cold = self._draw_cold_people(ratings, generator)
+        is_of_cold_person = cold[ratings.users]
+        return _RatingsSplit(
+            ~is_of_cold_person, held_out & is_of_cold_person, ~held_out & is_of_cold_person
+        )
 
-    def _choose_people(
-        self, ratings: Ratings, train: Bools, test: Bools, histories: Bools | None, seed: int
-    ) -> Ints:
-        """Choose at most `MOST_PEOPLE` people with a held-out like and an earlier rating."""
-        people = np.unique(ratings.users[test & ratings.likes])
-        people = np.intersect1d(people, ratings.users[train if histories is None else histories])
-        if not people.size:
-            raise DataError(
-                "no test person has a held-out like",
-                expected=f"a held-out rating of {ratings.scale.liked_from:g} or more, and one that "
-                "is not held out",
-                fix="Use more ratings, or another --split.",
-            )
-        chosen = np.random.default_rng((seed, 1)).permutation(people)[:MOST_PEOPLE]
-        return np.sort(chosen).astype(np.int64)
+    def _hold_out_fold(self, ratings: Ratings, seed: int) -> Bools:
+        """Choose the likes of one fold, shape (ratings,); people with a single like keep it."""
+        generator = np.random.default_rng((seed // self.folds, _STREAM_OF_FOLDS))
+        rank, like_counts = _draw_order_of_likes(ratings, generator)
+        is_in_fold = rank % self.folds == seed % self.folds
+        has_several_likes = like_counts[ratings.users] > 1
+        held_out: Bools = ratings.likes & is_in_fold & has_several_likes
+        return held_out
 
-    def _with_candidates(
+    def _hold_out_share(self, ratings: Ratings, generator: np.random.Generator) -> Bools:
+        """Draw a share of each person's likes, at least one and never all, shape (ratings,)."""
+        rank, like_counts = _draw_order_of_likes(ratings, generator)
+        most = np.maximum(like_counts - 1, 0)
+        n_held_out = np.clip(np.round(self.share * like_counts), 1, most)
+        return ratings.likes & (rank < n_held_out[ratings.users])
+
+    def _draw_cold_people(self, ratings: Ratings, generator: np.random.Generator) -> Bools:
+        """Draw the people who are left out of training, shape (people,)."""
+        order = generator.permutation(ratings.n_users)
+        n_cold = max(1, round(self.share * ratings.n_users))
+        is_cold = np.zeros(ratings.n_users, dtype=bool)
+        is_cold[order[:n_cold]] = True
+        return is_cold
+
+    def _add_candidates(
         self, trial: ListTrial, seed: int, histories: Sequence[Mapping[Any, float]] | None
     ) -> ProtocolTrial:
-        """Draw the candidates of each test person, where they are sampled."""
+        """Add the histories to a trial and, where candidates are sampled, each person's."""
         drawn = None
         if self.sampled is not None:
             drawn = _draw_candidates(trial, self.sampled, histories, seed)
@@ -176,34 +191,66 @@ USUAL_PROTOCOL = Protocol()
 """Protocol of a comparison that names none."""
 
 
+class _RatingsSplit(NamedTuple):
+    """Parts of the ratings, as masks of shape (ratings,)."""
+
+    train: Bools
+    """Ratings to train on."""
+    test: Bools
+    """Ratings that are held out."""
+    history: Bools | None = None
+    """Ratings of cold people that lists are made from; None: nobody is cold."""
+
+
+def _choose_people(ratings: Ratings, split: _RatingsSplit, seed: int) -> Ints:
+    """Choose at most `MOST_PEOPLE` people with a held-out like and a rating to recommend from."""
+    has_held_out_like = ratings.users[split.test & ratings.likes]
+    known = split.train if split.history is None else split.history
+    people = np.intersect1d(has_held_out_like, ratings.users[known])
+    if not people.size:
+        raise DataError(
+            "no test person has a held-out like",
+            expected=f"a held-out rating of {ratings.scale.liked_from:g} or more, and one that "
+            "is not held out",
+            fix="Use more ratings, or another --split.",
+        )
+    return choose_test_people(people.astype(np.int64), seed)
+
+
 @dataclass(frozen=True, eq=False)
 class ProtocolTrial(ListTrial):
     """A split whose people may have histories and candidates of their own."""
 
     histories: Sequence[Mapping[Any, float]] | None = field(default=None)
-    """History of each test person who was not learned from; None: all were."""
+    """Ratings that each test person's list is made from; None: those that were trained on."""
     drawn: Sequence[Sequence[Any]] | None = field(default=None)
-    """Ids of each test person's candidates; None: `candidates` holds for all."""
+    """Ids of each test person's sampled candidates; None: all have those of `candidates`."""
 
     def make_lists(self, recommender: Recommender) -> Ints:
-        """Make a list for each test person with a fitted recommender, as `lists_of` has it."""
+        """Make a list for each test person with a fitted recommender.
+
+        Returns:
+            Shape (people, `LIST_LENGTH`): item numbers, best first, -1 where a list is shorter.
+        """
         if self.histories is None and self.drawn is None:
             return lists_of(recommender, self.train, self.people, candidates=self.candidates)
-        numbers = {item: number for number, item in enumerate(self.train.item_ids.tolist())}
+        number_by_id = {item: number for number, item in enumerate(self.train.item_ids.tolist())}
         lists = np.full((len(self.people), LIST_LENGTH), -1, dtype=np.int64)
         for row, user in enumerate(self.train.user_ids[self.people].tolist()):
-            chosen = self.candidates if self.drawn is None else self.drawn[row]
+            candidates = self.candidates if self.drawn is None else self.drawn[row]
             if self.histories is None:
-                listed = recommender.recommend(user, n=LIST_LENGTH, candidates=chosen)
+                recommended = recommender.recommend(user, n=LIST_LENGTH, candidates=candidates)
             else:
-                history = self.histories[row]
-                listed = recommender.recommend(history=history, n=LIST_LENGTH, candidates=chosen)
-            lists[row, : len(listed.item_ids)] = [numbers[item] for item in listed.item_ids]
+                recommended = recommender.recommend(
+                    history=self.histories[row], n=LIST_LENGTH, candidates=candidates
+                )
+            numbers = [number_by_id[item] for item in recommended.item_ids]
+            lists[row, : len(numbers)] = numbers
         return lists
 
 
 def _find_early(ratings: Ratings, share: float) -> Bools:
-    """Say which ratings are trained on, as `temporal` cuts."""
+    """Find the ratings that `temporal` puts into training, shape (ratings,)."""
     train = temporal(ratings, share).train
     assert ratings.timestamps is not None  # `temporal` refuses ratings without times
     assert train.timestamps is not None
@@ -211,10 +258,10 @@ def _find_early(ratings: Ratings, share: float) -> Bools:
     return early
 
 
-def _split_last_likes(ratings: Ratings, generator: np.random.Generator) -> tuple[Bools, Bools]:
-    """Hold out each person's latest like; of several at one moment, one by chance.
+def _split_last_likes(ratings: Ratings, generator: np.random.Generator) -> _RatingsSplit:
+    """Hold out each person's latest like; of several at one moment, one at random.
 
-    Nothing later of that person is trained on. Who has a single like keeps it.
+    Ratings that the person gave after it are not trained on. People with a single like keep it.
     """
     if ratings.timestamps is None:
         raise DataError(
@@ -222,17 +269,19 @@ def _split_last_likes(ratings: Ratings, generator: np.random.Generator) -> tuple
             fix="Name the column with --time, or take --split random.",
         )
     likes, users, times = ratings.likes, ratings.users, ratings.timestamps
-    order = np.lexsort((generator.random(len(ratings)), times, users))
-    liked = order[likes[order]]
-    latest: dict[int, int] = dict(zip(users[liked].tolist(), liked.tolist(), strict=True))
-    counts = np.bincount(users[likes], minlength=ratings.n_users)
-    moment = np.full(ratings.n_users, np.iinfo(np.int64).max)
-    held = np.zeros(len(ratings), dtype=bool)
-    for user, row in latest.items():
-        if counts[user] > 1:
-            held[row] = True
-            moment[user] = times[row]
-    return ~held & (times <= moment[users]), held
+    # Rows by person, then by time, then at random; so a person's last like is their latest.
+    rows_in_order = np.lexsort((generator.random(len(ratings)), times, users))
+    rows_of_likes = rows_in_order[likes[rows_in_order]]
+    liking_users = users[rows_of_likes].tolist()
+    latest_like = dict(zip(liking_users, rows_of_likes.tolist(), strict=True))
+    like_counts = np.bincount(users[likes], minlength=ratings.n_users)
+    end_of_training = np.full(ratings.n_users, np.iinfo(np.int64).max)
+    held_out = np.zeros(len(ratings), dtype=bool)
+    for user, row in latest_like.items():
+        if like_counts[user] > 1:
+            held_out[row] = True
+            end_of_training[user] = times[row]
+    return _RatingsSplit(~held_out & (times <= end_of_training[users]), held_out)
 
 
 def _draw_order_of_likes(
@@ -241,33 +290,44 @@ def _draw_order_of_likes(
     """Draw the order of each person's likes.
 
     Returns:
-        Place of each rating among the person's own, likes first, shape (ratings,); and the number
-        of each person's likes, shape (people,).
+        Rank of each rating among the person's own, likes first, from 0, shape (ratings,); and the
+        number of each person's likes, shape (people,).
     """
-    keys = np.where(ratings.likes, generator.random(len(ratings)), 2.0)
-    counts = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
-    return rank_in_person(ratings, keys), counts
+    after_all_likes = 2.0  # likes have keys below 1
+    keys = np.where(ratings.likes, generator.random(len(ratings)), after_all_likes)
+    like_counts = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
+    return rank_in_person(ratings, keys), like_counts
 
 
 def _draw_candidates(
     trial: ListTrial, number: int, histories: Sequence[Mapping[Any, float]] | None, seed: int
 ) -> list[list[Any]]:
-    """Draw the candidates of each test person: unseen items, and the held-out likes."""
+    """Draw the candidates of each test person: unseen items, and the held-out likes.
+
+    Args:
+        trial: The split.
+        number: How many unseen items to draw for each person.
+        histories: Ratings that each test person's list is made from; None: those of training.
+        seed: Seed of the split.
+
+    Returns:
+        Ids of each test person's candidates, likes first.
+    """
     ids = trial.train.item_ids.tolist()
-    place = {item: number for number, item in enumerate(ids)}
+    number_by_id = {item: index for index, item in enumerate(ids)}
     allowed = np.arange(len(ids))
     if trial.candidates is not None:
-        allowed = np.array([place[item] for item in trial.candidates])
+        allowed = np.array([number_by_id[item] for item in trial.candidates])
     relevant = trial.relevant
-    drawn = []
+    candidates = []
     for row, person in enumerate(trial.people.tolist()):
         generator = np.random.default_rng((seed, _STREAM_OF_CANDIDATES, person))
         rows = slice(trial.train.offsets[person], trial.train.offsets[person + 1])
         seen = trial.train.items[rows].astype(np.int64)
         if histories is not None:
-            seen = np.array([place[item] for item in histories[row]], dtype=np.int64)
-        likes = relevant.indices[relevant.indptr[row] : relevant.indptr[row + 1]]
-        others = np.setdiff1d(allowed, np.union1d(seen, likes))
-        chosen = generator.permutation(others)[:number]
-        drawn.append([ids[item] for item in [*likes.tolist(), *chosen.tolist()]])
-    return drawn
+            seen = np.array([number_by_id[item] for item in histories[row]], dtype=np.int64)
+        held_out_likes = relevant.indices[relevant.indptr[row] : relevant.indptr[row + 1]]
+        unseen = np.setdiff1d(allowed, np.union1d(seen, held_out_likes))
+        drawn = generator.permutation(unseen)[:number]
+        candidates.append([ids[item] for item in (*held_out_likes.tolist(), *drawn.tolist())])
+    return candidates

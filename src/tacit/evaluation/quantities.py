@@ -2,11 +2,11 @@
 
 A quantity is named by a path. Its steps are separated by dots:
 
-    tables.loss.mean            a key of an object after another
-    rows[].accuracy             an entry of a list: every one of them
+    tables.loss.mean            a key, a key of its object, and so on
+    rows[].accuracy             every entry of a list
     rows[policy=dap].accuracy   entries of a list in which these keys have these values
     bounds[name=Theorem 6,m=2]  several keys, separated by commas
-    curve[0]                    the entry with this number, from 0
+    curve[0]                    the entry of a list with this number, from 0
     by_seed.*.regret            every key of an object
 """
 
@@ -24,7 +24,7 @@ _SELECTOR = re.compile(r"\[([^\]]*)\]")
 
 
 Place = tuple[str | int, ...]
-"""Keys and numbers of entries, from the whole document to a value in it."""
+"""Keys, and numbers of entries, that lead from the whole document to a value in it."""
 
 
 def find_quantities(document: Any, path: str) -> dict[str, Any]:
@@ -41,33 +41,40 @@ def find_quantities(document: Any, path: str) -> dict[str, Any]:
     Raises:
         ConfigError: The path cannot be read.
     """
-    found = locate_quantities(document, path)
-    return {_write_path(place): value for place, value in found.items()}
+    value_by_place = locate_quantities(document, path)
+    return {_write_path(place): value for place, value in value_by_place.items()}
 
 
 def locate_quantities(document: Any, path: str) -> dict[Place, Any]:
     """Find every value that a path names, by its place in the document.
 
+    Args:
+        document: JSON as Python objects.
+        path: A path as the module describes it.
+
     Raises:
         ConfigError: The path cannot be read.
     """
-    found: dict[Place, Any] = {(): document}
+    value_by_place: dict[Place, Any] = {(): document}
     for key, selectors in _parse_steps(path):
         if key:
-            found = dict(_follow_key(found, key))
+            value_by_place = dict(_follow_key(value_by_place, key))
         for selector in selectors:
-            found = dict(_follow_selector(found, selector))
-    return found
+            value_by_place = dict(_follow_selector(value_by_place, selector))
+    return value_by_place
 
 
 def shows_something(value: Any) -> bool:
-    """Say whether a value found in JSON is one: not null, no empty list, object or text."""
-    if value is None or (isinstance(value, str | Sequence | Mapping) and len(value) == 0):
+    """Say whether a value is something: not null, not NaN, and no empty list, object or text."""
+    if value is None:
         return False
+    if isinstance(value, str | Sequence | Mapping):
+        return len(value) > 0
     return not (isinstance(value, float) and math.isnan(value))
 
 
 def _write_path(place: Place) -> str:
+    """Write a place as a path: ("rows", 0, "value") as `rows[0].value`."""
     text = ""
     for step in place:
         if isinstance(step, int):
@@ -78,6 +85,7 @@ def _write_path(place: Place) -> str:
 
 
 def _parse_steps(path: str) -> Iterator[tuple[str, list[str]]]:
+    """Split a path into steps: a key, "" for none, and the texts inside its brackets."""
     position = 0
     while position < len(path):
         step = _STEP.match(path, position)
@@ -91,6 +99,7 @@ def _parse_steps(path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _follow_key(found: Mapping[Place, Any], key: str) -> Iterator[tuple[Place, Any]]:
+    """Yield the value below a key, or below every key for "*", of each object found so far."""
     for place, value in found.items():
         if isinstance(value, Mapping):
             keys = list(value) if key == "*" else [key]
@@ -100,6 +109,7 @@ def _follow_key(found: Mapping[Place, Any], key: str) -> Iterator[tuple[Place, A
 
 
 def _follow_selector(found: Mapping[Place, Any], selector: str) -> Iterator[tuple[Place, Any]]:
+    """Yield the selected entries of each list found so far."""
     for place, value in found.items():
         if isinstance(value, list):
             for number, entry in enumerate(value):
@@ -108,8 +118,11 @@ def _follow_selector(found: Mapping[Place, Any], selector: str) -> Iterator[tupl
 
 
 def _is_selected(number: int, entry: Any, selector: str) -> bool:
-    if selector == "" or selector.isdigit():
-        return selector in ("", str(number))
+    """Say whether a selector (the text inside brackets) selects an entry with this number."""
+    if selector == "":
+        return True
+    if selector.isdigit():
+        return selector == str(number)
     if not isinstance(entry, Mapping):
         return False
     conditions = [condition.partition("=") for condition in selector.split(",")]
@@ -117,7 +130,7 @@ def _is_selected(number: int, entry: Any, selector: str) -> bool:
 
 
 def _is_written(value: Any, text: str) -> bool:
-    """Say whether a value is written so: as text, or as the same number."""
+    """Say whether a text writes a value: the same text in any case, or the same number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() == text.lower()
     try:

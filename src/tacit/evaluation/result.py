@@ -14,7 +14,7 @@ Key = TypeVar("Key")
 
 
 def group_by(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    """Group rows that share a key, such as those of all seeds of one setting, in their order."""
+    """Group rows by a key, such as the rows of all seeds by their setting, in their order."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -32,7 +32,7 @@ class Table:
     rows: Iterable[Sequence[object]]
     """Cells. None is an empty cell; floats that are not formatted have three decimals."""
     heads: Sequence[tuple[str, int]] = ()
-    """Names above so many columns each, on a page; "" for none."""
+    """Names above the headings, on a page: each with its number of columns; "" for no name."""
 
     @classmethod
     def from_rows(
@@ -42,7 +42,7 @@ class Table:
 
         Args:
             title: Title above the table; "" for none.
-            columns: Headings, each with the function that takes an object to its cell.
+            columns: Functions that return the cell of an object, by the headings of their columns.
             rows: Objects, one for each row.
         """
 
@@ -71,15 +71,15 @@ class Result:
 
         An interval is three columns: NAME, NAME_low and NAME_high.
         """
-        flat = [_flatten(row) for row in self.data.get("rows", ())]
-        empty: dict[str, Any] = {}
-        for row in flat:
-            empty |= dict.fromkeys(row)
-        return [empty | row for row in flat]
+        flat_rows = [_flatten(row) for row in self.data.get("rows", ())]
+        all_columns: dict[str, Any] = {}
+        for row in flat_rows:
+            all_columns |= dict.fromkeys(row)
+        return [all_columns | row for row in flat_rows]
 
     def to_polars(self) -> Any:
         """Return the rows as a polars DataFrame."""
-        return self._frame("polars")
+        return self._make_frame("polars")
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas DataFrame.
@@ -87,7 +87,7 @@ class Result:
         Raises:
             ConfigError: pandas is not installed.
         """
-        return self._frame("pandas")
+        return self._make_frame("pandas")
 
     def to_csv(self) -> str:
         """Write the rows as CSV, with a header."""
@@ -95,12 +95,10 @@ class Result:
 
     def to_latex(self) -> str:
         """Write the rows as a tabular environment of booktabs, floats with three decimals."""
-        rows = [self._columns]
-        rows += [list(row.values()) for row in self.rows]
-        lines = [" & ".join(map(write_latex_cell, row)) + r" \\" for row in rows]
         begin = rf"\begin{{tabular}}{{{'l' * len(self._columns)}}}"
-        body = [begin, r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
-        return "\n".join([*body, r"\end{tabular}"]) + "\n"
+        lines = [begin, r"\toprule", _write_latex_row(self._columns), r"\midrule"]
+        lines += [_write_latex_row(row.values()) for row in self.rows]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
     def _repr_html_(self) -> str:
         return html_table("", self._columns, (row.values() for row in self.rows))
@@ -108,7 +106,7 @@ class Result:
     def __repr__(self) -> str:
         return f"Result({len(self.rows)} rows of {', '.join(self._columns) or 'no columns'})"
 
-    def _frame(self, backend: Literal["pandas", "polars"]) -> Any:
+    def _make_frame(self, backend: Literal["pandas", "polars"]) -> Any:
         from tacit.data.tabular import to_frame
 
         rows = self.rows
@@ -123,6 +121,7 @@ class Result:
 
 
 def _flatten(row: Any) -> dict[str, Any]:
+    """Make a flat mapping of a row, a dataclass or mapping: an interval becomes three columns."""
     if is_dataclass(row) and not isinstance(row, type):
         values = {field.name: getattr(row, field.name) for field in fields(row)}
     else:
@@ -136,11 +135,15 @@ def _flatten(row: Any) -> dict[str, Any]:
     return flat
 
 
-_LATEX_SIGNS = {
+_LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 } | {sign: f"\\{sign}" for sign in "_%&$#{}"}
+
+
+def _write_latex_row(cells: Iterable[object]) -> str:
+    return " & ".join(map(write_latex_cell, cells)) + r" \\"
 
 
 def write_latex_cell(cell: object) -> str:
@@ -148,4 +151,4 @@ def write_latex_cell(cell: object) -> str:
     if cell is None:
         return ""
     text = f"{cell:.3f}" if isinstance(cell, float) else str(cell)
-    return "".join(_LATEX_SIGNS.get(sign, sign) for sign in text)
+    return "".join(_LATEX_ESCAPES.get(sign, sign) for sign in text)

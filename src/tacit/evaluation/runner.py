@@ -1,4 +1,4 @@
-"""Independent pieces of one experiment on all cores, each on one thread."""
+"""Independent tasks of one experiment in several processes, each with one thread."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ Progress = Callable[[int], None]
 """Function that is called with the number of further steps that are done."""
 
 _context: Any = None
+"""First argument of every task; each process of a `Runner` sets it once."""
 
 
 def cores() -> int:
@@ -30,19 +31,21 @@ def cores() -> int:
 
 
 class Runner:
-    """Runs the tasks of one experiment in processes that all hold one context, sent once.
+    """Runs the tasks of one experiment in processes.
 
-    Functions are called as `function(context, *arguments)` and must be importable.
+    Tasks are called as `function(context, *arguments)`. The context is sent to each process once;
+    functions must be importable.
 
     Args:
         context: First argument of every task.
         workers: Processes; 0 for all cores. 1 runs everything in this process.
         resume: File to which finished tasks are added, and whose tasks are not run again; results
-            are JSON then.
-        identity: What tasks depend on beside their arguments, such as a digest of the data.
+            must then be JSON. None: no file.
+        identity: Text of all that tasks depend on beside their arguments, such as a digest of the
+            data.
 
     Raises:
-        ConfigError: `resume` is a file of another kind.
+        ConfigError: `resume` is not a file of finished tasks.
     """
 
     def __init__(
@@ -61,7 +64,7 @@ class Runner:
             self._executor = ProcessPoolExecutor(
                 self._workers,
                 mp_context=multiprocessing.get_context("spawn"),
-                initializer=_receive,
+                initializer=_set_context,
                 initargs=(self._context,),
             )
         return self
@@ -83,8 +86,13 @@ class Runner:
         Returns:
             Results in the order of `arguments`.
         """
-        keys = [self._key(function, each) for each in arguments] if self._resume else []
-        results = {n: self._known[key] for n, key in enumerate(keys) if key in self._known}
+        keys: list[str] = []
+        if self._resume:
+            keys = [self._compute_key(function, of_task) for of_task in arguments]
+        results = {}
+        for number, key in enumerate(keys):
+            if key in self._known:
+                results[number] = self._known[key]
         if results:
             progress(len(results))
         missing = [number for number in range(len(arguments)) if number not in results]
@@ -93,11 +101,12 @@ class Runner:
             if self._resume:
                 line = json.dumps({"key": keys[number], "result": result})
                 with self._resume.open("a", encoding="utf-8") as file:
-                    file.write(f"\n{line}\n")  # begins anew after a line that was cut off
+                    file.write(f"\n{line}\n")  # starts a new line, should the last be cut off
             progress(1)
         return [results[number] for number in range(len(arguments))]
 
-    def _key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    def _compute_key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+        """Compute the key of a task in the file of finished tasks."""
         text = f"{self._identity} {function.__module__}.{function.__name__} {arguments!r}"
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -109,24 +118,32 @@ class Runner:
             for number in numbers:
                 yield number, function(self._context, *arguments[number])
             return
-        futures = {self._executor.submit(_apply, function, arguments[n]): n for n in numbers}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        number_by_future = {}
+        for number in numbers:
+            future = self._executor.submit(_apply, function, arguments[number])
+            number_by_future[future] = number
+        for future in as_completed(number_by_future):
+            yield number_by_future[future], future.result()
 
 
-_BEGINS = '{"key": "'
+_LINE_START = '{"key": "'
 """First characters of every line of a file of finished tasks."""
 
 
 def _read_finished(file: Path) -> dict[str, Any]:
-    """Read results by key; a line that was cut off is left out."""
+    """Read results by key; a line that was cut off is left out.
+
+    Raises:
+        ConfigError: The file has a line that is no finished task.
+    """
     results: dict[str, Any] = {}
     lines = file.read_text("utf-8", errors="replace").splitlines() if file.exists() else []
     for line in lines:
-        if not (line.startswith(_BEGINS) or _BEGINS.startswith(line)):
+        is_cut_off = _LINE_START.startswith(line)  # an empty line, too
+        if not (line.startswith(_LINE_START) or is_cut_off):
             raise ConfigError(
-                f"{file} holds no finished tasks of tacit. Nothing was added to it. Name a new "
-                "file."
+                f"{file} is not a file of finished tasks of tacit. Nothing was added to it. Name a "
+                "new file."
             )
         with suppress(ValueError):
             task = json.loads(line)
@@ -134,7 +151,8 @@ def _read_finished(file: Path) -> dict[str, Any]:
     return results
 
 
-def _receive(context: Any) -> None:
+def _set_context(context: Any) -> None:
+    """Prepare a process for tasks: one thread, and their context."""
     global _context
     from threadpoolctl import threadpool_limits
 
@@ -143,4 +161,5 @@ def _receive(context: Any) -> None:
 
 
 def _apply(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    """Run a task in a process that `_set_context` prepared."""
     return function(_context, *arguments)

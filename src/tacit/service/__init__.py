@@ -2,7 +2,7 @@
 
     app = create_app(open_service(Settings(folder=Path("shop"))))
 
-One file for one concern, in the order in which a request meets them: `http_protocol` (bytes of a
+Each file has one concern. In the order in which a request meets them: `http_protocol` (bytes of a
 connection), `middleware` (every request), `keys` and `limits` (who asks, how often), `http_bodies`
 and `strict_json` (what is read), `operations` and `access` (routes and their roles), `resources/`
 (the nouns of the interface), `idempotency` and `commits` (what is stored before it is answered),

@@ -29,7 +29,7 @@ CurrentCaller = Annotated[Caller, FromRequest(lambda request: request.state.call
 """Who sends the request, in a resource's signature."""
 
 CurrentMetrics = Annotated[Metrics, FromRequest(lambda request: request.app.state.metrics)]
-"""The counts, in a resource's signature."""
+"""The worker's counts for Prometheus, in a resource's signature."""
 
 PathName = Annotated[str, Path(pattern=NAME_PATTERN)]
 """The name of a thing or a person, in the path of a resource."""
@@ -50,6 +50,7 @@ IdempotencyKey = Annotated[
 
 
 def _read_octets(request: Request) -> bytes:
+    """Return the body of a request; Problem 415 where it is of another media type."""
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip().lower() != OCTETS:
         raise Problem(415, f"Content of this address is {OCTETS}.")
@@ -67,7 +68,7 @@ _OCTETS_CONTENT = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
 
 
 def allow(*roles: Role) -> dict[str, Any]:
-    """Arguments of a route: its roles, and the problems that it may answer with."""
+    """Make the arguments of a route: its roles, and the problems that it may answer with."""
     responses = {}
     for status in _DOCUMENTED_PROBLEMS:
         responses[status] = {"description": TITLES[status], "content": _PROBLEM_CONTENT}
@@ -81,12 +82,12 @@ def allow(*roles: Role) -> dict[str, Any]:
 def allow_bytes(
     *roles: Role, request: str | None = None, response: str | None = None
 ) -> dict[str, Any]:
-    """Arguments of a route that takes or answers with bytes.
+    """Make the arguments of a route whose request or answer is bytes.
 
     Args:
         roles: Who may use it.
-        request: Describes the bytes of the request; None for a route that takes none.
-        response: Describes the bytes of the answer; None for a route that answers otherwise.
+        request: Description of the bytes of the request; None for a route that takes no bytes.
+        response: Description of the bytes of the answer; None for a route that answers in JSON.
     """
     route = allow(*roles)
     if request is not None:
@@ -103,7 +104,7 @@ def allow_bytes(
 
 @asynccontextmanager
 async def release_place(request: Request) -> AsyncIterator[None]:
-    """Leave the request's place to others while it waits for another service."""
+    """Let other requests use this one's place, and thread, while it waits for another service."""
     places: Semaphore = request.state.places
     places.release()
     try:
@@ -116,7 +117,7 @@ def find_served(service: Service, kind: type[Thing], name: str) -> Thing:
     """Find what is served under a name.
 
     Raises:
-        Problem: Status 404; nothing of this kind is.
+        Problem: Status 404; nothing of this kind has the name.
     """
     thing = service.deployment.find(kind, name)
     if thing is None:
@@ -128,7 +129,7 @@ def check_self(caller: Caller, name: str) -> None:
     """Check that a person asks about themselves.
 
     Raises:
-        Problem: Status 404; others look like people who do not exist.
+        Problem: Status 404, as for a person who does not exist, where they ask about another one.
     """
     if caller.role is Role.SUBJECT and caller.name != name:
         raise Problem(404, NOT_FOUND)

@@ -46,16 +46,21 @@ READING_RULES = (
 )
 """How every operation reads its request: the description in the OpenAPI document."""
 GARBAGE_THRESHOLDS = (10_000, 20, 20)
-"""A request leaves few cycles: a collection after 700 allocations is too often."""
+"""Arguments of `gc.set_threshold`. A request leaves few cycles of references, so a collection after
+each 700 allocations, Python's default, is too often."""
 
 
 class Application(FastAPI):
-    """FastAPI describes the operations, starts and stops; requests do not pass through it."""
+    """The ASGI application of a service.
+
+    FastAPI describes the operations, and handles start and stop. Requests do not pass through it:
+    `middleware_app` answers them.
+    """
 
     middleware_app: Middleware
 
     def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document, with keys and problems."""
+        """Make the OpenAPI document, with keys and problems."""
         document = super().openapi()
         components = document.setdefault("components", {})
         schemas = components.setdefault("schemas", {})
@@ -64,7 +69,7 @@ class Application(FastAPI):
         return document
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what the server hands over: requests, start and stop."""
+        """Handle what the server passes on: a request, or the start and stop of the service."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
@@ -77,7 +82,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
 
     Args:
         service: The opened service.
-        log: Where events are written; by default standard error.
+        log: Log of events; None: one that writes to standard error.
     """
     log = EventLog() if log is None else log
     metrics = Metrics()
@@ -125,7 +130,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
     app.state.service = service
     app.state.threads = threads
     app.state.metrics = metrics
-    for router in _all_routers():
+    for router in _list_routers():
         app.router.routes.extend(router.routes)
     operations = [route for route in app.routes if isinstance(route, Operation)]
     names = documented_names(app.openapi())
@@ -133,8 +138,8 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
     return app
 
 
-def _all_routers() -> Iterator[APIRouter]:
-    """Yield all routers. The page's is last: its files may have any address that is not taken."""
+def _list_routers() -> Iterator[APIRouter]:
+    """Yield all routers, the page's last: its files may have any address that is not taken."""
     yield health.router
     yield models.router
     yield recommendations.router

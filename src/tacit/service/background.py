@@ -10,7 +10,7 @@ from typing import Any
 
 @asynccontextmanager
 async def run_in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run a coroutine beside the block; it is cancelled where the block ends."""
+    """Run a coroutine while the block runs, and cancel it when the block ends."""
     task = asyncio.create_task(work)
     try:
         yield

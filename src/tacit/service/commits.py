@@ -1,12 +1,11 @@
-"""Changes that share a commit: the first of a group waits some milliseconds for the others.
+"""Commits of several changes at once: the first change waits some milliseconds for others.
 
-A commit costs two syncs of a disk, and of the processor as much as several changes, however many it
-has. So a group of changes is gathered on the loop, without a thread for each, and is handed to the
-ledger by the one thread that commits: its outcome wakes the loop once. Nobody is answered before
-the commit that their change is in.
+A commit takes two syncs of the disk, and as much time of the processor as several changes, whatever
+the number of its changes. So the event loop gathers a group of changes, and one thread hands the
+group to the ledger. No request is answered before the commit that holds its change.
 
-A change waits only while others are expected, and that follows from when changes came: never from
-whose they are or what they say.
+A change waits only while others are expected. That is decided by the times at which changes came,
+never by whose they are or what they say.
 """
 
 from __future__ import annotations
@@ -21,19 +20,20 @@ from tacit.ledger.transactions import SpendRequest
 from tacit.service import problems
 
 MOST_CHANGES = 64
-"""Changes in one commit."""
+"""Most changes in one commit."""
 MOST_DELAY = 0.02
-"""Seconds that the first change of a group waits for others."""
+"""Most seconds that the first change of a group waits for others."""
 OVERLAP_TO_WAIT = 0.2
-"""Share of changes that came while others were in progress, from which on waiting is worth it. A
-client that sends one request after the other is never waited for."""
+"""Least share of recent changes that came while another was in progress, for a change to wait. With
+a client that sends one request after the other the share is 0, and no change waits."""
 SMOOTHING_WINDOW = 16
-"""Number of changes over which that share and the mean interval are averaged, about."""
+"""Number of recent changes over which that share and the mean interval are averaged, roughly."""
 MOST_INTERVAL = 1.0
-"""Seconds between two changes, at most, in that mean: after a pause the past does not count."""
+"""Longest interval between two changes, in seconds, that enters the mean: a pause counts as this
+much."""
 
 REQUEST_DEADLINE: ContextVar[float] = ContextVar("REQUEST_DEADLINE")
-"""The loop's time until which the request waits whose operation runs."""
+"""Time of the loop at which the request of the running operation is answered with a problem."""
 
 
 @dataclass
@@ -41,11 +41,13 @@ class _Change:
     """A change that waits for its commit. Times are the loop's."""
 
     spending: SpendRequest
+    """What the ledger is asked to charge, draw and store."""
     deadline: float
-    """When its request is answered without it."""
+    """When its request is answered with a problem, committed or not."""
     commit_at: float
     """When its commit starts, if it is the first of a group."""
     outcome: asyncio.Future[Release]
+    """Set to the release once it is committed, or to the error."""
 
 
 class CommitQueue:
@@ -59,7 +61,7 @@ class CommitQueue:
         self._closed = False
         self._last_arrival = float("-inf")
         self._mean_interval = MOST_INTERVAL
-        self._overlap = 0.0
+        self._mean_overlap = 0.0
 
     def close(self) -> None:
         """Start no further commit."""
@@ -67,11 +69,11 @@ class CommitQueue:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def release(self, spending: SpendRequest) -> Release:
-        """Do what `Ledger.release` does, in a commit with others.
+        """Do what `Ledger.release` does, in a commit with other changes.
 
         Raises:
-            Problem: Status 503; the request's time was over before the commit started, and nothing
-                was stored.
+            Problem: Status 503; the request's deadline passed before the commit started, and
+                nothing was stored.
         """
         loop = asyncio.get_running_loop()
         deadline = REQUEST_DEADLINE.get(float("inf"))
@@ -83,16 +85,17 @@ class CommitQueue:
         return await change.outcome
 
     def _commit_time(self, now: float, deadline: float) -> float:
-        """The time at which a change that comes now starts its commit, if it is first in its group.
+        """Compute when the commit starts of a change that comes now and is first in its group.
 
-        It never waits for as much as half of the time that its request has.
+        The change waits for at most half of the time that its request has left.
         """
-        overlaps = self._task is not None
+        overlap = 1.0 if self._task is not None else 0.0
         interval = min(now - self._last_arrival, MOST_INTERVAL)
-        self._overlap += (overlaps - self._overlap) / SMOOTHING_WINDOW
+        # Exponential moving averages over the changes.
+        self._mean_overlap += (overlap - self._mean_overlap) / SMOOTHING_WINDOW
         self._mean_interval += (interval - self._mean_interval) / SMOOTHING_WINDOW
         self._last_arrival = now
-        if self._mean_interval > MOST_DELAY or self._overlap < OVERLAP_TO_WAIT:
+        if self._mean_interval > MOST_DELAY or self._mean_overlap < OVERLAP_TO_WAIT:
             return now
         return now + min(MOST_DELAY, (deadline - now) / 2)
 
@@ -110,7 +113,7 @@ class CommitQueue:
         self._task = None
 
     async def _commit(self, group: list[_Change]) -> None:
-        """Commit one group, and tell each change its outcome."""
+        """Commit one group, and set the outcome of each change."""
         spendings = [change.spending for change in group]
         loop = asyncio.get_running_loop()
         outcomes: list[Release | BaseException]

@@ -16,11 +16,11 @@ TENANT = "demo"
 _FIRST_LINES = f"""# What is served, on generated data. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 """
-_SPLIT = """[splits.home]
+_SPLIT_SECTION = """[splits.home]
 model = "lists"  # a shop compares them with popular items: the people who click, in noisy figures
 """
 _ROLES = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR, Role.RECOMMEND, Role.EDITOR)
-"""The roles that get a key."""
+"""The roles that get a key of the demonstration."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,14 @@ class Demo:
 
     folder: Path
     keys: dict[str, str]
-    """By role. They are stored nowhere else."""
+    """Keys by role. They are stored nowhere else."""
 
 
 def make_demo(folder: Path) -> Demo:
     """Make the folder of a demonstration, which takes some seconds.
+
+    Args:
+        folder: Folder to make; an empty one may exist.
 
     Raises:
         ConfigError: The folder is not empty.
@@ -50,7 +53,9 @@ def make_demo(folder: Path) -> Demo:
             sections.append(one_design.part(MODELS)(folder))
     for one_design, served in served_sections().values():
         sections.append(one_design.load(served.demo)(folder))
-    sections.append(_SPLIT)
+    sections.append(_SPLIT_SECTION)
     write_whole(folder / TOML, "\n".join(sections).encode())
-    keys = {role.value: add_key(folder / "keys.json", role.value, role, TENANT) for role in _ROLES}
+    keys = {}
+    for role in _ROLES:
+        keys[role.value] = add_key(folder / "keys.json", role.value, role, TENANT)
     return Demo(folder, keys)

@@ -13,7 +13,7 @@ _SEED = 7
 
 @lru_cache(maxsize=1)
 def population() -> Ratings:
-    """Ratings of generated people of two genders. No row is about anybody."""
+    """Generate ratings of people of two genders, none of whom exists."""
     return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
 
 
@@ -36,24 +36,33 @@ _BOOK_PLACES = (
 
 
 def film_titles(count: int) -> list[str]:
-    """Titles of films, each once, at most 400. A longer list begins with the shorter one."""
-    pairs = _word_pairs(_FILM_ADJECTIVES, _FILM_NOUNS, count)
+    """Make different titles of films, at most 400. A longer list begins with the shorter one."""
+    pairs = _pair_words(_FILM_ADJECTIVES, _FILM_NOUNS, count)
     return [f"The {adjective} {noun}" for adjective, noun in pairs]
 
 
 def book_titles(count: int) -> list[str]:
-    """Titles of books, each once, at most 400, none of which is a film's."""
-    pairs = _word_pairs(_BOOK_PEOPLE, _BOOK_PLACES, count)
+    """Make different titles of books, at most 400, none of which is a film's."""
+    pairs = _pair_words(_BOOK_PEOPLE, _BOOK_PLACES, count)
     return [f"{person} in {place}" for person, place in pairs]
 
 
-def _word_pairs(first: str, second: str, count: int) -> list[tuple[str, str]]:
-    """Pairs of words, each once. Both words change from one pair to the next."""
+def _pair_words(first: str, second: str, count: int) -> list[tuple[str, str]]:
+    """Make different pairs of a first and a second word.
+
+    Both words change from one pair to the next. After each round through all words, the second ones
+    are shifted by one against the first ones.
+
+    Args:
+        first: First words, divided by blanks.
+        second: As many second words.
+        count: Number of pairs, at most the square of the number of words.
+    """
     first_words = first.split()
     second_words = second.split()
     size = len(first_words)
     pairs = []
     for number in range(count):
-        shifted = number + number // size
-        pairs.append((first_words[number % size], second_words[shifted % size]))
+        rounds = number // size
+        pairs.append((first_words[number % size], second_words[(number + rounds) % size]))
     return pairs

@@ -17,7 +17,7 @@ from tacit.service.settings import SECTION
 
 Thing = TypeVar("Thing", bound=ServedThing)
 Kinds = Mapping[str, Callable[[], type[ServedThing]]]
-"""By noun, such as "models": what loads the class of the things that it names."""
+"""Functions that load the class of the things of a noun, by the noun, such as "models"."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Deployment:
     """Everything that one service serves."""
 
     tenant: str
-    """Whose keys, people and budgets these are."""
+    """Name of the organisation whose keys, people and budgets these are."""
     served: dict[str, ServedThing]
     """What is served, by noun and name, such as "models/films"."""
     sections: Mapping[str, Section]
@@ -37,7 +37,7 @@ class Deployment:
 
         Args:
             folder: The service's folder.
-            kinds: The sections that there can be.
+            kinds: Nouns that a section may have, with what loads their classes.
 
         Raises:
             ConfigError: Something in the file is wrong, or cannot be served.
@@ -51,30 +51,30 @@ class Deployment:
         for thing in served.values():
             thing.check_neighbours(served.keys())
         deployment = cls(tenant, served, sections)
-        _ = deployment.cards  # made now, not on the loop while others wait
+        _ = deployment.cards  # made and cached now, not when the first request needs them
         return deployment
 
     def replace(self, address: str, thing: ServedThing) -> None:
-        """Serve another thing under an address. Requests that have begun keep the one they have."""
+        """Serve another thing under an address. Requests in progress go on with the old one."""
         self.cards[address] = sort_refuted_first(thing.guarantees())
         self.largest_bodies.update(thing.largest_bodies())
         self.served[address] = thing
 
     def find(self, kind: type[Thing], name: str) -> Thing | None:
-        """The thing of one class that is served under a name; None where there is none."""
+        """Find the thing of one class that is served under a name; None where there is none."""
         for address, thing in self.served.items():
             if isinstance(thing, kind) and address.partition("/")[2] == name:
                 return thing
         return None
 
     def find_all(self, kind: type[Thing]) -> dict[str, Thing]:
-        """The things of one class, by name."""
-        found = {}
+        """Find the things of one class, by name."""
+        things = {}
         for address, thing in self.served.items():
             if isinstance(thing, kind):
                 _, _, name = address.partition("/")
-                found[name] = thing
-        return found
+                things[name] = thing
+        return things
 
     @cached_property
     def cards(self) -> dict[str, tuple[Guarantee, ...]]:
@@ -94,10 +94,10 @@ class Deployment:
 
 
 def read_tenant(folder: Path) -> str:
-    """Read whose folder it is.
+    """Read the tenant, whose folder it is, from the folder's tacit.toml.
 
     Raises:
-        ConfigError: Its tacit.toml does not say.
+        ConfigError: The file names no tenant, or one that is not a name.
     """
     tenant = read_toml(folder).get("tenant")
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
@@ -110,6 +110,7 @@ def read_tenant(folder: Path) -> str:
 def _read_sections(
     folder: Path, tenant: str, kinds: Kinds
 ) -> Iterator[tuple[str, type[ServedThing], Section]]:
+    """Yield the address, the class and the section of each thing that tacit.toml names."""
     path = folder / TOML
     for noun, tables in read_toml(folder).items():
         if noun in ("tenant", SECTION):
@@ -117,13 +118,14 @@ def _read_sections(
         if noun not in kinds or not isinstance(tables, dict):
             raise ConfigError(f"{path}: '{noun}' is no section. There are: {', '.join(kinds)}.")
         kind = kinds[noun]()
-        for name, values in _named_tables(path, noun, tables):
+        for name, values in _read_named_tables(path, noun, tables):
             yield f"{noun}/{name}", kind, Section(tenant, name, folder, values)
 
 
-def _named_tables(
+def _read_named_tables(
     path: Path, noun: str, tables: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and the lines of each table of one noun, after a check of the name."""
     for name, values in tables.items():
         if not NAME.fullmatch(name) or not isinstance(values, dict):
             raise ConfigError(f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -.")

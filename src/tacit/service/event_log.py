@@ -36,7 +36,7 @@ class EventLog:
         )
 
     def write_fault(self, request_id: str, error: BaseException | None) -> None:
-        """Write the class of an error and its place in the code, never its message."""
+        """Write the class of an error and where it was raised, never its message."""
         kind = type(error).__name__
         self.write("fault", request_id=request_id, kind=kind, place=_place_in_code(error))
 
@@ -51,7 +51,7 @@ class EventLog:
 
 
 def redirect_library_warnings(log: EventLog) -> None:
-    """Write the warnings of all libraries to this log from now on, without their messages."""
+    """Have the warnings of all libraries written to this log, without their messages."""
     root = logging.getLogger()
     root.handlers[:] = [_LibraryHandler(log)]
     root.setLevel(logging.WARNING)
@@ -59,7 +59,10 @@ def redirect_library_warnings(log: EventLog) -> None:
 
 
 class _LibraryHandler(logging.Handler):
-    """Writes a library's name and the kind of its warning: the message may hold people's data."""
+    """Writes the name of a library and the class of its error, and no message.
+
+    A message may hold people's data.
+    """
 
     def __init__(self, log: EventLog) -> None:
         super().__init__(logging.WARNING)
@@ -77,7 +80,7 @@ class _LibraryHandler(logging.Handler):
 
 
 def _place_in_code(error: BaseException | None) -> str:
-    """File and line where an error was raised; empty if there is none."""
+    """Return the file and line where an error was raised; "" if there is none."""
     if error is None:
         return ""
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Reading a request's body: what is refused before its operation is looked for."""
+"""Reading the body of a request, before its operation is found; what cannot be read is refused."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ MEDIA_TYPES = (JSON, OCTETS)
 BODY_SECONDS = 10.0
 """Time in which the whole body of a request has to arrive."""
 MOST_HEAD_BYTES = 16 * 1024
-"""Bytes of a request's line and headers together."""
+"""Most bytes of a request's line and headers together."""
 MISSING: Any = object()
-"""Stands for a value that a request left out."""
+"""The value of what a request left out."""
+_HEADER_OVERHEAD = 4
+"""Bytes that a header takes beside its name and value: a colon, a blank and an end of line."""
 
 _SINGLE_HEADERS = (b"authorization", b"content-encoding", b"content-type", b"idempotency-key")
-"""Headers that have no single meaning when they are sent twice."""
+"""Headers that may be sent once only, because two would have no single meaning."""
 
 
 async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[bytes, Any]:
@@ -30,20 +32,20 @@ async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[by
 
     Args:
         scope: The request's ASGI scope.
-        receive: ASGI's function that gives the body, piece by piece.
-        most_bytes: Length of the largest body that is read.
+        receive: ASGI's function that returns the body, piece by piece.
+        most_bytes: Most bytes of a body.
 
     Returns:
-        The bytes, and their value: parsed for JSON, the bytes again for octets, MISSING without a
-        body.
+        The bytes and their value: what JSON says, or the bytes again for octets, or MISSING where
+        there is no body.
 
     Raises:
         Problem: The request is malformed, too large, too slow, or of another media type.
     """
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", closes=True)
-    headers = _single_headers(scope)
-    if b"transfer-encoding" in headers:  # with a length, or in odd chunks, it has two meanings
+    headers = _read_single_headers(scope)
+    if b"transfer-encoding" in headers:  # chunks beside a length, or malformed ones, are ambiguous
         raise Problem(411, "A request says how long it is, in Content-Length.", closes=True)
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise Problem(415, "Requests are sent without compression.")
@@ -63,20 +65,22 @@ async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[by
 
 
 def head_too_large() -> Problem:
-    """The problem of a head that is not read to its end."""
+    """Make the problem that refuses a request whose line and headers are too large."""
     return Problem(431, f"A request's head has at most {MOST_HEAD_BYTES} bytes.", closes=True)
 
 
-def _single_headers(scope: Scope) -> dict[bytes, bytes]:
-    """The first header of each name, after a check of their number and size.
+def _read_single_headers(scope: Scope) -> dict[bytes, bytes]:
+    """Read the first header of each name.
 
-    The size is that of the request's line and headers as they were sent.
+    Raises:
+        Problem: Status 431, where the address and the headers as they were sent are too large; 400,
+            where a header of `_SINGLE_HEADERS` is repeated.
     """
     headers: dict[bytes, bytes] = {}
     repeated = None
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     for name, value in scope["headers"]:
-        size += len(name) + len(value) + 4
+        size += len(name) + len(value) + _HEADER_OVERHEAD
         if name not in headers:
             headers[name] = value
         elif name in _SINGLE_HEADERS:
@@ -89,6 +93,7 @@ def _single_headers(scope: Scope) -> dict[bytes, bytes]:
 
 
 async def _receive_all(receive: Receive, most_bytes: int) -> bytes:
+    """Receive a body to its end; Problem 413 where it has more than `most_bytes`."""
     pieces: list[bytes] = []
     size = 0
     while True:
@@ -109,7 +114,7 @@ def _body_too_large(most_bytes: int) -> Problem:
 
 
 def _decode(headers: dict[bytes, bytes], body: bytes) -> Any:
-    """The value of a body by its media type."""
+    """Read the value of a body by its media type."""
     content_type = headers.get(b"content-type", b"").decode("latin-1")
     media_type, _, parameters = content_type.lower().partition(";")
     media_type = media_type.strip()

@@ -1,8 +1,9 @@
-"""HTTP as it comes from a connection: what is no request at all, or does not come to an end.
+"""Connections and the bytes that come from them: bounds that hold before there is a request.
 
-uvicorn reads with httptools (llhttp, the reader of Node), which refuses what has two meanings.
-Added here: a head has a bound, a request has one host, it arrives in time or its connection ends,
-there is a bound on connections, and a refusal has the form of every other.
+uvicorn parses with httptools (llhttp, the parser of Node), which refuses requests that can be read
+in two ways. Added here: a bound on the size of a request's head; exactly one host; a time within
+which a request arrives, after which its connection ends; a bound on connections; and refusals in
+the form of all other problems.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from tacit.service.limits import network_of
 from tacit.service.problems import Problem
 
 REQUEST_SECONDS = 15.0
-"""Time from connecting, or from the first byte of a request, to its last. A body alone has less
-time, and then a problem is answered; here the connection just ends."""
+"""Most seconds from connecting, or from the first byte of a request, to its last byte; then the
+connection ends without an answer. A body has less time (`http_bodies.BODY_SECONDS`), after which a
+problem is answered."""
 MOST_CONNECTIONS = 800
-"""Connections of one worker: below the 1024 files that a process commonly may open."""
+"""Most connections of one worker: below the 1024 files that a process commonly may open."""
 MOST_CONNECTIONS_OF_NETWORK = 200
-"""Connections of one network, so that nobody holds all places. It does not hold behind a proxy,
-by which everybody comes."""
+"""Most connections of one network, so that no network holds all of a worker's. It is not applied
+behind a proxy, from which all connections come."""
 MOST_PIPELINED = 16
-"""Requests that wait on a connection behind the one that is answered. What comes in one piece could
-be thousands, and each takes memory before anybody counts it."""
+"""Most requests that wait on a connection behind the one that is answered. One piece of data could
+hold thousands, and each takes memory before rates are counted."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.", closes=True)
 
 
@@ -39,13 +41,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     _head_bytes = 0
     """Bytes that came since the last head was complete."""
     _refusal = _UNREADABLE
+    """The problem that answers what cannot be parsed."""
 
     def connection_made(self, transport: Any) -> None:
-        """Start the deadline; close what is beyond the bounds on connections."""
+        """Start the deadline; close a connection that is beyond the bounds."""
         super().connection_made(transport)
         self._start_deadline()
         most = MOST_CONNECTIONS if self.config.proxy_headers else MOST_CONNECTIONS_OF_NETWORK
-        if len(self.connections) > MOST_CONNECTIONS or self._connections_of_network() > most:
+        if len(self.connections) > MOST_CONNECTIONS or self._count_connections_of_network() > most:
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -55,7 +58,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read bytes, and refuse a head that is too large."""
-        self._start_deadline()  # also where no request starts: then the connection ends
+        self._start_deadline()  # also for bytes that start no request, so that the connection ends
         self._head_bytes += len(data)
         super().data_received(data)
         head_is_too_large = self._is_in_head and self._head_bytes > MOST_HEAD_BYTES
@@ -64,13 +67,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self.send_400_response("")
 
     def on_message_begin(self) -> None:
-        """Start the deadline of a head."""
+        """Start the deadline of a request."""
         self._start_deadline()
         self._is_in_head = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Check a complete head. What is raised comes back as an error of the reader: a refusal."""
+        """Check a complete head. httptools turns what is raised into its own error: a refusal."""
         self._is_in_head = False
         self._head_bytes = 0
         if not self.url.startswith(b"/") or b"#" in self.url:
@@ -81,21 +84,21 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_PIPELINED:
             raise ValueError("too many requests ahead of their answers")
         super().on_headers_complete()
-        if self.parser.should_upgrade():  # answered in this protocol, and nothing is read after it
+        if self.parser.should_upgrade():  # answered in HTTP/1.1; then the connection ends
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
-        """Stop the deadline of a request that is complete."""
+        """Stop the deadline: the request is complete."""
         super().on_message_complete()
         self._cancel_deadline()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be read, in the form of every problem.
+        """Answer a request that cannot be parsed with a problem, and end the connection.
 
-        What is answered now is answered, and then the connection ends.
+        An answer that is being written is finished first; then no refusal is sent.
 
         Args:
-            msg: uvicorn's own sentence, which says less and is not sent.
+            msg: uvicorn's own sentence, which is not sent.
         """
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.keep_alive = False
@@ -104,8 +107,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self.transport.write(_encode_problem(self._refusal))
         self.transport.close()
 
-    def _connections_of_network(self) -> int:
-        """How many connections the network of this one's sender has."""
+    def _count_connections_of_network(self) -> int:
+        """Count the connections of the network that this connection comes from."""
         if not self.client:
             return 0
         network = network_of(self.client[0])
@@ -128,7 +131,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
 
 def _encode_problem(problem: Problem) -> bytes:
-    """The bytes of a problem response."""
+    """Write the bytes of a problem response."""
     response = problems.problem_response(problem)
     head = b"".join(b"%b: %b\r\n" % header for header in response.raw_headers)
     return bytes(STATUS_LINE[problem.status] + head + b"\r\n" + response.body)

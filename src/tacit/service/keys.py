@@ -1,9 +1,9 @@
-"""API keys: whom each stands for. The service stores hashes of them, and no key.
+"""API keys, and the callers that they identify. The service stores hashes of keys, and no key.
 
 Staff (operator, analyst, auditor, editor), backends (recommend) and peer vendors have keys of 32
-random bytes; the keys' file holds SHA-256 of each, which suffices because nobody can search 2^256.
-A person's key is made from the service's own secret and their name, so that any number of workers
-know it without a table.
+random bytes. The keys' file holds SHA-256 of each; no salt is needed, because nobody can search
+2^256 keys. A person's key is an HMAC of their name under the service's secret, so that every worker
+can check it without a table.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError, DataError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""Names of tenants, models, campaigns and people, as they stand in addresses and in a ledger."""
+"""Names of tenants, models, campaigns and people, as addresses and a ledger contain them."""
 CUSTOMER_PREFIX = "customer-"
-"""How the pseudonyms begin of people whose id is no name."""
+"""First characters of the pseudonym of a person whose id does not match `NAME`."""
 LONGEST_CUSTOMER_ID = 256
+"""Most characters of the id that a shop has for a person."""
 _PSEUDONYM = re.compile(rf"{CUSTOMER_PREFIX}[0-9a-f]{{40}}")
 _STAFF_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
 _PERSON_PREFIX = "tacit_person_"
 _NO_HASH = "0" * 64
-"""What a key is compared with whose name is not in the file."""
+"""A key whose name is not in the file is compared with this, to take as long as any other."""
 
 
 LISTS = ("personal", "popularity")
-"""Lists that a key may get: from histories; or of popular items, to compare with."""
+"""Kinds of lists that a key may get: made from histories; or popular items, for a comparison."""
 
 
 class Role(StrEnum):
-    """Whom a key stands for. Everything not granted to a role is refused to it."""
+    """Role of a caller. Everything that is not granted to a role is refused to it."""
 
     ANONYMOUS = "anonymous"
     SUBJECT = "subject"
@@ -58,11 +59,13 @@ class Caller:
     """The sender of a request."""
 
     tenant: str
+    """Whose service the key is for; "" for a caller without a key."""
     role: Role
+    """What the caller may do."""
     name: str
-    """The person, the peer vendor, or the key's own name; empty for nobody."""
+    """The person, the peer vendor, or the key's own name; "" for a caller without a key."""
     lists: str = "personal"
-    """Which lists it gets: one of LISTS."""
+    """Which lists the caller gets: one of LISTS."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,21 @@ class KeyEntry:
     """One key of staff or of a vendor, as the keys' file holds it."""
 
     name: str
+    """Name of the key."""
     role: str
+    """Its role, as `Role` spells it."""
     tenant: str
+    """Whose service the key is for."""
     sha256: str
     """Hash of the key's secret part, in hexadecimal digits."""
     revoked: bool = False
+    """Whether the key is refused from now on."""
     lists: str = "personal"
     """Which lists a key of the role `recommend` gets: one of LISTS."""
 
 
 ANONYMOUS = Caller("", Role.ANONYMOUS, "")
+"""The caller of a request without a key."""
 
 
 class KeyRing:
@@ -88,14 +96,14 @@ class KeyRing:
     Args:
         path: The keys' file; without one there are no keys of staff.
         secret: The service's secret, at least 32 bytes.
-        tenant: Whose people the service has.
+        tenant: Whose service it is; keys of other tenants are refused.
     """
 
     def __init__(self, path: Path, secret: bytes, tenant: str) -> None:
         if len(secret) < 32:
             raise ConfigError("The service's secret has at least 32 bytes.")
         self._path = path
-        # It is copied for each digest: `hmac.digest` would let another thread run meanwhile.
+        # A copy of it is used for each digest, since `hmac.digest` releases the interpreter's lock.
         self._keyed_hash = hmac.new(secret, digestmod="sha256")
         self._tenant = tenant
         self._entries: Mapping[str, KeyEntry] = {}
@@ -103,7 +111,7 @@ class KeyRing:
         self._read_changed_file()
 
     def find_caller(self, key: str | None) -> Caller | None:
-        """Find whose key this is.
+        """Find the caller that has a key.
 
         Args:
             key: The key as it was sent; None if there was none.
@@ -118,17 +126,17 @@ class KeyRing:
         return self._find_staff(key)
 
     def person_key(self, name: str) -> str:
-        """The key of one person. It stays the same for the life of the service's secret."""
-        return f"{_PERSON_PREFIX}{name}.{self._seal(name)}"
+        """Make the key of one person. It is the same as long as the service's secret is."""
+        return f"{_PERSON_PREFIX}{name}.{self._authenticate_name(name)}"
 
     def person_name(self, customer: str) -> str:
-        """The name of a person by the id that a shop has for them.
+        """Return the name of a person by the id that a shop has for them.
 
-        An id that is a name stays as it is. Any other, such as an e-mail address, gets a pseudonym
-        of the service's secret, so that logs and the ledger never hold the id.
+        An id that is a name stays as it is. For any other, such as an e-mail address, a pseudonym
+        is made with the service's secret, so that logs and the ledger never hold the id.
 
         Args:
-            customer: An id of printable characters, or a name or pseudonym.
+            customer: An id of printable characters, or a name, or a pseudonym made here.
         """
         is_name = NAME.fullmatch(customer) is not None
         if is_name and not customer.startswith(CUSTOMER_PREFIX):
@@ -138,25 +146,27 @@ class KeyRing:
         return CUSTOMER_PREFIX + self.digest("customer", customer.encode()).hex()[:40]
 
     def digest(self, purpose: str, payload: bytes) -> bytes:
-        """A keyed hash, which may stand in a log: nobody can guess what it was made of.
+        """Compute HMAC-SHA-256 under the service's secret, so that a log may hold the result.
 
         Args:
-            purpose: Keeps apart hashes of equal payloads.
-            payload: What is hashed.
+            purpose: Purpose of the hash; equal payloads have different hashes for each purpose.
+            payload: Bytes to hash.
         """
         keyed_hash = self._keyed_hash.copy()
         keyed_hash.update(purpose.encode() + b"\x00" + payload)
         return keyed_hash.digest()
 
     def _find_person(self, key: str) -> Caller | None:
-        name, _, seal = key.removeprefix(_PERSON_PREFIX).partition(".")
+        """Find the person of a key `tacit_person_NAME.CODE`; None where the code is wrong."""
+        name, _, code = key.removeprefix(_PERSON_PREFIX).partition(".")
         if not NAME.fullmatch(name):
             return None
-        if not hmac.compare_digest(seal.encode(), self._seal(name).encode()):
+        if not hmac.compare_digest(code.encode(), self._authenticate_name(name).encode()):
             return None
         return Caller(self._tenant, Role.SUBJECT, name)
 
     def _find_staff(self, key: str) -> Caller | None:
+        """Find the holder of a key `tacit_NAME.SECRET`; None for a key that is not in use."""
         parts = _STAFF_KEY.fullmatch(key)
         if parts is None:
             return None
@@ -165,17 +175,20 @@ class KeyRing:
         entry = self._entries.get(name)
         digest = hashlib.sha256(secret.encode()).hexdigest()
         is_right = hmac.compare_digest(digest, _NO_HASH if entry is None else entry.sha256)
-        if entry is None or not is_right or entry.revoked or entry.tenant != self._tenant:
+        if entry is None or not is_right:
+            return None
+        if entry.revoked or entry.tenant != self._tenant:
             return None
         return Caller(entry.tenant, Role(entry.role), entry.name, entry.lists)
 
-    def _seal(self, name: str) -> str:
+    def _authenticate_name(self, name: str) -> str:
+        """Compute the code in a person's key: an HMAC of tenant and name, in hexadecimal digits."""
         return self.digest(f"person {self._tenant}", name.encode()).hex()
 
     def _read_changed_file(self) -> None:
         """Read the keys' file if it changed.
 
-        While it cannot be read no key of it is accepted, so that a revoked key stays revoked.
+        While it cannot be read, none of its keys is accepted: one could have been revoked.
         """
         try:
             file = self._path.stat()
@@ -195,7 +208,7 @@ class KeyRing:
 
 
 def read_keys(path: Path) -> tuple[KeyEntry, ...]:
-    """Read the keys' file; no file is no entries.
+    """Read the keys' file; without a file there are no entries.
 
     Raises:
         DataError: It is not a file of keys.
@@ -215,7 +228,8 @@ def read_keys(path: Path) -> tuple[KeyEntry, ...]:
 
 
 def _check_entry(entry: KeyEntry) -> None:
-    Role(entry.role)
+    """Raise ValueError for an entry with an unknown role or kind of lists, or a malformed name."""
+    Role(entry.role)  # raises where there is no such role
     if entry.lists not in LISTS:
         raise ValueError
     if not NAME.fullmatch(entry.name) or not NAME.fullmatch(entry.tenant):
@@ -291,12 +305,13 @@ def create_private_file(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def read_private_file(path: Path, reader_has: str) -> bytes:
+def read_private_file(path: Path, exposes: str) -> bytes:
     """Read a file that its owner alone may open.
 
     Args:
         path: The file.
-        reader_has: For the error's sentence: what anyone has who reads the file.
+        exposes: What anyone who reads the file has, such as "the keys of all people"; for the
+            error's sentence.
 
     Raises:
         ConfigError: The file cannot be read, or others may open it.
@@ -308,7 +323,7 @@ def read_private_file(path: Path, reader_has: str) -> bytes:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
     raise ConfigError(
-        f"{path}: is open to others than its owner, and anyone who reads it has {reader_has}. "
+        f"{path}: is open to others than its owner, and anyone who reads it has {exposes}. "
         "Close it:  "
         f"chmod 600 {shlex.quote(str(path))}"
     )

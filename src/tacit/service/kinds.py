@@ -1,4 +1,4 @@
-"""Kinds of things that are installed: models, comparisons, and nouns of designs in the registry.
+"""Kinds of things that can be served: models, comparisons, and those of designs in the registry.
 
 The rest of the service knows no design: kinds of things and routers are passed in from here.
 """
@@ -20,13 +20,13 @@ from tacit.service.settings import Settings
 from tacit.service.splits import Split
 
 MODELS = "models"
-"""The noun of fitted models, whatever their design."""
+"""Noun of fitted models of any design, in tacit.toml and in addresses."""
 SPLITS = "splits"
-"""The noun of comparisons of lists. The other nouns are those of designs."""
+"""Noun of comparisons of lists. All other nouns are those of designs."""
 
 
 def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
-    """List the kinds that may be served, by noun. A design is loaded when its kind is asked for."""
+    """List what loads the class of each kind, by noun. A design is loaded by that call."""
     kinds: dict[str, Callable[[], type[ServedThing]]] = {
         MODELS: lambda: ServedModel,
         SPLITS: lambda: Split,
@@ -43,7 +43,7 @@ def installed_routers() -> Iterator[APIRouter]:
 
 
 def open_service(settings: Settings) -> Service:
-    """Open a service of everything that is installed.
+    """Open a service with all kinds that are installed.
 
     Raises:
         ConfigError: The folder cannot be served; the sentence says why.
@@ -52,9 +52,12 @@ def open_service(settings: Settings) -> Service:
 
 
 def list_charged_by_name(folder: Path) -> tuple[str, ...]:
-    """List what a folder serves that counts a name as a person, as "noun/name".
+    """List the things of a folder that give each new name a budget or a place of its own.
 
-    Such a thing gives each new name a budget or a place of its own. Nothing is loaded or checked.
+    Nothing is loaded or checked.
+
+    Returns:
+        Addresses, such as "campaigns/videos".
     """
     content = read_toml(folder)
     charged = []

@@ -1,4 +1,7 @@
-"""How often one key, or one address without a key, may do something: a bucket that refills."""
+"""Limits on how often a key, or an address without a key, may do something.
+
+Each has a bucket of tokens that refills; a request takes a token, and an empty bucket refuses it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,19 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import NamedTuple
 
 from tacit.service.problems import Problem
 
 MOST_BUCKETS = 100_000
-"""Buckets in memory at a time. The one unused for longest is dropped, and starts again as a full
-one."""
+"""Most buckets in memory. The one that was unused for longest is dropped; it is full when it is
+used again."""
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_DAY = 86_400
 _ADDRESS = "address/"
+"""First characters of the name of an address's bucket."""
 _IPV6_PREFIX_BITS = 64
+"""Bits of an IPv6 address that name a subscriber's network."""
 
 
 class RateLimits:
@@ -26,7 +32,7 @@ class RateLimits:
     Args:
         per_second: Tokens that return to each bucket in a second.
         burst: Tokens of a full bucket.
-        clock: Seconds that never go back.
+        clock: Monotonic clock, in seconds.
         sentence: Detail of the problem that refuses a request.
     """
 
@@ -42,7 +48,8 @@ class RateLimits:
         self._per_second = per_second
         self._burst = burst
         self._sentence = sentence
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        """Buckets by name, the one unused for longest first."""
         self._lock = threading.Lock()
 
     @classmethod
@@ -51,7 +58,7 @@ class RateLimits:
 
         Args:
             changes: How many one person may make in a day.
-            clock: Seconds that never go back.
+            clock: Monotonic clock, in seconds.
         """
         sentence = (
             "You have made as many free changes as one person may make in a day. Wait, then go on."
@@ -59,47 +66,64 @@ class RateLimits:
         return cls(changes / SECONDS_PER_DAY, changes, clock, sentence=sentence)
 
     def take(self, name: str) -> None:
-        """Take a token from the bucket of this name. `address/IP` names the address's network.
+        """Take a token from a bucket.
+
+        Args:
+            name: Name of the bucket; `address/IP` names that of the address's network.
 
         Raises:
             Problem: Status 429; the bucket is empty.
         """
         if name.startswith(_ADDRESS):
             name = _ADDRESS + network_of(name.removeprefix(_ADDRESS))
-        tokens = self._add_tokens(name, -1)
-        if tokens < 1:
-            wait = math.ceil((1 - tokens) / self._per_second)
-            raise Problem(429, self._sentence, retry_after=max(wait, 1))
+        tokens_before = self._add_tokens(name, -1)
+        if tokens_before < 1:
+            seconds = math.ceil((1 - tokens_before) / self._per_second)
+            raise Problem(429, self._sentence, retry_after=max(seconds, 1))
 
     def give_back(self, name: str) -> None:
-        """Give back a token that was taken for a repetition, which is free."""
+        """Give back a token that was taken for a retry, which is free."""
         self._add_tokens(name, 1)
 
     def _add_tokens(self, name: str, change: int) -> float:
-        """Add to a bucket, or take from it where it holds enough.
+        """Add tokens to a bucket, or take tokens from it where it holds enough.
+
+        Args:
+            name: Name of the bucket.
+            change: Tokens to add; below 0 to take.
 
         Returns:
-            What the bucket held before.
+            Tokens in the bucket before the change.
         """
         with self._lock:
             now = self._clock()
-            tokens, changed_at = self._buckets.pop(name, (float(self._burst), now))
-            tokens = min(self._burst, tokens + (now - changed_at) * self._per_second)
-            after = min(self._burst, tokens + change)
+            bucket = self._buckets.pop(name, _Bucket(float(self._burst), now))
+            refilled = (now - bucket.changed_at) * self._per_second
+            before = min(self._burst, bucket.tokens + refilled)
+            after = min(self._burst, before + change)
             if after < 0:
-                after = tokens
-            self._buckets[name] = (after, now)  # the newest entry
+                after = before
+            self._buckets[name] = _Bucket(after, now)  # at the end: used last
             if len(self._buckets) > MOST_BUCKETS:
                 self._buckets.popitem(last=False)
-        return tokens
+        return before
+
+
+class _Bucket(NamedTuple):
+    """Tokens of one name."""
+
+    tokens: float
+    """Tokens that were left at the last change."""
+    changed_at: float
+    """Time of the last change, by the clock."""
 
 
 class VisitorLimits:
-    """How many new names one address may take; a name that comes back is not counted again.
+    """Limits how many new names one address may take. A name that comes back counts once.
 
     Args:
-        per_hour: New names in an hour.
-        clock: Seconds that never go back.
+        per_hour: New names of one address in an hour.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -112,7 +136,7 @@ class VisitorLimits:
         """Admit a visitor.
 
         Raises:
-            Problem: Status 429; the name is new, and this address took as many as it may.
+            Problem: Status 429; the name is new, and the address has taken as many as it may.
         """
         with self._lock:
             if name not in self._admitted:
@@ -124,7 +148,7 @@ class VisitorLimits:
 
 
 def network_of(address: str) -> str:
-    """The network that is counted as one sender.
+    """Return the network of an address, which counts as one sender.
 
     An IPv4 address is its own network. The network of an IPv6 address is its /64, since one
     subscriber has all 2^64 addresses of it.

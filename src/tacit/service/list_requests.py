@@ -1,13 +1,13 @@
-"""Requests for lists: histories in three forms, what a list may hold, and what is not known.
+"""Requests for lists: histories in three forms, and choices about the list.
 
-A history is the ids of what a person liked or bought, or each with stars, or each with a quantity;
-a quantity is a like. Items that the model does not know are left out and named in the answer, so
-that one new product refuses nothing. Stars off the model's scale are refused.
+A history is the ids of what a person liked or bought, alone, or each with stars, or each with a
+quantity; an item with a quantity counts as liked. Items that the model does not know are left out
+and named in the answer, so that one new product does not make the request fail. Stars off the
+model's scale are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Self
 
@@ -23,18 +23,18 @@ from tacit.service.stored_ratings import MOST_RATINGS
 from tacit.service.strict_json import LARGEST_INTEGER, PRINTABLE
 
 MOST_PEOPLE = 200
-"""People in one request for lists."""
+"""Most people in one request for lists."""
 MOST_ITEMS = 5_000
-"""Items that a request may exclude or choose from."""
+"""Most items that a request may exclude, or choose from."""
 MOST_COLD_ITEMS = 100
-"""Items without ratings in one request."""
+"""Most items without ratings in one request."""
 MOST_FACTS = 16
-"""Columns of such an item, and values in one of them."""
+"""Most columns of an item without ratings, and most values in one of them."""
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
 ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 AnyItemId = ItemId | Annotated[int, Field(ge=-LARGEST_INTEGER - 1, le=LARGEST_INTEGER)]
-"""Ids may be written as numbers where a shop's are."""
+"""Id of an item, as a text or as a whole number, where a shop's ids are numbers."""
 Stars = Annotated[float, Field(allow_inf_nan=False)]
 Quantity = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 CustomerId = Annotated[str, Field(min_length=1, max_length=LONGEST_CUSTOMER_ID, pattern=PRINTABLE)]
@@ -92,7 +92,7 @@ class ListQuestion(RequestModel):
     """A category of the catalogue that every listed item has; null: any."""
     n: Length = 10
     diversity: Length | None = None
-    """At most so many items of one category; null: any number."""
+    """Most items of one category in the list; null: any number."""
     seen: bool = False
     """Whether items of the history may be listed."""
     cold: Annotated[list[ColdItem], Field(max_length=MOST_COLD_ITEMS)] = Field(default=[])
@@ -115,52 +115,66 @@ class PersonQuestion(RequestModel):
 
 
 @dataclass(frozen=True)
-class ReadQuestion:
-    """A question as a model understands it."""
+class ParsedQuestion:
+    """A question in the terms of a model."""
 
     ratings: dict[str, float]
     """Stars by item of the catalogue."""
     options: ListOptions
+    """What the list may hold."""
     ignored: tuple[str, ...]
     """Items that the model does not know, each once, in the order of the question."""
 
 
-def read_question(served: ServedModel, person: PersonQuestion, wish: ListQuestion) -> ReadQuestion:
-    """Read a question.
+def parse_question(
+    served: ServedModel, person: PersonQuestion, choices: ListQuestion
+) -> ParsedQuestion:
+    """Translate a question into the terms of a model.
+
+    Args:
+        served: The model.
+        person: Whose list is asked for, and their history.
+        choices: Choices about the list.
 
     Raises:
-        Problem: Status 422; stars are off the model's scale, or it scores no cold items.
+        Problem: Status 422; stars are off the model's scale, or the model cannot score cold items.
     """
-    given = {str(entry.item): entry.facts for entry in wish.cold}
-    cold = {item: facts for item, facts in given.items() if item not in served.ids}
+    cold = {}
+    for entry in choices.cold:
+        if str(entry.item) not in served.ids:
+            cold[str(entry.item)] = entry.facts
     try:
         unknown_cold = served.unknown_cold_items(cold)
     except ConfigError as error:
         raise Problem(422, str(error)) from None
     ratings = _read_history(served, person.history)
     excluded = [str(item) for item in person.exclude]
-    candidates = None if wish.candidates is None else [str(item) for item in wish.candidates]
+    candidates = None
+    named_items = [*ratings, *excluded]
+    if choices.candidates is not None:
+        candidates = frozenset(map(str, choices.candidates))
+        named_items += map(str, choices.candidates)
     options = ListOptions(
-        n=wish.n,
+        n=choices.n,
         exclude=frozenset(excluded),
-        candidates=None if candidates is None else frozenset(candidates),
-        category=wish.category,
-        diversity=wish.diversity,
-        keep_seen=wish.seen,
+        candidates=candidates,
+        category=choices.category,
+        diversity=choices.diversity,
+        keep_seen=choices.seen,
         cold=cold,
     )
     known_ratings = {item: stars for item, stars in ratings.items() if item in served.ids}
     check_stars(served, known_ratings)
-    asked = [item for item in (*ratings, *excluded, *(candidates or ())) if item not in cold]
-    ignored = (*_unknown_items(served, asked), *unknown_cold)
-    return ReadQuestion(known_ratings, options, ignored)
+    unknown = [item for item in named_items if item not in served.ids and item not in cold]
+    ignored = (*dict.fromkeys(unknown), *unknown_cold)  # each once
+    return ParsedQuestion(known_ratings, options, ignored)
 
 
 def check_stars(served: ServedModel, ratings: dict[str, float]) -> None:
     """Check that stars of the catalogue's items are on the model's scale.
 
     Raises:
-        Problem: Status 422; some are not.
+        Problem: Status 422; some stars are off the scale.
     """
     if len(served.usable_ratings(ratings)) < len(ratings):
         raise Problem(
@@ -171,19 +185,14 @@ def check_stars(served: ServedModel, ratings: dict[str, float]) -> None:
 
 
 def _read_history(served: ServedModel, history: History) -> dict[str, float]:
-    """Stars by item: a like without stars has the most."""
+    """Read the stars of each item of a history; an item without stars has the most of the scale."""
     if isinstance(history, dict):
         return dict(history)
-    most = served.scale.maximum
+    stars_of_like = served.scale.maximum
     ratings: dict[str, float] = {}
     for entry in history:
         if isinstance(entry, HistoryItem):
-            ratings[str(entry.item)] = most if entry.stars is None else entry.stars
+            ratings[str(entry.item)] = stars_of_like if entry.stars is None else entry.stars
         else:
-            ratings[str(entry)] = most
+            ratings[str(entry)] = stars_of_like
     return ratings
-
-
-def _unknown_items(served: ServedModel, items: Iterable[str]) -> tuple[str, ...]:
-    unknown = [item for item in items if item not in served.ids]
-    return tuple(dict.fromkeys(unknown))

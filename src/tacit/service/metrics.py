@@ -1,7 +1,8 @@
 """Counts for Prometheus, by operation, status and model: nothing about any person.
 
-The share of the catalogue that was shown would tell, read before and after one list, how many items
-of that list nobody had been shown before. So it moves once in a hundred lists, by whole percents.
+Anyone who reads the share of the catalogue that was shown, before and after one list, would learn
+how many items of that list were new to everybody. So it changes once in a hundred lists, in whole
+percents.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 
 COUNTS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable of the environment, where a service has several workers: the folder of their counts."""
+"""Environment variable that names the folder of the counts of all workers, where a service has
+several."""
 LISTS_BETWEEN_SHARES = 100
-"""Lists of one model and kind between two values of the share of its catalogue."""
+"""Lists of one model and kind after which the share of its catalogue is set again."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The counts of one worker; of several workers, each shows the counts of all."""
+    """The counts of one worker. Where there are several, each shows the counts of all."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -50,7 +52,7 @@ class Metrics:
         self._histograms: dict[str, Histogram] = {}
         self._shown: dict[tuple[str, str], set[str]] = {}
         self._lock = threading.Lock()
-        self._lists_since: dict[tuple[str, str], int] = {}
+        self._lists_since_share: dict[tuple[str, str], int] = {}
 
     def count_list(self, model: str, lists: str, items: Iterable[str], catalogue: int) -> None:
         """Count one list.
@@ -58,7 +60,7 @@ class Metrics:
         Args:
             model: The model's name.
             lists: What the key's lists are: "personal" or "popularity".
-            items: Items of the list. Which of them were ever shown is kept, not how often.
+            items: Items of the list. Whether an item was ever shown is stored, not how often.
             catalogue: Number of items of the model.
         """
         kind = (model, lists)
@@ -66,24 +68,24 @@ class Metrics:
         with self._lock:
             shown = self._shown.setdefault(kind, set())
             shown.update(items)
-            self._lists_since[kind] = self._lists_since.get(kind, 0) + 1
-            if self._lists_since[kind] < LISTS_BETWEEN_SHARES:
+            self._lists_since_share[kind] = self._lists_since_share.get(kind, 0) + 1
+            if self._lists_since_share[kind] < LISTS_BETWEEN_SHARES:
                 return
-            self._lists_since[kind] = 0
+            self._lists_since_share[kind] = 0
             percents = 100 * len(shown) // catalogue
         self._shown_share.labels(*kind).set(percents / 100)
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         """Count one answer of an operation."""
         answer = (operation, status)
-        if answer not in self._counters:  # looking it up there takes longer than counting
+        if answer not in self._counters:  # `labels` takes longer than counting: once is enough
             self._counters[answer] = self._requests.labels(operation, str(status))
             self._histograms[operation] = self._seconds.labels(operation)
         self._counters[answer].inc()
         self._histograms[operation].observe(seconds)
 
     def text(self) -> bytes:
-        """The counts in Prometheus's text format."""
+        """Write the counts in Prometheus's text format."""
         if COUNTS_FOLDER not in os.environ:
             return generate_latest(self._registry)
         registry = CollectorRegistry()

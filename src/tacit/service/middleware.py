@@ -1,7 +1,7 @@
 """Steps of every request on its way to a resource and back.
 
-It is admitted by its key and its rate, read up to a limit as strict JSON, answered within a
-deadline, and logged in one line. Nothing of its content passes into a log, a metric or an error.
+A request is admitted by its key and its rate, read up to a limit as strict JSON, answered within a
+deadline, and logged in one line. No part of its content enters a log, a metric or an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from tacit.service.security_headers import HEADERS
 from tacit.service.service import Service
 
 LIVENESS_PATH = "/healthz"
-"""Answered however many requests wait: a monitor must not take a busy process for a dead one."""
+"""Path that is answered however many requests wait, so that a monitor does not take a busy process
+for a dead one."""
 _RAW_HEADERS = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
 
 
@@ -73,15 +74,15 @@ class Middleware:
         request_id = secrets.token_hex(8)
         status = 0
         is_head = scope["method"] == "HEAD"
-        if is_head:  # the server's own scope stays: its answer has no body
+        if is_head:  # a copy, because the server looks at its own scope, too
             scope = {**scope, "method": "GET"}
         try:
             response = await self._answer_or_problem(self._answer(scope, receive), request_id)
             grid = self.settings.grid
-            if grid:  # how long the work took shows in these steps only
+            if grid:  # wait until a multiple of `grid`, which hides how long the work took
                 await asyncio.sleep(grid - (time.perf_counter() - started) % grid)
             status = response.status_code
-            headers = _all_headers(response, request_id)
+            headers = _list_headers(response, request_id)
             await send({"type": "http.response.start", "status": status, "headers": headers})
             body = b"" if is_head else response.body
             await send({"type": "http.response.body", "body": body})
@@ -94,9 +95,9 @@ class Middleware:
             self._log.write_request(request_id, operation, status, seconds)
 
     async def _answer_or_problem(self, answer: Awaitable[Response], request_id: str) -> Response:
-        """Return an operation's answer, or the problem that stands for an exception.
+        """Return an operation's answer, or the problem that answers for its exception.
 
-        No exception leaves: its text could hold a person's data.
+        No exception is raised from here: its text could hold a person's data.
         """
         try:
             return await answer
@@ -116,7 +117,7 @@ class Middleware:
         if self._known_hosts is not None and _read_host(scope) not in self._known_hosts:
             raise Problem(400, "No service of this name is here: see `hosts` in tacit.toml.")
         caller = self._admit(scope)
-        octets, value = await read_body(scope, receive, self._most_body(scope["path"]))
+        octets, value = await read_body(scope, receive, self._find_body_limit(scope["path"]))
         operation = self._operations.find(scope)
         operation.check_role(caller)
         state = scope.setdefault("state", {})
@@ -126,18 +127,23 @@ class Middleware:
         state["places"] = self.places
         return await self._run(operation, Request(scope))
 
-    def _most_body(self, path: str) -> int:
-        """Bytes of the largest body that is read at an address."""
+    def _find_body_limit(self, path: str) -> int:
+        """Return the most bytes that a body may have at an address."""
         return max(self.settings.most_body, self._deployment.largest_bodies.get(path, 0))
 
     def _admit(self, scope: Scope) -> Caller:
-        """Find who sends a request, and count it."""
+        """Find the caller of a request, and count the request.
+
+        Raises:
+            Problem: Status 401, the key is unknown; 429, too many requests of this caller; 503, too
+                many requests wait, or keys cannot be checked.
+        """
         try:
             caller = self._keys.find_caller(_read_key(scope))
         except (TacitError, OSError):  # the file is being edited by hand
             raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
         if scope["path"] != LIVENESS_PATH:
-            self._rate_limits.take(_bucket_name(scope, caller))
+            self._rate_limits.take(_name_bucket(scope, caller))
             if self._waiting >= self.settings.most_waiting:
                 raise problems.retry_later(problems.BUSY)
         if caller is None:
@@ -147,8 +153,8 @@ class Middleware:
     async def _run(self, operation: Operation, request: Request) -> Response:
         """Run an operation, or answer 503 when it takes too long.
 
-        What has not started by then does not start. What a thread already does it does to its end,
-        and its answer is stored for the retry.
+        An operation that has not started by then does not start. One that has started runs to its
+        end, and its answer is stored for the retry.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.settings.answer_within
@@ -158,7 +164,7 @@ class Middleware:
         await self._acquire_place(deadline)
         REQUEST_DEADLINE.set(deadline)
         work = operation.start(request, call)
-        self.running.add(work)  # the loop itself forgets what nobody waits for
+        self.running.add(work)  # a reference, without which the loop may drop it
         work.add_done_callback(self._leave_place)
         done, _ = await asyncio.wait({work}, timeout=deadline - loop.time())
         if done:
@@ -167,7 +173,7 @@ class Middleware:
         raise problems.retry_later(problems.LATE)
 
     async def _acquire_place(self, deadline: float) -> None:
-        """Wait for one of the places; Problem 503 where none is free in time."""
+        """Wait for a place; Problem 503 where too many requests wait, or none is free in time."""
         if not self.places.locked():
             await self.places.acquire()
             return
@@ -183,17 +189,22 @@ class Middleware:
             self._waiting -= 1
 
     def _leave_place(self, work: asyncio.Future[Response]) -> None:
+        """Give the place of an operation that ended to the next one."""
         self.running.discard(work)
         self.places.release()
 
     def _log_late_fault(self, work: asyncio.Future[Response]) -> None:
+        """Log an error of an operation that ended after its request was answered.
+
+        Problems and errors of the library are not logged: a retry is answered with them.
+        """
         error = None if work.cancelled() else work.exception()
         if error is not None and not isinstance(error, Problem | TacitError):
-            self._log.write_fault("late", error)  # the others are answered to a retry
+            self._log.write_fault("late", error)
 
 
-def _all_headers(response: Response, request_id: str) -> list[tuple[bytes, bytes]]:
-    """The response's own headers, and those of every answer that it does not set."""
+def _list_headers(response: Response, request_id: str) -> list[tuple[bytes, bytes]]:
+    """List the response's own headers, those of every answer that it does not set, and its id."""
     headers = list(response.raw_headers)
     present = {name for name, _ in headers}
     headers += [header for header in _RAW_HEADERS if header[0] not in present]
@@ -202,29 +213,29 @@ def _all_headers(response: Response, request_id: str) -> list[tuple[bytes, bytes
 
 
 def _read_host(scope: Scope) -> str | None:
-    """The name in the header Host, without its port; None where it is not there once."""
-    sent: list[bytes] = [value for name, value in scope["headers"] if name == b"host"]
-    if len(sent) != 1:
+    """Read the name in the header Host, without port; None where there is not exactly one."""
+    values: list[bytes] = [value for name, value in scope["headers"] if name == b"host"]
+    if len(values) != 1:
         return None
-    host = sent[0].decode("latin-1").lower()
+    host = values[0].decode("latin-1").lower()
     if host.startswith("["):  # an IPv6 address
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
 
 
 def _read_key(scope: Scope) -> str | None:
-    """The key in the header Authorization; None where there is none."""
-    sent: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
-    if not sent:
+    """Read the key in the header Authorization; None where there is none."""
+    values: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not values:
         return None
-    scheme, _, key = sent[0].decode("latin-1").partition(" ")
-    if len(sent) > 1 or scheme.lower() != "bearer":
+    scheme, _, key = values[0].decode("latin-1").partition(" ")
+    if len(values) > 1 or scheme.lower() != "bearer":
         raise Problem(401, "A key is given once, as  Authorization: Bearer KEY.")
     return key
 
 
-def _bucket_name(scope: Scope, caller: Caller | None) -> str:
-    """Whose requests are counted together: those of a key, or of an address without one."""
+def _name_bucket(scope: Scope, caller: Caller | None) -> str:
+    """Name the bucket that counts a request: the caller's, or the address's without a key."""
     if caller is not None and caller.name:
         return f"{caller.role}/{caller.name}"
     client = scope.get("client")

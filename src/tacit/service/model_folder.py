@@ -13,7 +13,9 @@ from tacit.service.served_models import read_words
 from tacit.service.setting_tables import TOML
 
 TENANT = "local"
+"""Tenant of a folder that is made here."""
 MODEL_FILE = "model.tacit"
+"""Name of the copy of the model in the folder."""
 
 
 def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, dict[str, str]]:
@@ -27,32 +29,33 @@ def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, 
         The folder, and the keys that were made for it, by role: none when it was there already.
 
     Raises:
-        ConfigError: There is something else of the folder's name, or the word is none.
+        ConfigError: The folder's name is taken by something else, or the word is refused.
     """
     if item_word is not None:
         read_words("--item-word", item_word)
-    load_model(model)  # what is no model is refused before a folder is made
+    load_model(model)  # refuses a file that is no model, before a folder is made
     folder = model.with_name(f"{model.stem}-service")
     settings_file = folder / TOML
-    is_made = settings_file.is_file()
-    if folder.exists() and not is_made:
+    already_made = settings_file.is_file()
+    if folder.exists() and not already_made:
         raise ConfigError(f"{folder}: is there and holds no {TOML}. Rename it, or the model.")
-    if is_made and item_word is not None:
+    if already_made and item_word is not None:
         raise ConfigError(
             f'{settings_file} says what items are called: write  item_word = "{item_word}"  there, '
             "and leave out --item-word."
         )
     content = model.read_bytes()
-    folder.mkdir(exist_ok=is_made)
+    folder.mkdir(exist_ok=already_made)
     write_whole(folder / MODEL_FILE, content)
-    if is_made:
+    if already_made:
         return folder, {}
     key = add_key(folder / "keys.json", "operator", Role.OPERATOR, TENANT)
-    write_whole(settings_file, _first_settings(model.stem, item_word or "item").encode())
+    write_whole(settings_file, _write_first_settings(model.stem, item_word or "item").encode())
     return folder, {Role.OPERATOR.value: key}
 
 
-def _first_settings(stem: str, item_word: str) -> str:
+def _write_first_settings(stem: str, item_word: str) -> str:
+    """Write tacit.toml for one model, which is named after the stem of its file."""
     name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.
 tenant = "{TENANT}"

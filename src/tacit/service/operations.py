@@ -1,9 +1,10 @@
-"""An operation: a route that names who may do it; without roles it is not served.
+"""Operations: routes that name the roles that may use them.
 
-FastAPI describes the operations and makes the schemas that check them; it does not run them, which
-took more than half of the processor's time. What an operation needs is put together once, when it
-is made: its roles, what its signature takes from the path, the query, the headers and the body, and
-where it says `FromRequest`, the service, the caller or the body's bytes.
+FastAPI describes the operations and makes the schemas that check their requests. It does not run
+them, since that took more than half of the processor's time. What running an operation needs is
+found once, when it is made: its roles, what its signature takes from the path, the query, the
+headers and the body, and from where parameters marked `FromRequest` are read, such as the service
+or the caller.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from tacit.service.strict_json import RefusedContent, check_text
 T = TypeVar("T")
 
 _NOT_UTF_8 = "\ufffd"
-"""Sign that stands for bytes of an address that are no UTF-8."""
+"""Character that replaces bytes of an address that are not UTF-8."""
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 ROLES_EXTENSION = "x-tacit-roles"
-"""In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
+"""Key of an operation's roles in the OpenAPI document. Tests try each operation in each role."""
 
 ReadRequest = Callable[[Request], Any]
+"""Function that reads an argument from a request."""
 IsQuick = Callable[..., bool]
-"""Says of an operation's arguments whether their call neither waits nor computes for long."""
+"""Function of an operation's arguments: whether the call neither waits nor computes for long."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,18 @@ class _Parameter:
     alias: str
     """Its name in the request."""
     validate: Callable[..., tuple[Any, Any]]
+    """Checks a value: returns the argument and a list of errors."""
     is_required: bool
+    """Whether a request without it is refused."""
     default: Any
+    """The argument where a request does not have it."""
 
 
 class Operation(APIRoute):
     """A route with roles.
 
     Raises:
-        ConfigError: The route names no roles: one that no role may use does not exist.
+        ConfigError: The route names no roles.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
@@ -79,12 +84,13 @@ class Operation(APIRoute):
         self._is_coroutine = inspect.iscoroutinefunction(endpoint)
         self._is_quick: IsQuick = getattr(endpoint, "is_quick", _is_never_quick)
         super().__init__(path, description, **options)
-        # Looked up once: fields make these anew each time.
+        # Listed once here, since FastAPI's fields compute these at each access.
         self._parameters = self._list_parameters()
-        self._query_names = {one.alias for one in self._parameters if one.part == "query"}
+        query_parameters = [field for field in self._parameters if field.part == "query"]
+        self._query_names = {parameter.alias for parameter in query_parameters}
 
     def check_role(self, caller: Caller) -> None:
-        """Check that a caller may do this.
+        """Check that a caller may use this operation.
 
         Raises:
             Problem: Status 401 without a key, 403 with a key of another role.
@@ -99,7 +105,7 @@ class Operation(APIRoute):
         """Make the call of the operation, with all its arguments.
 
         Raises:
-            InvalidRequest: A parameter or the body does not fit the document.
+            InvalidRequest: A parameter or the body does not fit the OpenAPI document.
             Problem: The request is refused for another reason.
         """
         arguments = self._read_parameters(request)
@@ -108,7 +114,7 @@ class Operation(APIRoute):
         return partial(self._endpoint, **arguments)
 
     def runs_on_loop(self, call: partial[Any]) -> bool:
-        """Whether a prepared call neither waits nor computes for long: it needs no thread."""
+        """Say whether a prepared call neither waits nor computes for long, and needs no thread."""
         return self._is_quick(**call.keywords)
 
     def start(self, request: Request, call: Callable[[], Any]) -> Future[Response]:
@@ -122,10 +128,10 @@ class Operation(APIRoute):
         return create_task(answer())
 
     def make_response(self, answer: Any) -> Response:
-        """The HTTP response of what the operation returned.
+        """Make the HTTP response of what the operation returned.
 
         Raises:
-            TypeError: The answer does not fit the document, which is a fault.
+            TypeError: The answer does not fit the OpenAPI document, which is a fault of ours.
         """
         if isinstance(answer, Response):
             return answer
@@ -138,10 +144,11 @@ class Operation(APIRoute):
         return Response(field.serialize_json(value, by_alias=True), media_type=JSON)
 
     def _read_query(self, text: bytes) -> dict[str, str]:
-        """Read the query. What is in no document, such as the page, may be linked to with any."""
+        """Read the query. An operation outside of the document, such as the page, ignores it."""
         return _read_query(text, self._query_names) if self.include_in_schema else {}
 
     def _list_parameters(self) -> list[_Parameter]:
+        """List what the operation takes from the path, the query, the headers and the body."""
         fields: list[tuple[str, Any]] = []
         fields += [("path", field) for field in self.dependant.path_params]
         fields += [("query", field) for field in self.dependant.query_params]
@@ -162,8 +169,13 @@ class Operation(APIRoute):
         return parameters
 
     def _read_parameters(self, request: Request) -> dict[str, Any]:
+        """Read and check the arguments that FastAPI describes, by name.
+
+        Raises:
+            InvalidRequest: A value is missing or wrong.
+        """
         scope = request.scope
-        sent: dict[str, Any] = {
+        values_by_part: dict[str, Any] = {
             "path": scope["path_params"],
             "query": self._read_query(scope["query_string"]),
             "header": request.headers,
@@ -176,13 +188,13 @@ class Operation(APIRoute):
                 value = request.state.value
             else:
                 location = (parameter.part, parameter.alias)
-                value = sent[parameter.part].get(parameter.alias, MISSING)
+                value = values_by_part[parameter.part].get(parameter.alias, MISSING)
             if parameter.part in ("path", "query") and not _is_clean_text(value):
                 errors.append({"type": "string_pattern_mismatch", "loc": location})
             elif value is not MISSING:
-                argument, wrong = parameter.validate(value, {}, loc=location)
+                argument, new_errors = parameter.validate(value, {}, loc=location)
                 arguments[parameter.name] = argument
-                errors += wrong
+                errors += new_errors
             elif parameter.is_required:
                 errors.append({"type": "missing", "loc": location})
             else:
@@ -193,7 +205,7 @@ class Operation(APIRoute):
 
 
 def _is_clean_text(value: Any) -> bool:
-    """Whether a text of an address is UTF-8 without control characters; other values are."""
+    """Return False for a text with control characters or bytes that are not UTF-8, else True."""
     if not isinstance(value, str):
         return True
     try:
@@ -204,21 +216,21 @@ def _is_clean_text(value: Any) -> bool:
 
 
 def run_in_thread(request: Request, call: Callable[[], T]) -> Future[T]:
-    """Run a call that waits or computes in one of the service's own threads."""
+    """Run a call, which waits or computes, in one of the service's threads."""
     return get_running_loop().run_in_executor(request.app.state.threads, call)
 
 
 def run_on_loop(endpoint: Endpoint) -> Endpoint:
-    """Mark an operation that neither asks the ledger nor computes: no thread is woken for it."""
+    """Mark an operation that runs on the loop: it neither asks the ledger nor computes for long."""
     return run_on_loop_where(lambda **_: True)(endpoint)
 
 
 def run_on_loop_where(is_quick: IsQuick) -> Callable[[Endpoint], Endpoint]:
-    """Mark an operation that some calls of are quick: no thread is woken for those.
+    """Mark an operation whose quick calls run on the loop; the others need a thread.
 
     Args:
-        is_quick: Says of the operation's arguments whether their call neither asks the ledger nor
-            computes for long.
+        is_quick: Function of the operation's arguments: whether the call neither waits for the
+            ledger nor computes for long.
     """
 
     def mark(endpoint: Endpoint) -> Endpoint:
@@ -235,7 +247,8 @@ def _is_never_quick(**_: Any) -> bool:
 class OperationTable:
     """All operations, found by the address and the method of a request.
 
-    Most addresses begin with two fixed parts, such as /api/models: few patterns are tried for each.
+    Most addresses begin with two fixed parts, such as /api/models. Operations are grouped by these,
+    so that few patterns are tried for a request.
 
     Args:
         operations: All operations; the first that fits an address answers it.
@@ -243,7 +256,9 @@ class OperationTable:
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._by_start: dict[str, list[Operation]] = defaultdict(list)
+        """Operations by the first two parts of their addresses."""
         self._others: list[Operation] = []
+        """Operations with a parameter in one of the first two parts."""
         for operation in operations:
             start = _first_two_parts(operation.path)
             group = self._others if "{" in start else self._by_start[start]
@@ -253,8 +268,8 @@ class OperationTable:
         """Find the operation of a request.
 
         Args:
-            scope: The request's ASGI scope. The operation and the path's parameters are noted in
-                it.
+            scope: The request's ASGI scope. The operation and the path's parameters are written
+                into it, as "route" and "path_params".
 
         Raises:
             Problem: Status 404; or 405, with the methods of the address.
@@ -285,13 +300,17 @@ class OperationTable:
 
 
 def _first_two_parts(path: str) -> str:
+    """Return the beginning of an address: /api/models for /api/models/films/items."""
     return "/".join(path.split("/", 3)[:3])
 
 
 def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
     """Read the parameters of the query.
 
-    An unknown one is refused, since its sender would take it for something that had an effect.
+    An unknown parameter is refused, since its sender would think that it had an effect.
+
+    Raises:
+        Problem: Status 400, a parameter is repeated; 422, one is unknown.
     """
     if not text:
         return {}
@@ -307,11 +326,11 @@ def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
 def _split_signature(
     endpoint: Callable[..., Any],
 ) -> tuple[dict[str, ReadRequest], Callable[..., Any]]:
-    """Split an endpoint's signature into what it reads itself and what FastAPI describes.
+    """Split an endpoint's parameters into those that we read and those that FastAPI describes.
 
     Returns:
-        The arguments that are made from the request, by name; and a function that has the
-        endpoint's name, docstring and other parameters.
+        Functions that read arguments from the request, by the names of their parameters; and a
+        function for FastAPI with the endpoint's name, docstring and other parameters.
     """
 
     @wraps(endpoint)
@@ -322,7 +341,7 @@ def _split_signature(
     other_parameters = []
     signature = inspect.signature(endpoint, eval_str=True)
     for name, parameter in signature.parameters.items():
-        read = _reader_of(parameter)
+        read = _find_reader(parameter)
         if read is not None:
             readers[name] = read
         else:
@@ -333,8 +352,8 @@ def _split_signature(
     return readers, description
 
 
-def _reader_of(parameter: inspect.Parameter) -> ReadRequest | None:
-    """Find what reads a parameter from the request; None if FastAPI describes it."""
+def _find_reader(parameter: inspect.Parameter) -> ReadRequest | None:
+    """Find the function that reads a parameter from the request; None if FastAPI describes it."""
     if parameter.annotation is Request:
         return lambda request: request
     for mark in get_args(parameter.annotation)[1:]:

@@ -1,7 +1,7 @@
 """Problem responses (RFC 9457): what went wrong and what to do, without a word of the request.
 
-An error is a release too. A problem holds a fixed sentence of this file or of a resource, never
-the value that was wrong, never whose budget, never an amount.
+An error message could reveal data, too. So a problem holds a fixed sentence of this file or of a
+resource: never the value that was wrong, never the holder of a budget, never an amount.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.service.schemas import AnswerModel
 
 MEDIA_TYPE = "application/problem+json"
 ADDRESS = "/api/problems"
-"""Address of the list of all kinds. A problem's `type` is this, a # and the kind's name."""
+"""Address of the list of all kinds. A problem's `type` is ADDRESS#NAME, with the kind's name."""
 
 
 class KindBody(AnswerModel):
@@ -32,32 +32,34 @@ class KindBody(AnswerModel):
     """What the sender of the request can do about it."""
 
 
-def _kind(name: str, status: int, title: str, do: str) -> KindBody:
+def _define(name: str, status: int, title: str, do: str) -> KindBody:
     return KindBody(type=f"{ADDRESS}#{name}", status=status, title=title, do=do)
 
 
 KINDS = (
-    _kind("unreadable", 400, "The request cannot be read", "Mend what the detail names."),
-    _kind("unknown-key", 401, "Nobody is known by this key", "Send a key that is in use."),
-    _kind("not-this-role", 403, "Not for this role", "Use a key whose role may do this."),
-    _kind("nothing-here", 404, "Nothing here", "Check the address; what exists is in the lists."),
-    _kind("not-this-method", 405, "Not with this method", "See the header Allow."),
-    _kind("too-slow", 408, "The request took too long to arrive", "Send it again."),
-    _kind("not-now", 409, "Not now, or not any more", "See the detail."),
-    _kind("budget-exhausted", 409, "A budget is spent", "Ask for earlier answers by their keys."),
-    _kind("no-length", 411, "The request does not say how long it is", "Send Content-Length."),
-    _kind("too-large", 413, "The request is too large", "Send less at once."),
-    _kind("unknown-content", 415, "Not a kind of content that is read here", "See the detail."),
-    _kind("not-sound", 422, "The request does not hold together", "See /api/openapi.json."),
-    _kind("key-reused", 422, "This Idempotency-Key was used before", "Use a new one."),
-    _kind("too-many", 429, "Too many requests", "Wait as long as Retry-After says."),
-    _kind("head-too-large", 431, "The request's head is too large", "Send fewer headers."),
-    _kind("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
-    _kind("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
+    _define("unreadable", 400, "The request cannot be read", "Mend what the detail names."),
+    _define("unknown-key", 401, "Nobody is known by this key", "Send a key that is in use."),
+    _define("not-this-role", 403, "Not for this role", "Use a key whose role may do this."),
+    _define("nothing-here", 404, "Nothing here", "Check the address; what exists is in the lists."),
+    _define("not-this-method", 405, "Not with this method", "See the header Allow."),
+    _define("too-slow", 408, "The request took too long to arrive", "Send it again."),
+    _define("not-now", 409, "Not now, or not any more", "See the detail."),
+    _define("budget-exhausted", 409, "A budget is spent", "Ask for earlier answers by their keys."),
+    _define("no-length", 411, "The request does not say how long it is", "Send Content-Length."),
+    _define("too-large", 413, "The request is too large", "Send less at once."),
+    _define("unknown-content", 415, "Not a kind of content that is read here", "See the detail."),
+    _define("not-sound", 422, "The request does not hold together", "See /api/openapi.json."),
+    _define("key-reused", 422, "This Idempotency-Key was used before", "Use a new one."),
+    _define("too-many", 429, "Too many requests", "Wait as long as Retry-After says."),
+    _define("head-too-large", 431, "The request's head is too large", "Send fewer headers."),
+    _define("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
+    _define("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
 )
 _BY_TYPE = {kind.type: kind for kind in KINDS}
 _BY_STATUS = {kind.status: kind for kind in reversed(KINDS)}
-TITLES = {kind.status: kind.title for kind in reversed(KINDS)}
+"""The first kind of each status."""
+TITLES = {status: kind.title for status, kind in _BY_STATUS.items()}
+"""Title of the first kind of each status."""
 
 
 class Problem(Exception):
@@ -95,7 +97,7 @@ class Problem(Exception):
 
 
 class InvalidRequest(Exception):
-    """Parameters or a body that do not fit the document; answered as a problem of status 422.
+    """Parameters or a body that do not fit the OpenAPI document: a problem of status 422.
 
     Args:
         errors: pydantic's errors, each with its location.
@@ -118,26 +120,26 @@ class ProblemBody(AnswerModel):
 
 
 def problem_body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
-    """The JSON object of a problem.
+    """Make the JSON object of a problem.
 
     Args:
         status: HTTP status, 400 or higher.
         detail: A fixed sentence.
         kind: Name of a kind in KINDS; by default the first kind of the status.
     """
-    known = _BY_STATUS[status] if kind is None else _BY_TYPE[f"{ADDRESS}#{kind}"]
-    return {"type": known.type, "title": known.title, "status": status, "detail": detail}
+    described = _BY_STATUS[status] if kind is None else _BY_TYPE[f"{ADDRESS}#{kind}"]
+    return {"type": described.type, "title": described.title, "status": status, "detail": detail}
 
 
 def problem_response(problem: Problem) -> Response:
-    """The HTTP response of a problem."""
+    """Make the HTTP response of a problem."""
     body = problem_body(problem.status, problem.detail, problem.kind)
     content = json.dumps(body, separators=(",", ":"))
     return Response(content, problem.status, problem.headers, MEDIA_TYPE)
 
 
 def retry_later(detail: str) -> Problem:
-    """A problem of status 503: the same request may be sent again after a second."""
+    """Make a problem of status 503: the same request may be sent again after a second."""
     return Problem(503, detail, retry_after=1)
 
 
@@ -153,9 +155,9 @@ LATE = (
 
 
 def problem_of_error(error: Exception) -> Problem:
-    """The problem that answers an error of the library, or any other.
+    """Choose the problem that answers an error of the library, or any other error.
 
-    The error's own sentence may name people or values, so it stays here.
+    The error's own sentence may name people or values, so it is not sent.
     """
     if isinstance(error, ledger.LedgerUnavailable) and not isinstance(error, ledger.LedgerFailed):
         return retry_later(UNAVAILABLE)
@@ -201,23 +203,24 @@ _PROBLEMS_OF_ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] =
 
 
 def describe_invalid(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
-    """The sentence that names which fields of a request are wrong.
+    """Write the sentence that names the wrong fields of a request.
 
     Args:
-        errors: pydantic's errors. A location may hold what the sender made up, such as a key of an
-            object: that is not repeated.
-        names: The names in the OpenAPI document.
+        errors: pydantic's errors. The location of one may hold a key that the sender made up, which
+            is not repeated.
+        names: The names in the OpenAPI document, which may be repeated.
     """
     fields = set()
     for error in errors:
         if error["type"] == "extra_forbidden":
             fields.add("an unknown field")
         else:
-            fields.add(_documented_field(error["loc"][1:], names))
+            fields.add(_find_documented_field(error["loc"][1:], names))
     return f"Wrong or missing: {', '.join(sorted(fields))}. See /api/openapi.json."
 
 
-def _documented_field(location: Iterable[Any], names: Collection[str]) -> str:
+def _find_documented_field(location: Iterable[Any], names: Collection[str]) -> str:
+    """Return the first documented name of an error's location, or "the body"."""
     for part in location:
         if isinstance(part, str) and part in names:
             return part
@@ -225,15 +228,15 @@ def _documented_field(location: Iterable[Any], names: Collection[str]) -> str:
 
 
 def documented_names(part: Any) -> frozenset[str]:
-    """All names of parameters and fields in the OpenAPI document, or in a part of it.
+    """Collect all names of parameters and fields in the OpenAPI document, or in a part of it.
 
     A problem may repeat these, since they are ours and not the sender's.
     """
     if isinstance(part, list):
-        return _union(part)
+        return _collect_names(part)
     if not isinstance(part, dict):
         return frozenset()
-    names = set(_union(part.values()))
+    names = set(_collect_names(part.values()))
     if "in" in part and "name" in part:
         names.add(part["name"])
     fields = part.get("properties")
@@ -242,7 +245,7 @@ def documented_names(part: Any) -> frozenset[str]:
     return frozenset(names)
 
 
-def _union(parts: Iterable[Any]) -> frozenset[str]:
+def _collect_names(parts: Iterable[Any]) -> frozenset[str]:
     names: set[str] = set()
     for part in parts:
         names |= documented_names(part)

@@ -1,4 +1,4 @@
-"""The processes of a service under uvicorn: one worker, or several with a port in common."""
+"""The processes of a service under uvicorn: one worker, or several that share a port."""
 
 from __future__ import annotations
 
@@ -32,23 +32,25 @@ from tacit.service.setting_tables import PINNED_FOLDER, TOML
 from tacit.service.settings import Settings
 
 GRACE_SECONDS = 2
-"""Time that running requests get when the service has to stop."""
+"""Seconds that running requests get when the service has to stop."""
 THREAD_GRACE_SECONDS = 0.4
-"""Time more for whatever a thread still does, such as wait for a store that does not answer."""
+"""Further seconds for threads that still run, such as one that waits for a database."""
 _RESTART_SECONDS = 1.0
 """Pause before a worker that ended is replaced."""
 _POLL_SECONDS = 0.1
+"""Seconds between two checks whether a signal came."""
 _M_ARENA_MAX = -8
+"""Parameter of glibc's mallopt, as malloc.h names it: number of arenas."""
 _M_MMAP_THRESHOLD = -3
-"""Parameters of glibc's mallopt, as malloc.h names them."""
+"""Parameter of glibc's mallopt: bytes from which on an allocation has pages of its own."""
 _MALLOC_ARENAS = 2
 _LARGE_ALLOCATION = 2**18
-"""Bytes from which on a piece of memory is given back to the system when it is freed."""
+"""Bytes from which on memory is given back to the system when it is freed."""
 
 ReportReady = Callable[[], object]
-"""Called once, when the service answers."""
+"""Function that is called once, when the service answers."""
 IsStopped = Callable[[], bool]
-"""Whether the service was asked to stop before there was a server."""
+"""Function that says whether a signal to stop has come."""
 
 
 def serve(settings: Settings, report_address: Callable[[str], None]) -> None:
@@ -59,10 +61,10 @@ def serve(settings: Settings, report_address: Callable[[str], None]) -> None:
         report_address: Called once with the address, when the service answers.
 
     Raises:
-        ConfigError: The address cannot be taken, or what is served cannot be read.
+        ConfigError: The address cannot be listened on, or what is served cannot be read.
     """
     _limit_malloc()
-    with _listen(settings) as listener, _note_stop_signals() as is_stopped:
+    with _listen(settings) as listener, _record_stop_signals() as is_stopped:
         host, port = listener.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -97,7 +99,8 @@ def _run_workers(
     is_stopped: IsStopped,
 ) -> None:
     """Run several processes, each with a socket of its own at the port, until a signal to stop."""
-    open_service(settings).close()  # an error is reported once, and no worker makes the ledger
+    # Opened once here, so that an error is reported once, and the ledger is there for all workers.
+    open_service(settings).close()
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
         os.environ[COUNTS_FOLDER] = folder
         shutil.copy(settings.folder / TOML, folder)
@@ -116,16 +119,16 @@ def _run_workers(
 
 
 class _Workers:
-    """The processes of a service that has several. One that ends is replaced."""
+    """The processes of a service that has several; a process that ends is replaced."""
 
     def __init__(self, settings: Settings, listener: socket.socket) -> None:
         self._settings = settings
         self._address = (listener.family, listener.getsockname())
         self._context: SpawnContext = get_context("spawn")
-        self._came_up = self._context.Semaphore(0)
-        """Released by each worker when it answers."""
+        self._ready = self._context.Semaphore(0)
+        """Released by each worker when it is ready to answer."""
         self._starting = settings.workers
-        """Workers that have not answered yet, of those that were started at first."""
+        """Number of the first workers that are not ready yet."""
         self._processes: list[BaseProcess] = []
 
     def start_all(self) -> None:
@@ -133,16 +136,16 @@ class _Workers:
         self._processes = [self._start() for _ in range(self._settings.workers)]
 
     def are_all_up(self) -> bool:
-        """Whether every worker that was started at first has answered."""
-        while self._starting and self._came_up.acquire(timeout=0):
+        """Say whether all of the first workers are ready to answer."""
+        while self._starting and self._ready.acquire(timeout=0):
             self._starting -= 1
         return self._starting == 0
 
     def replace_ended(self) -> None:
-        """Wait a little for workers that end, and start others in their place.
+        """Wait a moment for workers that end, and start new ones in their place.
 
         Raises:
-            ConfigError: One ended before all were up.
+            ConfigError: A worker ended before all were ready.
         """
         sentinels = [process.sentinel for process in self._processes]
         ended = wait(sentinels, timeout=_POLL_SECONDS)
@@ -166,16 +169,24 @@ class _Workers:
             process.join()
 
     def _start(self) -> BaseProcess:
-        arguments = (self._settings, self._address, self._came_up)
-        process = self._context.Process(target=_worker_process, args=arguments)
+        arguments = (self._settings, self._address, self._ready)
+        process = self._context.Process(target=_run_worker_process, args=arguments)
         process.start()
         return process
 
 
-def _worker_process(
-    settings: Settings, address: tuple[socket.AddressFamily, Any], came_up: Semaphore
+def _run_worker_process(
+    settings: Settings, address: tuple[socket.AddressFamily, Any], ready: Semaphore
 ) -> None:
-    """One of several workers. It ends with its parent: it would hold the next service's port."""
+    """Run one of several workers.
+
+    It ends with its parent, since it would otherwise hold the port of the next service.
+
+    Args:
+        settings: How the service runs.
+        address: Family of the address, and host and port, of the service.
+        ready: Released when the worker is ready to answer.
+    """
     _limit_malloc()
 
     def stop_with_parent() -> None:
@@ -189,7 +200,7 @@ def _worker_process(
     family, name = address
     try:
         listener = _bind(family, name, is_shared=True)
-        _run_worker(settings, listener, came_up.release, lambda: False)
+        _run_worker(settings, listener, ready.release, lambda: False)
     except TacitError as error:
         EventLog().write_fault("worker", error)
         os._exit(1)
@@ -197,11 +208,12 @@ def _worker_process(
 
 
 def _limit_malloc() -> None:
-    """Have glibc keep less memory; called before there are threads.
+    """Make glibc keep less freed memory; called before there are threads.
 
-    It gives threads eight arenas for each core, and what one freed the others do not use: as many
-    threads as a service has fill all of them in the end. And it learns to keep ever larger pieces,
-    such as a checkpoint's, among the small ones.
+    By default glibc has eight arenas for each core, and memory that is freed in one arena is not
+    used by the others: the many threads of a service would fill all of them. It also raises its
+    threshold for large allocations, such as a checkpoint's, so that they are no longer given back
+    to the system.
     """
     with suppress(OSError, AttributeError):
         glibc = ctypes.CDLL(None)
@@ -210,9 +222,9 @@ def _limit_malloc() -> None:
 
 
 def exit_soon() -> None:
-    """End the process after a moment.
+    """End the process after THREAD_GRACE_SECONDS.
 
-    It ends even if a thread hangs on the store, for which the interpreter would wait.
+    It ends even if a thread still waits for the database; the interpreter would wait for that.
     """
     timer = threading.Timer(THREAD_GRACE_SECONDS, os._exit, (0,))
     timer.daemon = True
@@ -220,7 +232,7 @@ def exit_soon() -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which reports when it is up, and ends at once if it was stopped before."""
+    """uvicorn's server, which reports when it is up, and stops if a signal came before."""
 
     def __init__(
         self, config: uvicorn.Config, report_ready: ReportReady, is_stopped: IsStopped
@@ -238,7 +250,7 @@ class _Server(uvicorn.Server):
 
 
 def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
-    """How uvicorn runs the application."""
+    """Make the configuration with which uvicorn runs the application."""
     return uvicorn.Config(
         app,
         http=BoundedHttpProtocol,
@@ -257,12 +269,14 @@ def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
 
 @contextmanager
 def _listen(settings: Settings) -> Iterator[socket.socket]:
-    """A socket at the service's address; ConfigError where it cannot be taken."""
+    """Yield a socket at the service's address; ConfigError where it cannot be listened on."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listener = _bind(family, (settings.host, settings.port))
     except (OSError, UnicodeError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "no such address"
+        reason = "no such address"
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
         raise ConfigError(
             f"{settings.host} port {settings.port} cannot be listened on ({reason}). Take another "
             "one with --port; --port 0 takes any that is free."
@@ -281,10 +295,11 @@ def _bind(family: socket.AddressFamily, name: Any, *, is_shared: bool = False) -
     Args:
         family: IPv4 or IPv6.
         name: Host and port, as the family has them.
-        is_shared: Whether each worker binds one of its own at the port. From one socket of all, a
-            worker that happens to be awake would take every connection that waits.
+        is_shared: Whether each worker binds a socket of its own at the port. If all shared one
+            socket, a worker that happens to be awake would take every waiting connection.
     """
-    # Named TCP, or asyncio would not know it for TCP and let each answer's body wait 40 ms (Nagle).
+    # TCP is named, since asyncio sets TCP_NODELAY only then: without it the body of each answer
+    # would wait for 40 ms (Nagle's algorithm).
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if is_shared:
@@ -298,25 +313,24 @@ def _bind(family: socket.AddressFamily, name: Any, *, is_shared: bool = False) -
 
 
 @contextmanager
-def _note_stop_signals() -> Iterator[IsStopped]:
-    """Note SIGTERM and SIGINT instead of raising an error.
+def _record_stop_signals() -> Iterator[IsStopped]:
+    """Record SIGTERM and SIGINT in the block instead of raising an error.
 
-    The server stops, and nothing else happens. A signal that comes before there is a server is
-    noted too.
+    A signal that comes before there is a server is recorded, too; uvicorn handles later ones.
 
     Yields:
-        Whether such a signal came.
+        Function that says whether such a signal came.
     """
-    noted: list[int] = []
+    received_signals: list[int] = []
 
-    def note(number: int, _: object) -> None:
-        noted.append(number)
+    def record(number: int, _: object) -> None:
+        received_signals.append(number)
 
     earlier_handlers = {}
     for number in (signal.SIGTERM, signal.SIGINT):
-        earlier_handlers[number] = signal.signal(number, note)
+        earlier_handlers[number] = signal.signal(number, record)
     try:
-        yield lambda: bool(noted)
+        yield lambda: bool(received_signals)
     finally:
         for number, handler in earlier_handlers.items():
             signal.signal(number, handler)

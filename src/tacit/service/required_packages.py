@@ -1,7 +1,7 @@
-"""The packages that the service needs.
+"""A check that the packages of the service are installed.
 
-They are looked for when this is imported, before any other file of the service, so that a missing
-one is a sentence and no ImportError.
+It runs when this file is imported, before any other file of the service, so that a missing package
+is reported by a sentence and not by an ImportError.
 """
 
 from importlib.util import find_spec

@@ -1,12 +1,12 @@
-"""Models that are served: what may be rated, what is recommended, and what is promised.
+"""Models that are served: their catalogues, lists and guarantees.
 
     [models.films]
     file = "films.tacit"            # made by  tacit fit ... -o films.tacit
     scale = "1:5:1"                 # where the file does not hold it
     without_guarantee = false       # true serves a model that promises no privacy
 
-A model file holds items and no people: lists are made from the ratings that a person stored here,
-or sends with their question. No model learns from them, so they cost no budget.
+A model file holds items and no people. Lists are made from the ratings that a person stored here or
+sends with a question. No model learns from these, so they cost no budget.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from tacit.service.served_things import Section, ServedThing
 from tacit.service.setting_tables import setting
 
 LONGEST_LIST = 100
+"""Most items of a list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +88,7 @@ class CatalogueItem:
     image: str | None = None
     """Address of a picture, over HTTPS or written out as `data:`."""
     cold: bool = False
-    """Whether no one rated it: it may be listed, and a history is not read for it."""
+    """Whether no one rated it. It may be in a list; in a history it is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ class ItemWords:
     """Words for items in sentences."""
 
     one: str
+    """What one item is called."""
     many: str
+    """What several items are called."""
 
 
 ColdFacts = Mapping[str, Any]
@@ -115,20 +118,21 @@ class ListOptions:
     category: str | None = None
     """A category that every listed item has; None: any."""
     diversity: int | None = None
-    """At most so many items of one category; None: any number."""
+    """Most items of one category in the list; None: any number."""
     keep_seen: bool = False
     """Whether items of the history may be listed."""
     cold: Mapping[str, ColdFacts] = field(default_factory=dict, hash=False)
-    """Public facts of items that no one rated and that may be listed, too."""
+    """Public facts of further items that may be listed though no one rated them, by item."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether the list of a person without a history is everybody's."""
-        return replace(self, n=10) == ListOptions()
+        """Whether all choices but the length are the defaults."""
+        default = ListOptions()
+        return replace(self, n=default.n) == default
 
 
 class FileStamp(NamedTuple):
-    """Marks of a file that change when it is replaced."""
+    """Properties of a file that change when it is replaced."""
 
     changed: int
     """Time of the last change, in nanoseconds."""
@@ -139,7 +143,10 @@ class FileStamp(NamedTuple):
 
 
 def read_stamps(section: Section) -> tuple[FileStamp, FileStamp | None]:
-    """Read the stamps of the model file and of its table of cold items; None without a table.
+    """Read the stamps of a model's files.
+
+    Returns:
+        Stamp of the model file, and that of the table of cold items, None where there is no table.
 
     Raises:
         ModelFileError: There is no model file.
@@ -160,36 +167,43 @@ def _read_stamp(path: Path) -> FileStamp:
         ModelFileError: There is no such file.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}).") from None
-    return FileStamp(found.st_mtime_ns, found.st_size, found.st_ino)
+    return FileStamp(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 @dataclass(frozen=True, eq=False)
 class ServedModel(ServedThing):
-    """A fitted model. Item ids are texts in requests and answers, and the model's own inside.
+    """A fitted model that is served.
 
-    Threads share one: nothing changes after it is made.
+    Item ids are texts in requests and answers; the model's own ids, which may be numbers, are used
+    inside. Threads share one object: nothing changes after it is made.
     """
 
     SETTINGS: ClassVar = ModelSettings
 
     name: str
+    """Name of the model, which stands in addresses."""
     kind: str
     """The recommender's name in its file."""
     variant: str | None
+    """Variant of the design; None for a recommender without variants."""
     scale: RatingScale
+    """Stars that people may give."""
     model: Any
+    """The fitted recommender."""
     words: ItemWords = ItemWords("item", "items")
+    """Words for its items on the page."""
     digest: str = ""
     """SHA-256 of the model file."""
     date_made: date = date.min
     """The day of the model file."""
     stamps: tuple[FileStamp, FileStamp | None] | None = None
-    """By which a change of the model file, or of the table of cold items, is noticed."""
+    """Stamps of the model file and of the table of cold items, by which a change is noticed; None
+    for a model that was not read from a file."""
     cold: Mapping[str, ColdFacts] = field(default_factory=dict, repr=False)
-    """Public facts of the items that no one rated and that lists on devices may hold."""
+    """Public facts of items that no one rated and that lists made on devices may hold, by item."""
     previous: ServedModel | None = field(default=None, repr=False)
     """The model that this one replaced while the service ran, without its own previous one."""
 
@@ -197,24 +211,25 @@ class ServedModel(ServedThing):
     def from_section(
         cls, section: Section, report_cold_fault: Callable[[BaseException], None] | None = None
     ) -> Self:
-        """Read a model of the settings.
+        """Read the model of a section.
 
         Args:
-            section: Its section.
-            report_cold_fault: Called with what is wrong with the table of cold items, without which
-                the model is served then; None: that is raised.
+            section: The section of tacit.toml.
+            report_cold_fault: Called with the error where the table of cold items cannot be used;
+                the model is then served without it. None: the error is raised.
         """
         where = f"models.{section.name}"
         settings = section.read_settings(ModelSettings)
         path = section.file_path("file")
-        stamps = read_stamps(section)  # before they are read, so that no later change is missed
-        content = container.read_bytes(path)  # once: a refit may replace the file meanwhile
+        stamps = read_stamps(section)  # before the files are read: no later change is missed
+        content = container.read_bytes(path)  # read once, since a refit may replace the file
         header, arrays = container.unpack(content, path)
         kind = str(header.get("recommender"))
         variant = header.get("settings", {}).get("variant")
-        reason = _REFUSED_KINDS.get(variant or "") or _REFUSED_KINDS.get(kind)
-        if reason is not None:
-            raise ConfigError(f"{where} is {reason}")  # before anything is loaded from the file
+        # Refused by its header, before anything else of the file is loaded.
+        for name in (variant, kind):
+            if name in _REFUSED_KINDS:
+                raise ConfigError(f"{where} is {_REFUSED_KINDS[name]}")
         model = model_from_parts(header, arrays, path)
         _check_promise(where, tuple(model.guarantees()), settings.without_guarantee)
         scale = _read_scale(where, model, settings.scale)
@@ -231,30 +246,34 @@ class ServedModel(ServedThing):
             stamps=stamps,
             cold=_read_cold_items_or_report(where, section, model, report_cold_fault),
         )
-        _ = served.popular, served.positions, served.device_file  # not while the first person waits
+        served._compute_cached()
         return served
 
-    def differs_from(self, before: ServedModel) -> bool:
-        """Whether another file, or other cold items, are served than before."""
-        return self.digest != before.digest or self.cold != before.cold
+    def _compute_cached(self) -> None:
+        """Compute the properties that lists need now, so that the first person does not wait."""
+        _ = (self.popular, self.positions, self.device_file, self.previous_device)
 
-    def replace_model(self, before: ServedModel) -> ServedModel:
-        """Return this model as the successor of another, which it remembers."""
-        made = replace(self, previous=replace(before, previous=None))
-        _ = made.popular, made.positions, made.device_file, made.previous_device
-        return made
+    def differs_from(self, other: ServedModel) -> bool:
+        """Say whether the model file or the cold items differ from those of another."""
+        return self.digest != other.digest or self.cold != other.cold
+
+    def replace_model(self, old: ServedModel) -> ServedModel:
+        """Return this model as the successor of another, which it has as its `previous`."""
+        successor = replace(self, previous=replace(old, previous=None))
+        successor._compute_cached()
+        return successor
 
     @cached_property
     def previous_device(self) -> bytes | None:
-        """The device file of the model before; None where there was none.
+        """Device file of the previous model; None where there is none to give out.
 
-        One with likes of people who agreed to that is given out no longer: some of them may have
-        withdrawn, and withdrawal takes effect with the next file.
+        A file that holds likes of people who agreed to that is not given out once it is replaced:
+        some of them may have withdrawn, and a withdrawal takes effect with the next file.
         """
         if self.previous is None:
             return None
-        consenting: int = getattr(self.previous.model, "consenting_people_", 0)
-        return self.previous.device_file if consenting == 0 else None
+        n_consenting: int = getattr(self.previous.model, "consenting_people_", 0)
+        return self.previous.device_file if n_consenting == 0 else None
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the cards of the model."""
@@ -265,7 +284,7 @@ class ServedModel(ServedThing):
         return fit_count(self.model)
 
     def describe_releases(self) -> str:
-        """Say what keeps what the model learned, once a person has gone."""
+        """Say in a person's receipt what the model and its lists keep."""
         return (
             f"the model '{self.name}', and lists that others got from it: it was fitted before, on "
             "ratings that its makers had; what you rated here never went into it"
@@ -273,7 +292,7 @@ class ServedModel(ServedThing):
 
     @cached_property
     def ids(self) -> Mapping[str, Any]:
-        """The model's item ids, by the texts that stand for them in requests."""
+        """The model's item ids, by the texts that requests use for them."""
         known_items = (*self.model.history_ids_.tolist(), *self.model.item_ids_.tolist())
         return {str(item): item for item in known_items}
 
@@ -281,20 +300,20 @@ class ServedModel(ServedThing):
     def items(self) -> tuple[CatalogueItem, ...]:
         """The catalogue, in the model's order."""
         recommended = set(self.model.recommend(history={}, n=len(self.ids)).item_ids)
-        domains = self._domains()
+        domains = self._list_domains()
         titles = self.model.titles_
-        details = getattr(self.model, "details_", {})
+        details_by_item = getattr(self.model, "details_", {})
         items = []
         for text, item in self.ids.items():
-            facts = details.get(item, ItemDetails())
+            details = details_by_item.get(item, ItemDetails())
             row = CatalogueItem(
                 item_id=text,
                 title=titles.get(item),
                 domain=domains.get(item),
                 recommended=item in recommended,
-                categories=facts.categories,
-                price=facts.price,
-                image=_safe_image(facts.image),
+                categories=details.categories,
+                price=details.price,
+                image=_find_safe_image(details.image),
             )
             items.append(row)
         items += [_describe_cold_item(item, facts) for item, facts in self.cold.items()]
@@ -309,8 +328,8 @@ class ServedModel(ServedThing):
                 origins.add("https://" + urlsplit(item.image).netloc)
         return frozenset(origins)
 
-    def _domains(self) -> Mapping[Any, str]:
-        """The domain of each item, where the model has domains."""
+    def _list_domains(self) -> Mapping[Any, str]:
+        """Return the domain of each item; empty where the model has no domains."""
         catalogue = getattr(self.model, "catalogue_", None)
         if catalogue is None:
             return {}
@@ -338,16 +357,16 @@ class ServedModel(ServedThing):
             return None
 
     def usable_ratings(self, ratings: Mapping[str, float]) -> dict[str, float]:
-        """The ratings of items of the catalogue with stars on the scale: what a list is made from.
+        """Keep the ratings that a list can be made from: known items, with stars on the scale.
 
         Args:
             ratings: Stars by item.
         """
-        rated = {item: stars for item, stars in ratings.items() if item in self.ids}
-        on_scale = self.scale.holds(np.array(list(rated.values()), dtype=float))
+        known = {item: stars for item, stars in ratings.items() if item in self.ids}
+        is_on_scale = self.scale.holds(np.array(list(known.values()), dtype=float))
         usable = {}
-        for (item, stars), fits in zip(rated.items(), on_scale, strict=True):
-            if fits:
+        for (item, stars), is_usable in zip(known.items(), is_on_scale, strict=True):
+            if is_usable:
                 usable[item] = stars
         return usable
 
@@ -359,7 +378,7 @@ class ServedModel(ServedThing):
     def recommend(
         self, ratings: Mapping[str, float], options: ListOptions
     ) -> tuple[Recommendation, ...]:
-        """The best items for a person.
+        """List the best items for a person.
 
         Args:
             ratings: Stars by item, as `usable_ratings` returns them.
@@ -369,25 +388,28 @@ class ServedModel(ServedThing):
             return self.popular[: options.n]
         history = {self.ids[item]: stars for item, stars in ratings.items()}
         length = options.n
-        if options.diversity is not None:
+        if options.diversity is not None:  # all items are ranked, and some are left out below
             length = len(self.ids) + len(options.cold)
-        cold = self._cold_items(ratings, options)
+        further_arguments: dict[str, Any] = {}
+        cold = self._select_cold_items(ratings, options)
+        if cold:  # not every recommender takes cold items
+            further_arguments["cold"] = cold
         ranked = self.model.recommend(
             history=history,
             n=length,
             exclude=[self.ids[item] for item in options.exclude if item in self.ids],
-            candidates=self._candidates(options),
+            candidates=self._collect_candidates(options),
             keep_seen=options.keep_seen,
-            **({"cold": cold} if cold else {}),
+            **further_arguments,
         )
         if options.diversity is None:
             return tuple(ranked)
         return self._limit_categories(ranked, options)
 
-    def _cold_items(
+    def _select_cold_items(
         self, ratings: Mapping[str, float], options: ListOptions
     ) -> dict[str, ColdFacts]:
-        """The cold items that a list may hold."""
+        """Return the facts of the cold items that a list may hold, by item."""
         allowed = {}
         for item, facts in options.cold.items():
             categories = details_of_facts(facts).categories
@@ -398,10 +420,10 @@ class ServedModel(ServedThing):
         return allowed
 
     def unknown_cold_items(self, cold: Mapping[str, ColdFacts]) -> tuple[str, ...]:
-        """The cold items of which the model knows no feature: they are never listed.
+        """List the cold items that are never listed, since the model knows none of their features.
 
         Raises:
-            ConfigError: The model scores no cold items.
+            ConfigError: The model cannot score cold items.
         """
         if not cold:
             return ()
@@ -416,12 +438,11 @@ class ServedModel(ServedThing):
             item: An item of the catalogue.
             options: What the list may hold.
         """
-        known = self.ids[item]
         if not hasattr(self.model, "similar_items"):
             return self.recommend({item: self.scale.maximum}, options)
-        allowed = self._candidates(options)
+        allowed = self._collect_candidates(options)
         rows = []
-        for row in self.model.similar_items(known, n=len(self.ids)):
+        for row in self.model.similar_items(self.ids[item], n=len(self.ids)):
             is_allowed = allowed is None or row.item_id in allowed
             if is_allowed and str(row.item_id) not in options.exclude:
                 rows.append(row)
@@ -429,22 +450,21 @@ class ServedModel(ServedThing):
             return self._limit_categories(rows, options)
         return _renumber(rows[: options.n])
 
-    def _candidates(self, options: ListOptions) -> frozenset[Any] | None:
-        """The model's ids that a list is chosen from; None: all."""
+    def _collect_candidates(self, options: ListOptions) -> frozenset[Any] | None:
+        """Collect the model's ids of the items that a list is chosen from; None: all."""
         if options.candidates is None and options.category is None:
             return None
         texts = self.ids.keys() if options.candidates is None else options.candidates
         allowed = set()
         for text in texts:
-            in_category = options.category is None or options.category in self.categories.get(
-                text, ()
-            )
+            categories = self.categories.get(text, ())
+            in_category = options.category is None or options.category in categories
             if text in self.ids and in_category:
                 allowed.add(self.ids[text])
         return frozenset(allowed)
 
-    def _categories_of(self, item: str, options: ListOptions) -> tuple[str, ...]:
-        """The categories of an item of the catalogue, or of a cold one."""
+    def _find_categories(self, item: str, options: ListOptions) -> tuple[str, ...]:
+        """Return the categories of an item of the catalogue or of the options' cold items."""
         if item in options.cold:
             return details_of_facts(options.cold[item]).categories
         return self.categories[item]
@@ -452,22 +472,22 @@ class ServedModel(ServedThing):
     def _limit_categories(
         self, ranked: Iterable[Recommendation], options: ListOptions
     ) -> tuple[Recommendation, ...]:
-        """Keep the first n rows of which at most `diversity` have any one category."""
-        most = options.diversity or LONGEST_LIST
+        """Keep the best n rows such that no category has more than `diversity` of them."""
+        most_of_category = options.diversity or LONGEST_LIST
         counts: Counter[str] = Counter()
         kept: list[Recommendation] = []
         for row in ranked:
             item = str(row.item_id)
-            categories = self._categories_of(item, options)
+            categories = self._find_categories(item, options)
             if len(kept) == options.n:
                 break
-            if all(counts[category] < most for category in categories):
+            if all(counts[category] < most_of_category for category in categories):
                 counts.update(categories)
                 kept.append(row)
         return _renumber(kept)
 
     def title(self, item: str) -> str | None:
-        """The title of an item; None where it has none, or is not in the catalogue."""
+        """Return the title of an item; None where it has none, or is not in the catalogue."""
         position = self.positions.get(item)
         if position is None:
             return None
@@ -475,9 +495,12 @@ class ServedModel(ServedThing):
 
 
 def _read_cold_items(where: str, section: Section, model: Any) -> dict[str, ColdFacts]:
-    """Read the table of items that no one rated, and leave out what the model has or cannot score.
+    """Read the table of cold items, without those that the model has or cannot score.
 
-    An item that people have rated since the table was written is one of the model's.
+    The model may have an item of the table, if people have rated it since the table was written.
+
+    Raises:
+        ConfigError: The model cannot score cold items, or the table's columns do not fit it.
     """
     if "cold_items" not in section.values:
         return {}
@@ -499,7 +522,10 @@ def _read_cold_items_or_report(
     model: Any,
     report_fault: Callable[[BaseException], None] | None,
 ) -> dict[str, ColdFacts]:
-    """Read the table as `_read_cold_items`; none of it where a fault is reported, not raised."""
+    """Read the table of cold items; where it cannot be used, report that and return no items.
+
+    With `report_fault` None the error is raised.
+    """
     try:
         return _read_cold_items(where, section, model)
     except (TacitError, OSError) as error:
@@ -519,7 +545,7 @@ def _describe_cold_item(item: str, facts: ColdFacts) -> CatalogueItem:
         recommended=True,
         categories=details.categories,
         price=details.price,
-        image=_safe_image(details.image),
+        image=_find_safe_image(details.image),
         cold=True,
     )
 
@@ -543,8 +569,8 @@ _IMAGE = re.compile(r"https://[a-z0-9.-]{1,253}(:[0-9]{1,5})?/[\x21-\x7e]{0,2000
 _IMAGE_DATA = re.compile(r"data:image/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/=]{1,200000}")
 
 
-def _safe_image(address: str | None) -> str | None:
-    """The address of a picture that a page may show; None for any other."""
+def _find_safe_image(address: str | None) -> str | None:
+    """Return the address of a picture if a page may show it; None for any other address."""
     if address is None or _IMAGE.fullmatch(address) or _IMAGE_DATA.fullmatch(address):
         return address
     return None
@@ -554,11 +580,11 @@ def read_words(where: str, word: str) -> ItemWords:
     """Make the words for items from the word for one of them, by the rules of English plurals.
 
     Args:
-        where: Name of the setting or option that gave the word, in the error.
+        where: Name of the setting or option of the word, for the error.
         word: What one item is called.
 
     Raises:
-        ConfigError: It is no word.
+        ConfigError: The word is not of 1 to 40 letters, blanks and hyphens.
     """
     if not _WORD.fullmatch(word):
         raise ConfigError(f'{where} is 1 to 40 letters, blanks and hyphens, such as "product".')
@@ -570,7 +596,11 @@ def read_words(where: str, word: str) -> ItemWords:
 
 
 def _check_promise(where: str, cards: tuple[Guarantee, ...], without_guarantee: bool) -> None:
-    """Refuse a refuted claim, and no claim where that is not asked for by name."""
+    """Refuse a model whose claim is refuted, or that claims nothing unless that is asked for.
+
+    Raises:
+        ConfigError: The model is refused.
+    """
     if any(card.basis is Basis.REFUTED for card in cards):
         raise ConfigError(f"{where} rests on a claim that is refuted. It is not served.")
     if not without_guarantee and all(card.epsilon is None for card in cards):
@@ -581,7 +611,11 @@ def _check_promise(where: str, cards: tuple[Guarantee, ...], without_guarantee: 
 
 
 def _read_scale(where: str, model: Any, text: str | None) -> RatingScale:
-    """The stars that people may give: the model's own scale, or else the section's."""
+    """Return the stars that people may give: the model's own scale, or else the setting's.
+
+    Raises:
+        ConfigError: There is no scale, the setting is malformed, or it differs from the model's.
+    """
     own_scale: RatingScale | None = getattr(model, "scale_", None)
     if text is None:
         if own_scale is None:

@@ -1,7 +1,7 @@
 """Things that can be served, and the sections of tacit.toml that they are made from.
 
-Each section is read by the class of its noun, a `ServedThing`. A name stands in an address, so it
-is short and plain; a file is named relative to the folder and lies in it.
+Each section is read by the class of its noun, a `ServedThing`. Its name is a part of addresses, so
+it is short and plain. Files are named relative to the service's folder and lie in it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ SettingsClass = TypeVar("SettingsClass")
 
 @dataclass(frozen=True)
 class Section:
-    """One table of tacit.toml: what a thing that is served is made from."""
+    """One table of tacit.toml, from which one thing that is served is made."""
 
     tenant: str
     """Whose service it is."""
     name: str
-    """The table's name, which stands in addresses."""
+    """The table's name, which is a part of addresses."""
     folder: Path
     """The service's folder."""
     values: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Section:
         return read_table(settings, self.name, self.values)
 
     def text(self, key: str) -> str:
-        """The text of one line.
+        """Return the text of one line.
 
         Raises:
             ConfigError: The line is missing, or is no text.
@@ -55,7 +55,7 @@ class Section:
         return value
 
     def file_path(self, key: str) -> Path:
-        """The file inside the folder that a line names.
+        """Return the path of the file that a line names, inside the folder.
 
         Raises:
             ConfigError: There is no such file, or a link or `..` leads out of the folder.
@@ -70,22 +70,23 @@ class Section:
 
 @dataclass(frozen=True)
 class PersonalState:
-    """A state of the ledger in which a thing stores something of one person."""
+    """A state of the ledger in which a thing stores something about one person."""
 
     state: str
     """The state's name within the tenant."""
     description: str
     """What is erased with it, for the person's receipt."""
     erase: Callable[[Source, bytes | None], bytes | None]
-    """From the state, the state without the person; None changes nothing."""
+    """Function of a source of randomness and the state that returns the state without the person;
+    None: the state is not changed."""
 
 
 class ServedThing:
     """Something that is served under a name: a model, a campaign, a vendor.
 
-    It stores what it knows of people in states of the ledger. What it reports of a person does not
-    depend on whether anything of them is stored: receipts are stored for ever, and must not say
-    what they forgot.
+    It stores what it knows about people in states of the ledger. The states and budgets that it
+    lists for a person do not depend on whether anything about them is stored: they stand in
+    receipts, which are stored for ever and must not reveal what was forgotten.
     """
 
     SETTINGS: ClassVar[type[Any]]
@@ -105,12 +106,12 @@ class ServedThing:
         raise NotImplementedError
 
     def fit_count(self) -> FitCount | None:
-        """Count the fits of the people that it was learned from; None where none are counted."""
+        """Count the fits of the people that it was trained on; None where fits are not counted."""
         return None
 
     @property
     def date_made(self) -> date:
-        """The day that it was made; by default the day it is asked for."""
+        """The day on which it was made; by default today."""
         return datetime.now(UTC).date()
 
     def budgets(self) -> Iterable[tuple[Holder, Cap]]:
@@ -118,7 +119,7 @@ class ServedThing:
         return ()
 
     def largest_bodies(self) -> Mapping[str, int]:
-        """Bytes of the largest bodies, by address, that may pass `most_body`; none by default."""
+        """Return the most bytes of a body for addresses with a limit above `most_body`."""
         return {}
 
     def personal_holders(self, user: str) -> Iterable[Holder]:
@@ -126,36 +127,36 @@ class ServedThing:
         return ()
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
-        """List the states that hold a person, also one it never heard of; none by default."""
+        """List the states that may hold a person, known or not; none by default."""
         return ()
 
     def describe_releases(self) -> str | None:
-        """Say in a person's receipt what was released and stays so; None for nothing."""
+        """Say in a person's receipt what was released and cannot be recalled; None: nothing."""
         return None
 
     def check_neighbours(self, addresses: Collection[str]) -> None:
-        """Check that what it names in its section is served, too.
+        """Check that the other things that its section names are served, too.
 
         Args:
             addresses: Everything that is served, such as "models/films".
 
         Raises:
-            ConfigError: It names something else.
+            ConfigError: Its section names something that is not served.
         """
 
     def check_balances(self, balances: Iterable[Balance]) -> None:
-        """Check that the budgets of people are those that its cards say.
+        """Check that the budgets of people are those that its guarantee cards state.
 
         Raises:
-            ConfigError: One was opened under other settings.
+            ConfigError: A budget was opened with other settings.
         """
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
-        """Check that it can go on from what is stored, under the settings of now.
+        """Check that its settings of now fit the states that are stored.
 
         Args:
-            read_state: Gives the stored bytes of a state by its name within the tenant.
+            read_state: Returns the bytes of a state by its name within the tenant.
 
         Raises:
-            ConfigError: It cannot.
+            ConfigError: They do not fit.
         """

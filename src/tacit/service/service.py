@@ -15,7 +15,8 @@ from tacit.service.setting_tables import TOML
 from tacit.service.settings import Settings
 
 LEDGER_SHARE_OF_TIME = 5 / 6
-"""Share of a request's time for which the ledger waits, so that a refusal is in time."""
+"""Share of a request's time for which the ledger waits for the store, so that its error is answered
+in time."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,17 @@ class Service:
     """An opened service."""
 
     settings: Settings
+    """How the service runs."""
     deployment: Deployment
+    """What is served."""
     keys: KeyRing
+    """Keys of callers."""
     ledger: Ledger
+    """Budgets, stored answers and states."""
     visitors: VisitorLimits
-    """How many new names visitors may take."""
+    """Limits of the new names that visitors take."""
     free_changes: RateLimits
-    """How many changes a person may make that are stored without being charged."""
+    """Limits of a person's changes that are stored without being charged."""
     commits: CommitQueue
     """The changes of the ledger that wait for a commit."""
 
@@ -39,7 +44,7 @@ class Service:
 
         Args:
             settings: How the service runs.
-            kinds: What may be served.
+            kinds: Nouns that may be served, with what loads their classes.
 
         Raises:
             ConfigError: The folder cannot be served; the sentence says why.
@@ -65,11 +70,14 @@ class Service:
         )
 
     def read_state(self, name: str) -> bytes | None:
-        """The stored bytes of a state of the tenant; None before its first change."""
+        """Read the bytes of a state of the tenant; None before its first change."""
         return self.ledger.state(f"{self.deployment.tenant}/{name}")
 
     def size_in_memory(self, name: str) -> int | None:
-        """Return the bytes of a state that `read_state` waits for nothing to give; else None."""
+        """Return the size in bytes of a state of the tenant that is in memory now.
+
+        None: it is not in memory, so that `read_state` may wait for a commit or the disk.
+        """
         return self.ledger.size_in_memory(f"{self.deployment.tenant}/{name}")
 
     def close(self) -> None:
@@ -79,7 +87,7 @@ class Service:
 
 
 def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
-    """Open the budgets of data sets; ConfigError where one is open under other settings."""
+    """Open the budgets of data sets; ConfigError where one was opened with other settings."""
     for thing in deployment.served.values():
         for holder, cap in thing.budgets():
             try:
@@ -93,7 +101,7 @@ def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
 
 
 def _check_stored(ledger: Ledger, deployment: Deployment) -> None:
-    """Check that each thing goes on under settings that still hold."""
+    """Check that the budgets and states of each thing fit its settings of now."""
 
     def read_state(name: str) -> bytes | None:
         return ledger.state(f"{deployment.tenant}/{name}")

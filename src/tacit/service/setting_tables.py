@@ -1,4 +1,4 @@
-"""Tables of tacit.toml and the classes that read them: each field made by `setting` is one line.
+"""Tables of tacit.toml, and the classes that read them: a field made by `setting` is one line.
 
     @dataclass(frozen=True, kw_only=True)
     class ModelSettings:
@@ -21,8 +21,8 @@ from tacit.errors import ConfigError
 TOML = "tacit.toml"
 """Name of the file that says what is served, and how."""
 PINNED_FOLDER = "TACIT_PINNED"
-"""Variable of the environment of a service's workers: a folder with tacit.toml as it was when the
-service started. A worker that replaces another goes on with it, whatever was edited since."""
+"""Environment variable of a service's workers: a folder with tacit.toml as it was when the service
+started. A worker that replaces another reads that copy, even if the file was edited since."""
 NOT_OF_TYPE = {
     str: "no text",
     bool: "not true or false",
@@ -31,7 +31,7 @@ NOT_OF_TYPE = {
     list: "no list",
     dict: "no table",
 }
-"""The types that a setting may have, each with what an error says of a value that is of another."""
+"""The types that a setting may have, with the words for a value of another type in errors."""
 
 SettingsClass = TypeVar("SettingsClass")
 
@@ -46,13 +46,13 @@ def setting(
     default_text: str = "",
     table: type[Any] | None = None,
 ) -> Any:
-    """A dataclass field that is a line of tacit.toml, with its line in docs/settings.md.
+    """Make a dataclass field that is a line of tacit.toml, and a line of docs/settings.md.
 
     Args:
-        meaning: What the setting says.
+        meaning: What the setting means, for the documentation.
         default: Its value where the line is missing; without a default the line is required.
         unit: Unit of a number.
-        above: A number has to be larger than this.
+        above: Bound that a number has to exceed; None for no bound.
         refused: Other values that are refused, in words.
         default_text: The default in words, where it is None.
         table: Class of settings of the tables below this one.
@@ -69,16 +69,17 @@ def setting(
 
 
 def setting_types(settings: type[Any]) -> dict[str, type]:
-    """The type of each setting of a class, by name; an optional one's without None."""
+    """Return the type of each setting of a class, by name; for `str | None` it is `str`."""
     hints = get_type_hints(settings)
     types = {}
     for one_field in fields(settings):
         if "meaning" in one_field.metadata:
-            types[one_field.name] = _setting_type(hints[one_field.name])
+            types[one_field.name] = _find_setting_type(hints[one_field.name])
     return types
 
 
-def _setting_type(hint: Any) -> type:
+def _find_setting_type(hint: Any) -> type:
+    """Find the type of a setting in its annotation."""
     for part in (hint, *get_args(hint)):
         origin = get_origin(part) or part
         if origin in NOT_OF_TYPE:
@@ -99,16 +100,19 @@ def read_table(
     Raises:
         ConfigError: A setting is unknown, missing, or of another type.
     """
-    with_missing: dict[str, Any] = {}
+    # A required setting that is missing is None here, which `check_table` refuses.
+    required_or_given: dict[str, Any] = {}
     for one_field in fields(settings):  # type: ignore[arg-type]
         if one_field.default is MISSING:
-            with_missing[one_field.name] = None
-    with_missing.update(values)
-    return settings(**check_table(settings, where, with_missing))
+            required_or_given[one_field.name] = None
+    required_or_given.update(values)
+    return settings(**check_table(settings, where, required_or_given))
 
 
 def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Check names and types of a table's values; whole numbers become numbers where those are due.
+    """Check the names and types of a table's values.
+
+    A whole number becomes a float where the setting is a float.
 
     Args:
         settings: A dataclass whose fields are made by `setting`.
@@ -128,10 +132,9 @@ def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> d
     for name, value in values.items():
         setting_type = types[name]
         is_negative = isinstance(value, int) and value < 0
+        checked[name] = value
         if setting_type is float and type(value) is int:
             checked[name] = float(value)
-        else:
-            checked[name] = value
         if type(checked[name]) is not setting_type or is_negative:
             wrong = NOT_OF_TYPE[setting_type]
             raise ConfigError(f"{TOML}: {where}.{name} is missing or is {wrong}.")
@@ -142,7 +145,7 @@ def read_toml(folder: Path) -> dict[str, Any]:
     """Read the folder's tacit.toml.
 
     Raises:
-        ConfigError: There is none, or it is not TOML.
+        ConfigError: There is no such file, or it is not TOML.
     """
     path = Path(os.environ.get(PINNED_FOLDER, folder)) / TOML
     try:

@@ -1,7 +1,7 @@
 """How a service runs: its files, its address and its limits.
 
-A setting comes from the command's flag, or else from the environment (TACIT_PER_SECOND), or else
-from the section [service] of tacit.toml, or else it has its default.
+A setting is taken from the command's flag (--per-second), or else from the environment
+(TACIT_PER_SECOND), or else from the section [service] of tacit.toml; otherwise it has its default.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _BOOLEANS = {
     "no": False,
     "off": False,
 }
-"""How the environment spells true and false."""
+"""Spellings of true and false in environment variables."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that the operator chooses."""
+    """The operator's choices: how a service runs."""
 
     folder: Path
-    """Holds tacit.toml, and by default the keys, the secret and the ledger."""
+    """Folder with tacit.toml, the keys and the secret, and by default the ledger."""
     database: str | None = setting(
         "the ledger: a file, or `postgresql://HOST/DATABASE`",
         None,
@@ -158,7 +158,7 @@ class Settings:
             ConfigError: A setting is unknown, of another type, or refused.
         """
         if not folder.is_dir():
-            return cls(folder)  # which refuses it
+            return cls(folder)  # raises, as there is no such folder
         settings = _read_service_section(folder)
         settings.update(_read_environment(environment))
         for name, value in flags.items():
@@ -168,17 +168,17 @@ class Settings:
 
     @property
     def ledger(self) -> str:
-        """The ledger's place: a file, or the address of a database."""
+        """The place of the ledger: a file, or the address of a database."""
         return self.database or str(self.folder / "budgets.db")
 
     @property
     def ledger_file(self) -> Path | None:
-        """The ledger's file, which one process owns; None where it is in a server."""
+        """The ledger's file, which one process writes; None where the ledger is in PostgreSQL."""
         return parse_address(self.ledger)[1]
 
     @property
     def known_hosts(self) -> frozenset[str] | None:
-        """Names that requests may be for, in small letters; None: any."""
+        """Names in the header Host that are served, in lower case; None: any."""
         if self.hosts is not None:
             names = {name.strip().lower() for name in self.hosts.split(",")}
             return None if "*" in names else frozenset(names - {""})
@@ -188,7 +188,7 @@ class Settings:
 
     @property
     def keys(self) -> Path:
-        """The file of staff's and vendors' keys."""
+        """The file of the keys of staff and vendors."""
         return self.folder / "keys.json"
 
     @property
@@ -203,6 +203,7 @@ class Settings:
 
 
 def _read_service_section(folder: Path) -> dict[str, Any]:
+    """Read [service] of tacit.toml; files of the ledger are relative to the folder."""
     section = read_toml(folder).get(SECTION, {})
     if not isinstance(section, dict):
         raise ConfigError(f"{TOML}: [{SECTION}] is a section of settings.")
@@ -214,6 +215,7 @@ def _read_service_section(folder: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Read the settings that environment variables give, such as TACIT_PER_SECOND."""
     settings: dict[str, Any] = {}
     for name, setting_type in setting_types(Settings).items():
         variable = ENVIRONMENT_PREFIX + name.upper()

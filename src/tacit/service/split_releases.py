@@ -1,8 +1,8 @@
 """Releases of the daily figures of comparisons: each day once, soon after it ended.
 
-Days are released by the clock, and when staff look at a comparison: never because a person
-clicked, so that the time of a release says nothing of anyone. The files of released days go with
-it, also where nobody looks.
+Days are released by the clock, and when staff look at a comparison. They are never released because
+a person clicked, so that the time of a release reveals nothing about anyone. The file of a day is
+removed once the day is released, also where nobody looks at the figures.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tacit.service.service import Service
 from tacit.service.splits import DayFigures, Split, decode_days, encode_days
 
 RELEASE = "daily figures"
-"""Name of the release of a day in the log."""
+"""Name of the operation that releases a day, in the ledger's log."""
 SECONDS_BETWEEN_RELEASES = 600.0
-"""Time after which the service looks for days that ended."""
+"""Seconds between two looks for days that ended."""
 
 
 def released_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
@@ -32,28 +32,30 @@ def released_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
 
 
 async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
-    """Release the figures of days that ended, each once, and remove what they were made of.
+    """Release the figures of days that ended, each once, and remove the files of these days.
 
     Returns:
         All released days, oldest first.
     """
-    days = await asyncio.to_thread(released_days, service, split)
-    released = [one.day for one in days]
+    figures_of_days = await asyncio.to_thread(released_days, service, split)
+    released = [figures.day for figures in figures_of_days]
     due = split.due_days(released)
     for day in due:
         try:
             await _release_day(service, split, day)
-        except BudgetExhausted:  # the settings' lifetime was lowered below what is spent
+        except BudgetExhausted:  # the setting `lifetime` was lowered below what is spent
             break
         released.append(day)
     split.forget_days(released)
-    return await asyncio.to_thread(released_days, service, split) if due else days
+    if due:
+        figures_of_days = await asyncio.to_thread(released_days, service, split)
+    return figures_of_days
 
 
 async def _release_day(service: Service, split: Split, day: date) -> None:
     """Charge, draw and store the figures of one day in one transaction.
 
-    A file that cannot be read fails here, before anything is charged, and the day stays due.
+    The day's file is read first: if that fails, nothing is charged and the day stays due.
     """
     records = await asyncio.to_thread(split.read_records, day)
 
@@ -76,11 +78,14 @@ async def _release_day(service: Service, split: Split, day: date) -> None:
 
 
 async def release_all(service: Service, report_fault: Callable[[BaseException], None]) -> None:
-    """Release the due days of all comparisons; one that fails does not hold up the others."""
+    """Release the due days of all comparisons.
+
+    An error of one comparison is reported, and does not stop the others.
+    """
     for split in service.deployment.find_all(Split).values():
         try:
             await release_due_days(service, split)
-        except Exception as error:  # of a disk or the ledger: the next look tries again
+        except Exception as error:  # of the disk or the ledger; the next look tries again
             report_fault(error)
 
 

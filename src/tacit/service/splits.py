@@ -1,12 +1,12 @@
 """A shop's comparison of private lists with popular items, in noisy daily figures.
 
-Unit     one person's lists and clicks of all days. On one day a person counts in the list kind that
-         they met first: at most once as served and once as clicked.
-Stored   until the figures of a day are released: a file of the day in the service's folder, with a
-         keyed hash of each customer, the kind of their list, and whether they clicked. Items, and
-         how often, are not stored. A released day's file is removed.
+Unit     one person's lists and clicks of all days. On one day a person counts in the kind of list
+         that they got first: at most once as served and once as clicked.
+Stored   a file of each day in the service's folder, with a keyed hash of each customer, the kind of
+         their list, and whether they clicked; neither items nor the number of clicks. The file is
+         removed when the figures of its day are released.
 Released four whole numbers a day, with discrete Laplace noise of scale 2 / epsilon, charged to the
-         split's budget in the ledger; a day without any request is released too.
+         split's budget in the ledger; a day without any request is released, too.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); on integers:
          Ghosh, Roughgarden, Sundararajan (STOC 2009).
 """
@@ -41,17 +41,22 @@ from tacit.service.setting_tables import TOML, setting
 FOLDER = "splits"
 """Folder of the files of days, in the service's folder."""
 EVENTS = ("served", "clicked")
+"""What can happen to a person on a day."""
 FIGURES = tuple((lists, event) for lists in LISTS for event in EVENTS)
-"""The four figures of a day, in their order."""
+"""Kind of list and event of each of the four figures of a day, in their order."""
 MOST_OF_A_PERSON = len(EVENTS)
-"""What one person adds to the figures of one day: once served and once clicked."""
+"""Largest sum that one person adds to the figures of one day: once served and once clicked."""
 _HASH_BYTES = 16
 _RECORD = re.compile(rb"([0-9a-f]{32}) ([01]) ([01])")
-"""A line of a day's file: a person's hash, the number of their kind of list, and of an event."""
+"""A line of a day's file: a person's hash, the index of their kind of list in LISTS, and the index
+of an event in EVENTS."""
 _SINCE = "since"
+"""Name of the file that holds the first day of a comparison."""
 _NORMAL_95 = 1.959964
+"""Half width of a 95 % interval, in standard deviations."""
 _LEAST_SERVED = 4.0
-"""Deviations of noise that the served people of both kinds must exceed for a comparison."""
+"""Standard deviations of the noise that the number of people served must exceed, for each kind of
+list, before rates are compared."""
 
 Counts = NDArray[np.int64]
 
@@ -86,8 +91,11 @@ class Split(ServedThing):
     SETTINGS: ClassVar = SplitSettings
 
     tenant: str
+    """Whose service it is."""
     name: str
+    """Name of the comparison."""
     settings: SplitSettings
+    """Its lines of tacit.toml."""
     folder: Path
     """Folder of the files of its days."""
 
@@ -120,7 +128,7 @@ class Split(ServedThing):
 
     @property
     def holder(self) -> Holder:
-        """Whose budget pays for a day."""
+        """Holder of the budget that pays for the days."""
         return Holder.dataset(self.tenant, f"{FOLDER}/{self.name}")
 
     @property
@@ -139,11 +147,11 @@ class Split(ServedThing):
         return self.cap.amount // self.cost.amount
 
     def budgets(self) -> Iterable[tuple[Holder, Cap]]:
-        """List its own budget."""
+        """List the comparison's budget."""
         return ((self.holder, self.cap),)
 
     def describe_releases(self) -> str:
-        """Say what was released of a person and stays so."""
+        """Say in a person's receipt what was released and cannot be recalled."""
         return (
             f"noisy counts of the people that lists of '{self.name}' were served to and who "
             f"clicked, each day at epsilon {self.settings.epsilon:g}; what is not yet counted of a "
@@ -151,10 +159,12 @@ class Split(ServedThing):
         )
 
     def check_neighbours(self, addresses: Collection[str]) -> None:
-        """Refuse a model that is not served: days would be charged, and nobody counted.
+        """Check that the model whose lists the split compares is served.
+
+        Without it, days would be charged for, and nobody would be counted.
 
         Raises:
-            ConfigError: There is none of this name.
+            ConfigError: No model of this name is served.
         """
         if f"models/{self.settings.model}" not in addresses:
             raise ConfigError(
@@ -163,10 +173,10 @@ class Split(ServedThing):
             )
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
-        """Refuse another epsilon than that of the days that were released.
+        """Check that epsilon is the same as for the days that were released.
 
         Raises:
-            ConfigError: It is another one.
+            ConfigError: It was changed.
         """
         stored = read_state(self.state)
         if stored is None:
@@ -218,16 +228,16 @@ class Split(ServedThing):
         return (card,)
 
     def note(self, day: date, customers: Sequence[bytes], lists: str, event: str) -> None:
-        """Write what happened to people on a day.
+        """Add people to the file of a day.
 
         Args:
-            day: The day for which the customers were hashed.
-            customers: A keyed hash of each, of this split and day, at least 16 bytes.
-            lists: Which lists their key gets.
-            event: One of EVENTS.
+            day: The day.
+            customers: A keyed hash of each person, for this split and day, at least 16 bytes long.
+            lists: Kind of lists that they get: one of LISTS.
+            event: What happened to them: one of EVENTS.
         """
         records = encode_records(customers, lists, event)
-        # One write to a file opened for appending: several workers do not mix their records.
+        # A single write to a file opened for appending, so that workers do not mix their records.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         file = os.open(self.folder / day.isoformat(), flags, 0o600)
         try:
@@ -236,32 +246,36 @@ class Split(ServedThing):
             os.close(file)
 
     def due_days(self, released: Iterable[date]) -> list[date]:
-        """List the days before today whose figures are to be released, as far as they are paid."""
-        done = set(released)
+        """List the days before today that are to be released, as long as the budget covers them.
+
+        Args:
+            released: Days that were released before.
+        """
+        released_before = set(released)
         day = date.fromisoformat((self.folder / _SINCE).read_text())
         due: list[date] = []
-        while day < today() and len(done) + len(due) < self.most_days:
-            if day not in done:
+        while day < today() and len(released_before) + len(due) < self.most_days:
+            if day not in released_before:
                 due.append(day)
             day += timedelta(days=1)
         return due
 
     def is_counting(self, released: Iterable[date]) -> bool:
-        """Say whether today's figures can still be paid for."""
+        """Say whether the budget covers today, after all earlier days that are released or due."""
         return len(set(released)) + len(self.due_days(released)) < self.most_days
 
     def read_records(self, day: date) -> bytes:
-        """Read the file of a day; nothing where no one came: PRIVATE."""
+        """Read the file of a day: PRIVATE. It is empty where no one was served."""
         path = self.folder / day.isoformat()
         return path.read_bytes() if path.is_file() else b""
 
     def draw_figures(self, records: bytes) -> list[int]:
-        """Count the records of a day and add noise: one release."""
+        """Count the records of a day and add noise. The result is a release."""
         figures: list[int] = add_noise(count_day(records), self.settings.epsilon).tolist()
         return figures
 
     def forget_days(self, released: Iterable[date]) -> None:
-        """Remove the files of days that were released, and of days that no one will pay for."""
+        """Remove the files of days that were released, or that the budget no longer covers."""
         due = self.due_days(released)
         for path in self.folder.iterdir():
             with suppress(ValueError):
@@ -271,15 +285,15 @@ class Split(ServedThing):
 
 
 def today() -> date:
-    """The day of UTC, by the service's clock."""
+    """Return the day of UTC, by the service's clock."""
     return datetime.now(UTC).date()
 
 
 def encode_records(customers: Sequence[bytes], lists: str, event: str) -> bytes:
     """Write lines of a day's file; see `Split.note`.
 
-    A full disk may cut a write. It begins with an end of line, so that a cut line stands by itself
-    and is not counted, and all others stay whole.
+    A full disk may cut a write off. The next write begins with an end of line, so that a cut line
+    is a line of its own, which is not counted, and no other line is damaged.
     """
     kind = f" {LISTS.index(lists)} {EVENTS.index(event)}\n"
     lines = [customer[:_HASH_BYTES].hex() + kind for customer in customers]
@@ -289,42 +303,57 @@ def encode_records(customers: Sequence[bytes], lists: str, event: str) -> bytes:
 def count_day(records: bytes) -> Counts:
     """Count people in the records of a day: PRIVATE.
 
+    A person counts in the kind of list of their first record; records of the other kind are
+    ignored. Who clicked counts as served, too. So adding or removing one person changes at most two
+    numbers, each by one.
+
     Returns:
-        (4,) people by FIGURES. A person counts in the kind of their first record; a click counts as
-        served, too. Adding or removing one person changes at most two numbers, each by one.
+        Shape (4,): people of each of FIGURES.
     """
-    kinds: dict[bytes, int] = {}
-    events: set[tuple[bytes, int]] = set()
+    kind_of_person: dict[bytes, int] = {}
+    events_of_people: set[tuple[bytes, int]] = set()
     for line in records.split(b"\n"):
         record = _RECORD.fullmatch(line)
         if record is None:
             continue
-        person, kind, event = record[1], int(record[2]), int(record[3])
-        if kinds.setdefault(person, kind) == kind:
-            events.add((person, event))
-            events.add((person, EVENTS.index("served")))
-    counts = np.zeros(len(FIGURES), dtype=np.int64)
-    for person, event in events:
-        counts[kinds[person] * len(EVENTS) + event] += 1
-    return counts
+        person = record[1]
+        kind = int(record[2])
+        event = int(record[3])
+        first_kind = kind_of_person.setdefault(person, kind)
+        if kind == first_kind:
+            events_of_people.add((person, event))
+            events_of_people.add((person, EVENTS.index("served")))
+    counts = np.zeros((len(LISTS), len(EVENTS)), dtype=np.int64)
+    for person, event in events_of_people:
+        counts[kind_of_person[person], event] += 1
+    return counts.ravel()
 
 
 def noise_scale(epsilon: float) -> float:
-    """Scale of the discrete Laplace noise of each figure, not below 2 / epsilon.
+    """Compute the scale of the discrete Laplace noise of each figure: 2 / epsilon, rounded up.
 
-    Epsilon is its shortest decimals, as it is charged: a float may lie a little above them.
+    Epsilon is taken as the shortest decimal number that its float prints, which is what is charged;
+    the float itself may be a little larger.
     """
     return float_above(MOST_OF_A_PERSON / Fraction(str(epsilon)))
 
 
 def noise_variance(epsilon: float) -> float:
-    """Variance of the noise of one figure."""
+    """Compute the variance of the noise of one figure.
+
+    With r = exp(-1 / scale) the variance of discrete Laplace noise is 2 r / (1 - r)^2.
+    """
     ratio = math.exp(-1 / noise_scale(epsilon))
     return 2 * ratio / (1 - ratio) ** 2
 
 
 def add_noise(counts: Counts, epsilon: float) -> Counts:
-    """Release the figures of a day at this epsilon, in nats."""
+    """Release the figures of a day: add discrete Laplace noise to counts, shape (4,).
+
+    Args:
+        counts: People of each of FIGURES: PRIVATE.
+        epsilon: Epsilon of one person, in nats.
+    """
     return discrete_laplace(counts, noise_scale(epsilon))
 
 
@@ -333,18 +362,19 @@ class DayFigures:
     """The released figures of one day."""
 
     day: date
+    """The day, in UTC."""
     figures: tuple[int, ...]
-    """By FIGURES; noise may make them negative."""
+    """Number of people of each of FIGURES, with noise, which may make it negative."""
 
 
 def encode_days(days: Sequence[DayFigures], epsilon: float) -> bytes:
-    """Write released days as they are stored. epsilon: of each."""
-    rows = [[one.day.isoformat(), list(one.figures)] for one in days]
+    """Write released days as they are stored, with the epsilon of each day."""
+    rows = [[of_day.day.isoformat(), list(of_day.figures)] for of_day in days]
     return json.dumps({"epsilon": epsilon, "days": rows}).encode()
 
 
 def decode_days(stored: bytes | None) -> tuple[DayFigures, ...]:
-    """Read what `encode_days` wrote; none before the first day."""
+    """Read what `encode_days` wrote; () where nothing is stored."""
     if stored is None:
         return ()
     rows = json.loads(stored)["days"]
@@ -353,42 +383,54 @@ def decode_days(stored: bytes | None) -> tuple[DayFigures, ...]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rates and their difference over all released days: post-processing."""
+    """Rates of clicks and their difference, over all released days: post-processing.
+
+    Rates, difference and interval are None where noise is too large for a comparison.
+    """
 
     days: int
+    """Number of days."""
     totals: tuple[int, ...]
-    """By FIGURES."""
+    """Sum over days of each of FIGURES."""
     rates: tuple[float, float] | None
-    """People who clicked, of those served, by LISTS; None where noise is too large to say."""
+    """Share of the people served who clicked, for each kind of LISTS."""
     difference: float | None
-    """Rate of personal lists less that of popular items."""
+    """Rate of personal lists minus that of popular items."""
     low: float | None
-    """Lower end of its 95 % interval, for noise and chance together."""
+    """Lower end of the difference's 95 % interval, which covers noise and sampling."""
     high: float | None
+    """Upper end of that interval."""
 
 
 def compare(days: Sequence[DayFigures], epsilon: float) -> Comparison:
-    """Compare both kinds of lists.
+    """Compare the rates of clicks of both kinds of lists.
 
-    With s people served and c clicked over all days, p = c / s and V the variance of the noise of
-    a sum, the variance of p is p (1 - p) / s + V (1 + p^2) / s^2. A person who returns on another
-    day counts again, so days are taken for independent.
+    For one kind of list let s be the people served and c those who clicked, summed over all days,
+    p = c / s, and V the variance of the noise of such a sum. The variance of p is about
+    p (1 - p) / s + V (1 + p^2) / s^2. A person who returns on another day counts again; days are
+    assumed to be independent.
+
+    Args:
+        days: Released days.
+        epsilon: Epsilon of each day.
     """
-    figures = np.array([one.figures for one in days], dtype=np.int64).reshape(-1, len(FIGURES))
-    totals = figures.sum(axis=0)
-    variance = len(days) * noise_variance(epsilon)
-    served, clicked = totals[::2].astype(float), totals[1::2].astype(float)
-    if not days or served.min() < _LEAST_SERVED * math.sqrt(variance):
-        return Comparison(len(days), tuple(totals.tolist()), None, None, None, None)
+    figures = np.array([of_day.figures for of_day in days], dtype=np.int64)
+    totals = figures.reshape(-1, len(LISTS), len(EVENTS)).sum(axis=0)
+    flat_totals = tuple(totals.ravel().tolist())
+    noise_of_sum = len(days) * noise_variance(epsilon)
+    served = totals[:, EVENTS.index("served")].astype(float)
+    clicked = totals[:, EVENTS.index("clicked")].astype(float)
+    if not days or served.min() < _LEAST_SERVED * math.sqrt(noise_of_sum):
+        return Comparison(len(days), flat_totals, None, None, None, None)
     rates = np.clip(clicked / served, 0.0, 1.0)
-    spread = rates * (1 - rates) / served + variance * (1 + rates**2) / served**2
+    variances = rates * (1 - rates) / served + noise_of_sum * (1 + rates**2) / served**2
     difference = float(rates[0] - rates[1])
-    reach = _NORMAL_95 * math.sqrt(float(spread.sum()))
+    half_width = _NORMAL_95 * math.sqrt(float(variances.sum()))
     return Comparison(
         days=len(days),
-        totals=tuple(totals.tolist()),
+        totals=flat_totals,
         rates=(float(rates[0]), float(rates[1])),
         difference=difference,
-        low=difference - reach,
-        high=difference + reach,
+        low=difference - half_width,
+        high=difference + half_width,
     )

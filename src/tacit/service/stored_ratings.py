@@ -1,6 +1,6 @@
-"""The ratings that one person stored: a state of the ledger that is theirs alone, for all models.
+"""The ratings that one person stored, for all models: a state of the ledger of their own.
 
-No model learns from them, so they cost no budget; how many one person stores is bounded.
+No model learns from them, so they cost no budget. How many one person may store is bounded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.service.served_things import PersonalState
 from tacit.service.service import Service
 
 MOST_RATINGS = 1000
-"""Ratings that are stored of one person, of all models together."""
+"""Most ratings that are stored of one person, for all models together."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class StoredRatings:
     """The ratings of one person."""
 
     by_model: Mapping[str, Mapping[str, float]]
-    """Stars by item, by the name of the model. Items are texts."""
+    """For the name of each model: stars by item. Items are texts."""
 
     @classmethod
     def decode(cls, state: bytes | None) -> Self:
-        """Read what `encode` wrote; nothing is stored where the state is None."""
+        """Read what `encode` wrote; None is a state without ratings."""
         content = remove_salt(state)
         return cls(json.loads(content) if content else {})
 
@@ -39,7 +39,10 @@ class StoredRatings:
 
     @staticmethod
     def size_in_memory(service: Service, user: str) -> int | None:
-        """Return the bytes that `read` waits for nothing to read now; else None."""
+        """Return the size in bytes of a person's state that is in memory now.
+
+        None: it is not in memory, so that `read` may wait for a commit or the disk.
+        """
         return service.size_in_memory(ratings_state_name(user))
 
     def encode(self, source: Source) -> bytes:
@@ -48,18 +51,18 @@ class StoredRatings:
         return add_salt(source, text.encode())
 
     def of_model(self, model: str) -> Mapping[str, float]:
-        """Stars by item, of one model."""
+        """Return the stars by item for one model."""
         return self.by_model.get(model, {})
 
     def with_rating(self, model: str, item: str, stars: float) -> Self | None:
-        """Add or change one rating; None if there would be more than MOST_RATINGS."""
+        """Return these ratings with one added or changed; None if they would be too many."""
         ratings = self.of_model(model)
         if item not in ratings and len(self) >= MOST_RATINGS:
             return None
         return type(self)({**self.by_model, model: {**ratings, item: stars}})
 
     def without_rating(self, model: str, item: str) -> Self:
-        """Take one rating out, whether it was there or not."""
+        """Return these ratings without one, which need not be among them."""
         by_model = dict(self.by_model)
         ratings = dict(by_model.pop(model, {}))
         ratings.pop(item, None)
@@ -72,12 +75,12 @@ class StoredRatings:
 
 
 def ratings_state_name(user: str) -> str:
-    """Name of the state that holds a person's ratings."""
+    """Name the state that holds a person's ratings."""
     return personal_state_name("feedback", user)
 
 
 def all_ratings_state(user: str) -> PersonalState:
-    """Everything that a person rated. Once erased, it is a state that says: no ratings."""
+    """Describe the state of a person's ratings; once erased, it is a state without ratings."""
 
     def erase(source: Source, _: bytes | None) -> bytes:
         return StoredRatings({}).encode(source)

@@ -1,7 +1,7 @@
-"""JSON with one meaning: no NaN, no infinity, no repeated keys, bounded in every direction.
+"""JSON with one meaning: no NaN, no infinity, no repeated keys, and limits on size and depth.
 
-Plain parsers let through `NaN`, which passes a clip; of two equal keys the last wins silently; a
-number of five thousand digits or a deep nesting raises errors that nobody catches.
+Python's parser accepts `NaN`, which clipping does not remove; of two equal keys it silently takes
+the last; a number of five thousand digits, or deep nesting, raises errors that are easily missed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import unicodedata
 from typing import Any, NoReturn
 
 MOST_LEVELS = 32
+"""Most levels of nested lists and objects."""
 MOST_DIGITS = 300
+"""Most characters of a number."""
 MOST_CHARACTERS = 4096
+"""Most characters of a text."""
 LARGEST_INTEGER = 2**63 - 1
 SMALLEST_NUMBER = sys.float_info.min
 """The smallest number above zero of full precision. A number nearer to zero is read as zero."""
@@ -30,14 +33,14 @@ _JOINERS = "\u200c\u200d"
 
 
 class RefusedContent(ValueError):
-    """Content that is not read here. The message names the rule, and nothing of the content."""
+    """Content that is refused. The message names the rule, and nothing of the content."""
 
 
 def parse_json(data: bytes) -> Any:
     """Parse JSON that has one meaning.
 
     Raises:
-        RefusedContent: The bytes are no JSON, or JSON that another reader may read differently.
+        RefusedContent: The bytes are not JSON, or another parser may read them differently.
     """
     if data.startswith(_BYTE_ORDER_MARK):
         raise RefusedContent("JSON begins without a byte order mark")
@@ -64,7 +67,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Write a parsed value again, so that the next reader reads what was checked."""
+    """Write a parsed value as JSON, so that another parser reads what was checked here."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -72,7 +75,7 @@ def check_text(text: str) -> None:
     """Check that a text is bounded, in Unicode's composed form, and without control characters.
 
     Raises:
-        RefusedContent: It is not.
+        RefusedContent: It breaks one of these rules.
     """
     if len(text) > MOST_CHARACTERS:
         raise RefusedContent(f"a text has at most {MOST_CHARACTERS} characters")
@@ -80,9 +83,10 @@ def check_text(text: str) -> None:
         return
     if not unicodedata.is_normalized("NFC", text):
         raise RefusedContent("texts are in Unicode's composed form (NFC)")
-    shown = (character for character in text if character not in _JOINERS)
-    if any(unicodedata.category(character) in _REFUSED_CATEGORIES for character in shown):
-        raise RefusedContent("texts hold no control characters")
+    for character in text:
+        is_control = unicodedata.category(character) in _REFUSED_CATEGORIES
+        if is_control and character not in _JOINERS:
+            raise RefusedContent("texts hold no control characters")
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def _parse_number(digits: str) -> float:
     if not math.isfinite(number):
         raise RefusedContent("numbers are finite")
     if abs(number) < SMALLEST_NUMBER:
-        return 0.0  # also instead of minus zero
+        return 0.0  # minus zero becomes zero, too
     return number
 
 
@@ -120,7 +124,7 @@ def _check_length(digits: str) -> None:
 
 
 def _check_texts_and_depth(value: Any) -> None:
-    """Check every text of a parsed value, also the keys, and how deep it is nested."""
+    """Check every text of a parsed value, keys included, and the depth of its nesting."""
     unchecked: list[tuple[Any, int]] = [(value, 1)]
     while unchecked:
         part, depth = unchecked.pop()

@@ -1,17 +1,18 @@
-/** What a person says of items, kept in this browser alone. */
+/** A person's choices about items, which are stored in this browser alone. */
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 
-/** liked: lists are made of it. uninterested: a dislike, and in no list. left-out: in no list. */
+/** "liked": counts as a like. "uninterested": a dislike, and in no list. "left-out": in no list. */
 export type Choice = "liked" | "uninterested" | "left-out";
 export type Choices = ReadonlyMap<string, Choice>;
 
 const KEY = "tacit.choices";
-const KNOWN = new Set<unknown>(["liked", "uninterested", "left-out"]);
+const KNOWN_CHOICES = new Set<unknown>(["liked", "uninterested", "left-out"]);
 
+/** The stored choices, and how to change them. */
 export interface ChoiceKeeping {
   readonly choices: Choices;
-  /** undefined takes the choice back. */
+  /** Store a choice; undefined takes it back. */
   readonly choose: (item: string, choice: Choice | undefined) => void;
   readonly forgetAll: () => void;
 }
@@ -20,17 +21,17 @@ export interface ChoiceKeeping {
 export function useChoices(model: string): ChoiceKeeping {
   const [choices, setChoices] = useState<Choices>(() => readChoices(model));
   useEffect(() => {
-    const changedElsewhere = () => setChoices(readChoices(model));
-    addEventListener("storage", changedElsewhere);
-    return () => removeEventListener("storage", changedElsewhere);
+    const readFromOtherTab = () => setChoices(readChoices(model));
+    addEventListener("storage", readFromOtherTab);
+    return () => removeEventListener("storage", readFromOtherTab);
   }, [model]);
   const choose = useCallback(
     (item: string, choice: Choice | undefined) => {
-      const after = new Map(readChoices(model));
-      after.delete(item);
-      if (choice !== undefined) after.set(item, choice);
-      storeChoices(model, after);
-      setChoices(after);
+      const changed = new Map(readChoices(model));
+      changed.delete(item); // an item that is chosen again goes to the end
+      if (choice !== undefined) changed.set(item, choice);
+      storeChoices(model, changed);
+      setChoices(changed);
     },
     [model],
   );
@@ -41,29 +42,30 @@ export function useChoices(model: string): ChoiceKeeping {
   return { choices, choose, forgetAll };
 }
 
-/** The items of which a person said this, the first one first. */
+/** List the items with this choice, in the order in which they were chosen. */
 export function itemsOf(choices: Choices, choice: Choice): string[] {
-  return [...choices].filter(([, said]) => said === choice).map(([item]) => item);
+  return [...choices].filter(([, ofItem]) => ofItem === choice).map(([item]) => item);
 }
 
 function readChoices(model: string): Choices {
   const rows = readAll()[model];
   if (!Array.isArray(rows)) return new Map();
-  const known = rows.filter(
+  const valid = rows.filter(
     (row): row is [string, Choice] =>
-      Array.isArray(row) && typeof row[0] === "string" && KNOWN.has(row[1]),
+      Array.isArray(row) && typeof row[0] === "string" && KNOWN_CHOICES.has(row[1]),
   );
-  return new Map(known);
+  return new Map(valid);
 }
 
 function storeChoices(model: string, choices: Choices): void {
   localStorage.setItem(KEY, JSON.stringify({ ...readAll(), [model]: [...choices] }));
 }
 
+/** Read the stored choices of all models, by the model's name. */
 function readAll(): Record<string, unknown> {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-    return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
+    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    return typeof stored === "object" && stored !== null ? (stored as Record<string, unknown>) : {};
   } catch {
     return {};
   }

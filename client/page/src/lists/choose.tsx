@@ -8,6 +8,7 @@ import { itemsOf, type ChoiceKeeping } from "./choices";
 import { Picture } from "./picture";
 import type { ModelVisit } from "./model-visit";
 
+/** Items that are shown at first, and by each click on "Show more". */
 const AT_FIRST = 24;
 const MORE = 24;
 
@@ -17,16 +18,16 @@ export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => voi
   const { words } = catalogue;
   const [search, setSearch] = useState("");
   const [category, setCategory] = useState("");
-  const [showing, setShowing] = useState(AT_FIRST);
-  const inOrder = useMemo(
+  const [shownCount, setShownCount] = useState(AT_FIRST);
+  const ordered = useMemo(
     () => orderItems(catalogue, maker?.popular() ?? []),
     [catalogue, maker],
   );
   const found = useMemo(
-    () => findItems(inOrder, catalogue, search, category),
-    [inOrder, search, category],
+    () => findItems(ordered, catalogue, search, category),
+    [ordered, search, category],
   );
-  const chosen = itemsOf(keeping.choices, "liked").length;
+  const chosenCount = itemsOf(keeping.choices, "liked").length;
   return (
     <section aria-labelledby="choose">
       <div class="lead">
@@ -53,11 +54,11 @@ export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => voi
         category={category}
         onSearch={(text) => {
           setSearch(text);
-          setShowing(AT_FIRST);
+          setShownCount(AT_FIRST);
         }}
         onCategory={(name) => {
           setCategory(name);
-          setShowing(AT_FIRST);
+          setShownCount(AT_FIRST);
         }}
       />
       <PictureSwitch visit={visit} />
@@ -67,19 +68,19 @@ export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => voi
           : `${countOf(found.length, words)}`}
       </p>
       <ul class="offered">
-        {found.slice(0, showing).map((item) => (
+        {found.slice(0, shownCount).map((item) => (
           <Offered key={item.item_id} item={item} visit={visit} keeping={keeping} />
         ))}
       </ul>
-      {showing < found.length && (
+      {shownCount < found.length && (
         <p class="more">
-          <button type="button" class="quiet" onClick={() => setShowing(showing + MORE)}>
+          <button type="button" class="quiet" onClick={() => setShownCount(shownCount + MORE)}>
             Show more {words.many}
           </button>
         </p>
       )}
       <div class="bar">
-        <p role="status">{`${countOf(chosen, words)} chosen`}</p>
+        <p role="status">{`${countOf(chosenCount, words)} chosen`}</p>
         <button type="button" onClick={onNext}>
           Next: your list
         </button>
@@ -88,14 +89,14 @@ export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => voi
   );
 }
 
-function Finder(given: {
+function Finder(props: {
   catalogue: Catalogue;
   search: string;
   category: string;
   onSearch: (text: string) => void;
   onCategory: (name: string) => void;
 }) {
-  const { catalogue, search, category, onSearch, onCategory } = given;
+  const { catalogue, search, category, onSearch, onCategory } = props;
   const categories = useMemo(() => catalogue.categories(), [catalogue]);
   return (
     <div class="finder" role="search">
@@ -127,7 +128,7 @@ function Finder(given: {
   );
 }
 
-/** Pictures come from the catalogue's hosts, which see what they are asked for: off until wanted. */
+/** The switch for pictures, off at first: their hosts see which ones are fetched. */
 function PictureSwitch({ visit }: { visit: ModelVisit }) {
   const hosts = visit.model.catalogue.pictureHosts();
   if (hosts.length === 0) return null;
@@ -147,8 +148,8 @@ function PictureSwitch({ visit }: { visit: ModelVisit }) {
   );
 }
 
-function Offered(given: { item: CatalogueItem; visit: ModelVisit; keeping: ChoiceKeeping }) {
-  const { item, visit, keeping } = given;
+function Offered(props: { item: CatalogueItem; visit: ModelVisit; keeping: ChoiceKeeping }) {
+  const { item, visit, keeping } = props;
   const { catalogue } = visit.model;
   const title = catalogue.title(item.item_id);
   const isLiked = keeping.choices.get(item.item_id) === "liked";
@@ -172,38 +173,39 @@ function Offered(given: { item: CatalogueItem; visit: ModelVisit; keeping: Choic
   );
 }
 
-/** Categories and price, where the catalogue has them. */
+/** The categories and the price of an item, if the catalogue has them. */
 export function Facts({ item }: { item: CatalogueItem }) {
   const facts = [...item.categories.slice(0, 3), ...(item.price === null ? [] : [item.price])];
   return facts.length === 0 ? null : <p class="facts">{facts.map(capitalize).join(" · ")}</p>;
 }
 
 /**
- * Items that lists are made of come first, by popularity; then the others, as the catalogue is.
- * Those that no one rated are left out: a list cannot be made of them.
+ * Order the items that can be chosen: those of `popular` first, then the others in the order of the
+ * catalogue. Items that no one rated are left out, since choosing them changes no list.
  */
 function orderItems(catalogue: Catalogue, popular: readonly string[]): CatalogueItem[] {
   const first = popular.map((id) => catalogue.find(id)).filter((item) => item !== undefined);
-  const ordered = new Set(first);
-  const all = [...first, ...catalogue.items.filter((item) => !ordered.has(item))];
+  const isFirst = new Set(first);
+  const all = [...first, ...catalogue.items.filter((item) => !isFirst.has(item))];
   return all.filter((item) => !item.cold);
 }
 
+/** Find the items of a category that have all words of the search in their title or categories. */
 function findItems(
   items: readonly CatalogueItem[],
   catalogue: Catalogue,
   search: string,
   category: string,
 ): CatalogueItem[] {
-  const words = plain(search).split(" ").filter(Boolean);
+  const words = normalize(search).split(" ").filter(Boolean);
   return items.filter((item) => {
     if (category !== "" && !item.categories.includes(category)) return false;
-    const text = plain([catalogue.title(item.item_id), ...item.categories].join(" "));
+    const text = normalize([catalogue.title(item.item_id), ...item.categories].join(" "));
     return words.every((word) => text.includes(word));
   });
 }
 
-/** Small letters without accents: how texts are compared. */
-function plain(text: string): string {
+/** Write a text in lower case and without accents, so that texts can be compared. */
+function normalize(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
 }

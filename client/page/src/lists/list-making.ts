@@ -1,4 +1,4 @@
-/** Lists from choices: on this device where the model has a file for it, else by the service. */
+/** Lists from choices: made on this device if the model has a file for that, else by the service. */
 
 import type { ItemId } from "../../../src/items.js";
 import type { DeviceLists } from "../../../src/private/lists.js";
@@ -9,13 +9,14 @@ import { itemsOf, type Choices } from "./choices";
 export const LENGTH = 10;
 const MOST_REASONS = 3;
 
-/** Only items of these categories, where any is named. */
-export interface ListWish {
+/** What a list is made from. */
+export interface ListInput {
   readonly choices: Choices;
+  /** Ids of the items that it may hold; undefined: all. */
   readonly candidates: ReadonlySet<string> | undefined;
 }
 
-/** Makes lists of a released model, from choices that stay here. */
+/** Makes lists from a released model and choices, which stay on this device. */
 export class DeviceMaker {
   private readonly ids: ReadonlyMap<string, ItemId>;
 
@@ -28,52 +29,52 @@ export class DeviceMaker {
     return this.lists.header["mode"] === "popularity";
   }
 
-  /** Items by the ids that the catalogue writes, best first. */
-  rank({ choices, candidates }: ListWish): string[] {
-    const allowed =
+  /** List the best items, best first, by the ids of the catalogue. */
+  rank({ choices, candidates }: ListInput): string[] {
+    const options = { n: LENGTH, exclude: this.knownIds(choices.keys()) };
+    const ranked =
       candidates === undefined
-        ? {}
-        : { candidates: this.lists.items.filter((item) => candidates.has(String(item))) };
-    const ranked = this.lists.rank(this.history(choices), {
-      n: LENGTH,
-      exclude: this.known(choices.keys()),
-      ...allowed,
-    });
+        ? this.lists.rank(this.history(choices), options)
+        : this.lists.rank(this.history(choices), {
+            ...options,
+            candidates: this.lists.items.filter((item) => candidates.has(String(item))),
+          });
     return ranked.map(([item]) => String(item));
   }
 
-  /** Everybody's order, the most popular first. */
+  /** List all items, the most popular first. */
   popular(): string[] {
     const ranked = this.lists.rank(new Map(), { n: this.lists.items.length });
     return ranked.map(([item]) => String(item));
   }
 
-  /** The chosen items that speak most for an item. */
+  /** Find the liked items that raise the score of an item most. */
   reasons(choices: Choices, item: string): string[] {
     const id = this.ids.get(item);
     if (id === undefined) return [];
     const history = this.history(choices);
-    const [falls = []] = this.lists.reasons(history, [id], { n: Math.max(1, history.size) });
-    const own = falls.map(([item]) => String(item));
-    return own.filter((item) => choices.get(item) === "liked").slice(0, MOST_REASONS);
+    const [reasons = []] = this.lists.reasons(history, [id], { n: Math.max(1, history.size) });
+    const reasonIds = reasons.map(([reason]) => String(reason));
+    return reasonIds.filter((reason) => choices.get(reason) === "liked").slice(0, MOST_REASONS);
   }
 
-  /** A like is the most stars, a dislike the fewest. */
+  /** Make a history of choices: a like has the most stars, a dislike the fewest. */
   private history(choices: Choices): Map<ItemId, number> {
     const [least, most] = this.lists.header["scale"] as [number, number];
     const history = new Map<ItemId, number>();
-    for (const item of this.known(itemsOf(choices, "liked"))) history.set(item, most);
-    for (const item of this.known(itemsOf(choices, "uninterested"))) history.set(item, least);
+    for (const item of this.knownIds(itemsOf(choices, "liked"))) history.set(item, most);
+    for (const item of this.knownIds(itemsOf(choices, "uninterested"))) history.set(item, least);
     return history;
   }
 
-  private known(items: Iterable<string>): ItemId[] {
-    const found: ItemId[] = [];
+  /** List the model's ids of items, without those that it does not know. */
+  private knownIds(items: Iterable<string>): ItemId[] {
+    const ids: ItemId[] = [];
     for (const item of items) {
       const id = this.ids.get(item);
-      if (id !== undefined) found.push(id);
+      if (id !== undefined) ids.push(id);
     }
-    return found;
+    return ids;
   }
 }
 
@@ -81,10 +82,10 @@ interface Answer {
   readonly items: readonly { readonly item_id: string }[];
 }
 
-/** A list that the service makes: the choices are sent for it, and it keeps none of them. */
+/** Ask the service for a list. The choices are sent for it, and are not stored there. */
 export async function requestList(
   { name, scale }: ServedModel,
-  { choices, candidates }: ListWish,
+  { choices, candidates }: ListInput,
   key: string,
 ): Promise<string[]> {
   const history: Record<string, number> = {};

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { ShowPending, usePending } from "../parts/draft";
+import { ShowPending, usePending } from "../parts/pending";
 import { PromiseInShort } from "../parts/guarantee";
 import { Lock } from "../parts/lock";
 import { capitalize, countOf, type CatalogueItem } from "../service/catalogue";
@@ -11,7 +11,7 @@ import { Trouble } from "../service/requests";
 import { readIdentity } from "../visitor/code";
 import { Facts } from "./choose";
 import { itemsOf, type Choice } from "./choices";
-import { requestList, type DeviceMaker, type ListWish } from "./list-making";
+import { requestList, type DeviceMaker, type ListInput } from "./list-making";
 import type { ModelVisit } from "./model-visit";
 import { Picture } from "./picture";
 
@@ -19,7 +19,7 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
   const { model, keeping, maker } = visit;
   const { words } = model.catalogue;
   const [category, setCategory] = useState("");
-  const wish = useMemo(
+  const listInput = useMemo(
     () => ({ choices: keeping.choices, candidates: itemsIn(visit, category) }),
     [keeping.choices, category],
   );
@@ -59,9 +59,9 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
       </div>
       <CategoryChoice visit={visit} category={category} onChoose={setCategory} />
       {maker === undefined ? (
-        <ListByService visit={visit} wish={wish} />
+        <ListByService visit={visit} listInput={listInput} />
       ) : (
-        <ListOnDevice visit={visit} maker={maker} wish={wish} />
+        <ListOnDevice visit={visit} maker={maker} listInput={listInput} />
       )}
       <OwnChoices visit={visit} />
       <section class="promise-of-model" aria-labelledby="promise">
@@ -72,12 +72,12 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
   );
 }
 
-function CategoryChoice(given: {
+function CategoryChoice(props: {
   visit: ModelVisit;
   category: string;
   onChoose: (name: string) => void;
 }) {
-  const { visit, category, onChoose } = given;
+  const { visit, category, onChoose } = props;
   const categories = useMemo(() => visit.model.catalogue.categories(), [visit.model]);
   if (categories.length < 2) return null;
   return (
@@ -97,37 +97,37 @@ function CategoryChoice(given: {
   );
 }
 
-/** The items of one category; undefined: all. */
+/** Collect the items of one category; undefined, for all items, where none is chosen. */
 function itemsIn(visit: ModelVisit, category: string): ReadonlySet<string> | undefined {
   if (category === "") return undefined;
   const items = visit.model.catalogue.items.filter((item) => item.categories.includes(category));
   return new Set(items.map(({ item_id }) => item_id));
 }
 
-/** A list that is made here, once for each wish. */
-function ListOnDevice(given: { visit: ModelVisit; maker: DeviceMaker; wish: ListWish }) {
-  const { visit, maker, wish } = given;
-  const items = useMemo(() => maker.rank(wish), [maker, wish]);
-  return <Items visit={visit} maker={maker} items={items} wish={wish} />;
+/** A list that is made on this device. */
+function ListOnDevice(props: { visit: ModelVisit; maker: DeviceMaker; listInput: ListInput }) {
+  const { visit, maker, listInput } = props;
+  const items = useMemo(() => maker.rank(listInput), [maker, listInput]);
+  return <Items visit={visit} maker={maker} items={items} listInput={listInput} />;
 }
 
-/** A list by the service, with the key of a visitor, or one that the person has. */
-function ListByService({ visit, wish }: { visit: ModelVisit; wish: ListWish }) {
+/** A list that the service makes, asked for with the key of a visitor, or one that the person has. */
+function ListByService({ visit, listInput }: { visit: ModelVisit; listInput: ListInput }) {
   const [key, setKey] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
-  const draft = usePending(
+  const pending = usePending(
     async () => {
-      const own = key ?? (await findVisitorKey());
-      return own === undefined ? undefined : requestList(visit.model, wish, own);
+      const usedKey = key ?? (await findVisitorKey());
+      return usedKey === undefined ? undefined : requestList(visit.model, listInput, usedKey);
     },
-    [wish, key],
+    [listInput, key],
     true,
   );
   return (
-    <ShowPending draft={draft}>
+    <ShowPending pending={pending}>
       {(items) =>
         items !== undefined ? (
-          <Items visit={visit} maker={undefined} items={items} wish={wish} />
+          <Items visit={visit} maker={undefined} items={items} listInput={listInput} />
         ) : (
           <form
             class="panel"
@@ -149,7 +149,7 @@ function ListByService({ visit, wish }: { visit: ModelVisit; wish: ListWish }) {
   );
 }
 
-/** A visitor's key; undefined where this service gives none. */
+/** Fetch a visitor's key; undefined where this service gives none. */
 async function findVisitorKey(): Promise<string | undefined> {
   try {
     const { key } = await fetchVisitor((await readIdentity()).token);
@@ -160,19 +160,19 @@ async function findVisitorKey(): Promise<string | undefined> {
   }
 }
 
-function Items(given: {
+function Items(props: {
   visit: ModelVisit;
   maker: DeviceMaker | undefined;
   items: readonly string[];
-  wish: ListWish;
+  listInput: ListInput;
 }) {
-  const { visit, maker, items, wish } = given;
+  const { visit, maker, items, listInput } = props;
   const { catalogue } = visit.model;
   const [latest, setLatest] = useState<{ readonly item: string; readonly choice: Choice }>();
   const undo = useRef<HTMLButtonElement>(null);
-  // The row with the button has gone; the focus must not go with it.
+  // The row whose button had the focus is gone: the focus moves to the button that undoes this.
   useEffect(() => undo.current?.focus(), [latest]);
-  const leave = (item: string, choice: Choice) => {
+  const takeOut = (item: string, choice: Choice) => {
     visit.keeping.choose(item, choice);
     setLatest({ item, choice });
   };
@@ -201,18 +201,18 @@ function Items(given: {
       </div>
       {items.length === 0 && <p>No {catalogue.words.one} is left for this list.</p>}
       <ol class="made">
-        {items.map((id, place) => {
+        {items.map((id, index) => {
           const item = catalogue.find(id);
           return (
             item !== undefined && (
               <Row
                 key={id}
                 item={item}
-                place={place + 1}
+                rank={index + 1}
                 visit={visit}
                 maker={maker}
-                wish={wish}
-                onLeave={leave}
+                listInput={listInput}
+                onTakeOut={takeOut}
               />
             )
           );
@@ -222,21 +222,21 @@ function Items(given: {
   );
 }
 
-function Row(given: {
+function Row(props: {
   item: CatalogueItem;
-  place: number;
+  rank: number;
   visit: ModelVisit;
   maker: DeviceMaker | undefined;
-  wish: ListWish;
-  onLeave: (item: string, choice: Choice) => void;
+  listInput: ListInput;
+  onTakeOut: (item: string, choice: Choice) => void;
 }) {
-  const { item, place, visit, maker, wish, onLeave } = given;
+  const { item, rank, visit, maker, listInput, onTakeOut } = props;
   const { catalogue } = visit.model;
   const title = catalogue.title(item.item_id);
   return (
     <li>
       <span class="place" aria-hidden="true">
-        {place}
+        {rank}
       </span>
       <Picture item={item} isShown={visit.wantsPictures} />
       <div class="said">
@@ -246,18 +246,18 @@ function Row(given: {
         </h2>
         <Facts item={item} />
         {maker !== undefined && (
-          <Why item={item} visit={visit} maker={maker} wish={wish} title={title} />
+          <Why item={item} visit={visit} maker={maker} listInput={listInput} title={title} />
         )}
       </div>
       <div class="leave">
         <button
           type="button"
           class="quiet small"
-          onClick={() => onLeave(item.item_id, "uninterested")}
+          onClick={() => onTakeOut(item.item_id, "uninterested")}
         >
           Not interested<span class="unseen">{` in ${title}`}</span>
         </button>
-        <button type="button" class="quiet small" onClick={() => onLeave(item.item_id, "left-out")}>
+        <button type="button" class="quiet small" onClick={() => onTakeOut(item.item_id, "left-out")}>
           Leave out<span class="unseen">{` ${title}`}</span>
         </button>
       </div>
@@ -265,15 +265,15 @@ function Row(given: {
   );
 }
 
-/** Reasons are looked for when they are asked for: each one takes a list without it. */
-function Why(given: {
+/** Reasons for an item, found once they are unfolded: for each liked item a list is made without it. */
+function Why(props: {
   item: CatalogueItem;
   title: string;
   visit: ModelVisit;
   maker: DeviceMaker;
-  wish: ListWish;
+  listInput: ListInput;
 }) {
-  const { item, title, visit, maker, wish } = given;
+  const { item, title, visit, maker, listInput } = props;
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details open={isOpen} onToggle={(event) => setIsOpen(event.currentTarget.open)}>
@@ -281,23 +281,23 @@ function Why(given: {
         Why this {visit.model.catalogue.words.one}
         <span class="unseen">{`: ${title}`}</span>
       </summary>
-      {isOpen && <Reasons item={item} visit={visit} maker={maker} wish={wish} />}
+      {isOpen && <Reasons item={item} visit={visit} maker={maker} listInput={listInput} />}
     </details>
   );
 }
 
-function Reasons(given: {
+function Reasons(props: {
   item: CatalogueItem;
   visit: ModelVisit;
   maker: DeviceMaker;
-  wish: ListWish;
+  listInput: ListInput;
 }) {
-  const { item, visit, maker, wish } = given;
+  const { item, visit, maker, listInput } = props;
   const { catalogue } = visit.model;
-  const reasons = useMemo(() => maker.reasons(wish.choices, item.item_id), [wish, item]);
-  const liked = itemsOf(wish.choices, "liked");
-  const shared = item.categories.filter((category) =>
-    liked.some((own) => catalogue.find(own)?.categories.includes(category)),
+  const reasons = useMemo(() => maker.reasons(listInput.choices, item.item_id), [listInput, item]);
+  const liked = itemsOf(listInput.choices, "liked");
+  const sharedCategories = item.categories.filter((category) =>
+    liked.some((likedItem) => catalogue.find(likedItem)?.categories.includes(category)),
   );
   if (item.cold && reasons.length === 0) {
     return (
@@ -317,19 +317,20 @@ function Reasons(given: {
   return (
     <p class="why">
       {item.cold && `Nobody rated it yet: it stands here by its ${describeFacts(item)}. `}
-      You chose {joined(reasons.map((own) => catalogue.title(own)))}; without{" "}
+      You chose {joinNames(reasons.map((reason) => catalogue.title(reason)))}; without{" "}
       {reasons.length === 1 ? "it" : "them"} this {catalogue.words.one} would stand lower.
-      {shared.length > 0 && ` In common with your choices: ${joined(shared)}.`}
+      {sharedCategories.length > 0 &&
+        ` In common with your choices: ${joinNames(sharedCategories)}.`}
     </p>
   );
 }
 
-/** What is known of an item that no one rated. */
+/** Say by which facts an item is scored that no one rated. */
 function describeFacts(item: CatalogueItem): string {
-  return item.categories.length === 0 ? "description" : `category, ${joined(item.categories)}`;
+  return item.categories.length === 0 ? "description" : `category, ${joinNames(item.categories)}`;
 }
 
-/** What the person said, to take it back. */
+/** The person's choices, each with a button that takes it back. */
 function OwnChoices({ visit }: { visit: ModelVisit }) {
   const { keeping, model } = visit;
   const { words } = model.catalogue;
@@ -340,19 +341,15 @@ function OwnChoices({ visit }: { visit: ModelVisit }) {
       <h2 id="own" ref={heading} tabIndex={-1}>
         What you said
       </h2>
-      <Said visit={visit} choice="liked" name="You chose" onTaken={() => heading.current?.focus()} />
-      <Said
-        visit={visit}
-        choice="uninterested"
-        name="Not interested"
-        onTaken={() => heading.current?.focus()}
-      />
-      <Said
-        visit={visit}
-        choice="left-out"
-        name="Left out"
-        onTaken={() => heading.current?.focus()}
-      />
+      {CHOICE_NAMES.map(([choice, name]) => (
+        <ItemsWithChoice
+          key={choice}
+          visit={visit}
+          choice={choice}
+          name={name}
+          onTakeBack={() => heading.current?.focus()}
+        />
+      ))}
       <p>
         It is kept in this browser alone.{" "}
         <button
@@ -370,8 +367,19 @@ function OwnChoices({ visit }: { visit: ModelVisit }) {
   );
 }
 
-function Said(given: { visit: ModelVisit; choice: Choice; name: string; onTaken: () => void }) {
-  const { visit, choice, name, onTaken } = given;
+const CHOICE_NAMES: readonly (readonly [Choice, string])[] = [
+  ["liked", "You chose"],
+  ["uninterested", "Not interested"],
+  ["left-out", "Left out"],
+];
+
+function ItemsWithChoice(props: {
+  visit: ModelVisit;
+  choice: Choice;
+  name: string;
+  onTakeBack: () => void;
+}) {
+  const { visit, choice, name, onTakeBack } = props;
   const { keeping, model } = visit;
   const items = itemsOf(keeping.choices, choice);
   if (items.length === 0) return null;
@@ -389,7 +397,7 @@ function Said(given: { visit: ModelVisit; choice: Choice; name: string; onTaken:
                 class="clear"
                 onClick={() => {
                   keeping.choose(item, undefined);
-                  onTaken();
+                  onTakeBack();
                 }}
               >
                 <span aria-hidden="true">×</span>
@@ -403,7 +411,8 @@ function Said(given: { visit: ModelVisit; choice: Choice; name: string; onTaken:
   );
 }
 
-function joined(names: readonly string[]): string {
+/** Join names as in a sentence: "A, B and C". */
+function joinNames(names: readonly string[]): string {
   const last = names.at(-1) ?? "";
   return names.length < 2 ? capitalize(last) : `${names.slice(0, -1).join(", ")} and ${last}`;
 }

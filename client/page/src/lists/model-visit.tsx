@@ -12,7 +12,7 @@ import { readWantsPictures, storeWantsPictures } from "./picture";
 
 export interface ModelVisit {
   readonly model: ServedModel;
-  /** Makes lists here; undefined where only the service can. */
+  /** Makes lists on this device; undefined where only the service can. */
   readonly maker: DeviceMaker | undefined;
   readonly keeping: ChoiceKeeping;
   readonly wantsPictures: boolean;
@@ -26,7 +26,7 @@ const NAMES: readonly (readonly [Step, string])[] = [
 
 export function ModelSteps({ step, offers }: { step: Step; offers: Offers }) {
   const [name, setName] = useState(offers.released?.name ?? offers.models[0]?.name);
-  const model = offers.models.find((one) => one.name === name) as ServedModel;
+  const model = offers.models.find((offered) => offered.name === name) as ServedModel;
   const { released } = offers;
   const maker = useMemo(
     () => (released !== undefined && released.name === name ? new DeviceMaker(released.lists) : undefined),
@@ -52,14 +52,14 @@ export function ModelSteps({ step, offers }: { step: Step; offers: Offers }) {
       )}
       <nav class="progress" aria-label="Steps of the visit">
         <ol>
-          {NAMES.map(([each, title], place) => {
-            const isDone = each === "rate" && keeping.choices.size > 0;
-            const isCurrent = (each === "list") === isList;
+          {NAMES.map(([listedStep, title], index) => {
+            const isDone = listedStep === "rate" && keeping.choices.size > 0;
+            const isCurrent = (listedStep === "list") === isList;
             return (
-              <li key={each} class={isDone ? "done" : undefined}>
-                <a href={`#${each}`} aria-current={isCurrent ? "step" : undefined}>
+              <li key={listedStep} class={isDone ? "done" : undefined}>
+                <a href={`#${listedStep}`} aria-current={isCurrent ? "step" : undefined}>
                   <span class="number" aria-hidden="true">
-                    {isDone && !isCurrent ? "✓" : place + 1}
+                    {isDone && !isCurrent ? "✓" : index + 1}
                   </span>
                   <span class="name">{title}</span>
                   {isDone && <span class="unseen">, done</span>}
@@ -74,12 +74,12 @@ export function ModelSteps({ step, offers }: { step: Step; offers: Offers }) {
   );
 }
 
-function ModelChoice(given: {
+function ModelChoice(props: {
   models: readonly ServedModel[];
   name: string;
   onChoose: (name: string) => void;
 }) {
-  const { models, name, onChoose } = given;
+  const { models, name, onChoose } = props;
   return (
     <div class="finder">
       <label>

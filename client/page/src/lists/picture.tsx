@@ -1,15 +1,16 @@
-/** An item's picture where the person asked for pictures, else a drawing made of its id. */
+/** An item's picture, if the person asked for pictures, or else a drawing made of its id. */
 
 import { useState } from "preact/hooks";
 
 import type { CatalogueItem } from "../service/catalogue";
 import { Poster } from "../visitor/poster";
 
-/** Pictures from elsewhere are fetched only if a person wants them: who serves them sees which. */
+/** Pictures of other hosts, which see what is fetched from them, are shown only on request. */
 export function Picture({ item, isShown }: { item: CatalogueItem; isShown: boolean }) {
-  const [failed, setFailed] = useState(false);
-  const isHere = item.image?.startsWith("data:") ?? false;
-  if (item.image === null || failed || !(isShown || isHere)) return <Poster id={item.item_id} />;
+  const [hasFailed, setHasFailed] = useState(false);
+  const isInCatalogue = item.image?.startsWith("data:") ?? false;
+  const mayShow = isShown || isInCatalogue;
+  if (item.image === null || hasFailed || !mayShow) return <Poster id={item.item_id} />;
   return (
     <img
       class="poster"
@@ -19,7 +20,7 @@ export function Picture({ item, isShown }: { item: CatalogueItem; isShown: boole
       height="72"
       loading="lazy"
       referrerpolicy="no-referrer"
-      onError={() => setFailed(true)}
+      onError={() => setHasFailed(true)}
     />
   );
 }

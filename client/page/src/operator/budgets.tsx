@@ -1,29 +1,29 @@
-/** Every budget, page by page. */
+/** The operator's table of all budgets, fetched page by page. */
 
 import { useEffect, useState } from "preact/hooks";
 
-import { Trouble } from "../parts/draft";
+import { Trouble } from "../parts/pending";
 import { describeError } from "../service/requests";
 import { fetchBudgets, type HeldBudget } from "../service/operator";
 
 export function Budgets({ apiKey }: { apiKey: string }) {
-  const [found, setFound] = useState<readonly HeldBudget[]>();
+  const [budgets, setBudgets] = useState<readonly HeldBudget[]>();
   const [next, setNext] = useState<number | null>(0);
   const [trouble, setTrouble] = useState<string>();
-  const more = async (after: number) => {
+  const fetchPage = async (after: number) => {
     try {
       const page = await fetchBudgets(apiKey, after);
-      setFound((before) => [...(before ?? []), ...page.budgets]);
+      setBudgets((earlier) => [...(earlier ?? []), ...page.budgets]);
       setNext(page.next);
       setTrouble(undefined);
     } catch (error) {
       setTrouble(describeError(error));
     }
   };
-  useEffect(() => void more(0), [apiKey]);
+  useEffect(() => void fetchPage(0), [apiKey]);
   if (trouble !== undefined) return <Trouble>{trouble}</Trouble>;
-  if (found === undefined) return <p class="waiting">One moment …</p>;
-  if (found.length === 0) return <p>No budget was opened yet.</p>;
+  if (budgets === undefined) return <p class="waiting">One moment …</p>;
+  if (budgets.length === 0) return <p>No budget was opened yet.</p>;
   return (
     <>
       <div class="scroll" tabIndex={0} role="region" aria-label="Budgets, a wide table">
@@ -45,7 +45,7 @@ export function Budgets({ apiKey }: { apiKey: string }) {
             </tr>
           </thead>
           <tbody>
-            {found.map(({ number, kind, name, budget }) => (
+            {budgets.map(({ number, kind, name, budget }) => (
               <tr key={number}>
                 <th scope="row">
                   {name} <span class="noun">{kind}</span>
@@ -73,7 +73,7 @@ export function Budgets({ apiKey }: { apiKey: string }) {
         </table>
       </div>
       {next !== null && (
-        <button type="button" class="quiet" onClick={() => void more(next)}>
+        <button type="button" class="quiet" onClick={() => void fetchPage(next)}>
           Show more
         </button>
       )}

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 
-import { ShowPending, Trouble, usePending } from "../parts/draft";
+import { ShowPending, Trouble, usePending } from "../parts/pending";
 import { GuaranteeShown } from "../parts/guarantee";
 import { describeError } from "../service/requests";
 import { fetchGuarantees } from "../service/cards";
@@ -14,20 +14,21 @@ import { Splits } from "./splits";
 export function Operator() {
   const [key, setKey] = useState<string>();
   return key === undefined ? (
-    <Door onKey={setKey} />
+    <KeyForm onKey={setKey} />
   ) : (
     <Overview key={key} apiKey={key} onLeave={() => setKey(undefined)} />
   );
 }
 
-function Door({ onKey }: { onKey: (key: string) => void }) {
+/** The form that asks for the operator's key and tries it. */
+function KeyForm({ onKey }: { onKey: (key: string) => void }) {
   const field = useRef<HTMLInputElement>(null);
   const [trouble, setTrouble] = useState<string>();
-  const [asking, setAsking] = useState(false);
-  const enter = async (event: SubmitEvent) => {
+  const [isTrying, setIsTrying] = useState(false);
+  const tryKey = async (event: SubmitEvent) => {
     event.preventDefault();
     const key = field.current?.value.trim() ?? "";
-    setAsking(true);
+    setIsTrying(true);
     setTrouble(undefined);
     try {
       await fetchBudgets(key, 0);
@@ -36,7 +37,7 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
       setTrouble(describeError(error));
       field.current?.focus();
     } finally {
-      setAsking(false);
+      setIsTrying(false);
     }
   };
   return (
@@ -46,7 +47,7 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
         Spending, refusals, the ledger, budgets, guarantees. The key stays in this page's memory: a
         reload forgets it.
       </p>
-      <form class="door" onSubmit={(event) => void enter(event)}>
+      <form class="door" onSubmit={(event) => void tryKey(event)}>
         <label for="key">Operator's key</label>
         <div class="row">
           <input
@@ -57,7 +58,7 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
             spellcheck={false}
             required
           />
-          <button type="submit" disabled={asking}>
+          <button type="submit" disabled={isTrying}>
             Open
           </button>
         </div>
@@ -68,9 +69,9 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
 }
 
 function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) {
-  const promised = usePending(fetchGuarantees, []);
-  const logged = usePending(() => fetchLog(apiKey), [apiKey]);
-  const running = useOverview(apiKey);
+  const guarantees = usePending(fetchGuarantees, []);
+  const log = usePending(() => fetchLog(apiKey), [apiKey]);
+  const overview = useOverview(apiKey);
   return (
     <section aria-labelledby="operate">
       <div class="lead with-action">
@@ -92,7 +93,7 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
           Amounts of epsilon are in nats. A sum over people measures use: no one's loss is that
           large.
         </p>
-        <ShowPending draft={running}>{(found) => <Spending found={found} />}</ShowPending>
+        <ShowPending pending={overview}>{(value) => <Spending overview={value} />}</ShowPending>
       </section>
       <section class="panel" aria-labelledby="refused">
         <h2 id="refused">Refused, and why</h2>
@@ -101,10 +102,10 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       </section>
       <section class="panel" aria-labelledby="health">
         <h2 id="health">The ledger</h2>
-        <ShowPending draft={running}>
-          {(found) => (
-            <ShowPending draft={logged}>
-              {(read) => <Ledger found={found} log={read} apiKey={apiKey} />}
+        <ShowPending pending={overview}>
+          {(overviewValue) => (
+            <ShowPending pending={log}>
+              {(logValue) => <Ledger overview={overviewValue} log={logValue} apiKey={apiKey} />}
             </ShowPending>
           )}
         </ShowPending>
@@ -123,15 +124,15 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       </section>
       <section class="panel" aria-labelledby="guarantees">
         <h2 id="guarantees">Guarantees</h2>
-        <ShowPending draft={promised}>
-          {(found) => (
+        <ShowPending pending={guarantees}>
+          {(list) => (
             <ul class="guarantees">
-              {found.map((each) => (
-                <li key={`${each.noun}/${each.name}`}>
+              {list.map((guarantee) => (
+                <li key={`${guarantee.noun}/${guarantee.name}`}>
                   <h3>
-                    {each.name} <span class="noun">{each.noun}</span>
+                    {guarantee.name} <span class="noun">{guarantee.noun}</span>
                   </h3>
-                  <GuaranteeShown guarantee={each} />
+                  <GuaranteeShown guarantee={guarantee} />
                 </li>
               ))}
             </ul>

@@ -1,8 +1,8 @@
-/** How the service is doing: spending by day, refusals, the ledger's places, rounds and campaigns. */
+/** The operator's panels: spending by day, refusals, the ledger, and rounds and campaigns. */
 
 import { useState } from "preact/hooks";
 
-import { ShowPending, Trouble, usePending } from "../parts/draft";
+import { ShowPending, Trouble, usePending } from "../parts/pending";
 import { describeError } from "../service/requests";
 import {
   downloadLog,
@@ -16,11 +16,12 @@ import {
   type Refusal,
 } from "../service/operator";
 
+/** Number of latest days that are shown. */
 const DAYS = 30;
 
-export function Spending({ found }: { found: Overview }) {
-  const days = found.days.slice(-DAYS);
-  const most = Math.max(1, ...days.map(({ requests }) => requests));
+export function Spending({ overview }: { overview: Overview }) {
+  const days = overview.days.slice(-DAYS);
+  const mostRequests = Math.max(1, ...days.map(({ requests }) => requests));
   if (days.length === 0) return <p>Nothing was stored or charged yet.</p>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Spending by day, a wide table">
@@ -44,10 +45,14 @@ export function Spending({ found }: { found: Overview }) {
                 {day.requests}
               </td>
               <td class="share">
-                <progress value={day.requests} max={most} aria-label={`Requests of ${day.day}`} />
+                <progress
+                  value={day.requests}
+                  max={mostRequests}
+                  aria-label={`Requests of ${day.day}`}
+                />
               </td>
-              <td data-name="Charged to people">{charged(day, "subject")}</td>
-              <td data-name="Charged to data sets">{charged(day, "dataset")}</td>
+              <td data-name="Charged to people">{describeCharges(day, "subject")}</td>
+              <td data-name="Charged to data sets">{describeCharges(day, "dataset")}</td>
             </tr>
           ))}
         </tbody>
@@ -56,28 +61,33 @@ export function Spending({ found }: { found: Overview }) {
   );
 }
 
-function charged({ spent }: Day, kind: string): string {
+/** Write the charges of a day to people ("subject") or to data sets ("dataset"). */
+function describeCharges({ spent }: Day, kind: string): string {
   const texts = spent
-    .filter((one) => one.kind === kind)
+    .filter((charge) => charge.kind === kind)
     .map(
       ({ amount, counted_in, charges }) =>
-        `${amount} ${short(counted_in)} in ${several(charges, "charge")}`,
+        `${amount} ${shortUnit(counted_in)} in ${countOf(charges, "charge")}`,
     );
   return texts.join("; ") || "–";
 }
 
 export function Refusals({ apiKey }: { apiKey: string }) {
-  const draft = usePending(() => fetchRefusals(apiKey), [apiKey]);
+  const pending = usePending(() => fetchRefusals(apiKey), [apiKey]);
   return (
-    <ShowPending draft={draft}>
-      {(found) =>
-        found.length === 0 ? <p>None since the service started.</p> : <Counts found={found} />
+    <ShowPending pending={pending}>
+      {(refusals) =>
+        refusals.length === 0 ? (
+          <p>None since the service started.</p>
+        ) : (
+          <RefusalTable refusals={refusals} />
+        )
       }
     </ShowPending>
   );
 }
 
-function Counts({ found }: { found: readonly Refusal[] }) {
+function RefusalTable({ refusals }: { refusals: readonly Refusal[] }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Refusals, a wide table">
       <table class="figures stacks">
@@ -91,7 +101,7 @@ function Counts({ found }: { found: readonly Refusal[] }) {
           </tr>
         </thead>
         <tbody>
-          {found.map(({ operation, status, count, reasons }) => (
+          {refusals.map(({ operation, status, count, reasons }) => (
             <tr key={`${operation} ${status}`}>
               <th scope="row">{operation === "none" ? "an unknown address or key" : operation}</th>
               <td class="number" data-name="Refused">
@@ -108,23 +118,31 @@ function Counts({ found }: { found: readonly Refusal[] }) {
   );
 }
 
-export function Ledger({ found, log, apiKey }: { found: Overview; log: Log; apiKey: string }) {
-  const { store } = found;
+export function Ledger({
+  overview,
+  log,
+  apiKey,
+}: {
+  overview: Overview;
+  log: Log;
+  apiKey: string;
+}) {
+  const { store } = overview;
   return (
     <>
       <dl class="health">
-        <Fact name="Kept in" good>
+        <Fact name="Kept in" isGood>
           {store.place === "file" ? "a file" : store.place},{" "}
-          {several(log.entries, "entry", "entries")} in its log
+          {countOf(log.entries, "entry", "entries")} in its log
         </Fact>
-        <Fact name="Second place" good={store.apart}>
+        <Fact name="Second place" isGood={store.apart}>
           {store.second === "file" ? "a file" : store.second},{" "}
           {store.apart
             ? "on another device or server"
             : "on the device or server of the ledger: a backup that is restored gives spent budgets back"}
         </Fact>
-        <Fact name="Verified" good={log.replayed?.sound !== false}>
-          {verified(log)}
+        <Fact name="Verified" isGood={log.replayed?.sound !== false}>
+          {describeReplay(log)}
         </Fact>
       </dl>
       <Download apiKey={apiKey} />
@@ -132,28 +150,32 @@ export function Ledger({ found, log, apiKey }: { found: Overview; log: Log; apiK
   );
 }
 
-/** Whether the log and every table agree. */
-function verified({ replayed }: Log): string {
+/** Say whether the log and every table agree. */
+function describeReplay({ replayed }: Log): string {
   if (replayed === null) return "the log is being replayed: look again";
   if (!replayed.sound)
     return `the log does not agree with its tables: ${replayed.problems.join("; ")}`;
   return `just now, up to entry ${replayed.entries}: the log agrees with every table`;
 }
 
-function Fact(given: { name: string; good: boolean; children: preact.ComponentChildren }) {
+/** One fact about the ledger, with a warning colour unless it is good. */
+function Fact(props: { name: string; isGood: boolean; children: preact.ComponentChildren }) {
   return (
-    <div class={given.good ? undefined : "warned"}>
-      <dt>{given.name}</dt>
-      <dd>{given.children}</dd>
+    <div class={props.isGood ? undefined : "warned"}>
+      <dt>{props.name}</dt>
+      <dd>{props.children}</dd>
     </div>
   );
 }
 
-/** Pages of the log become one file here: the key stays in a header and is in no address. */
+/**
+ * The button that downloads the log as one file. The file is put together from pages here, so that
+ * the key is sent in a header and not in an address.
+ */
 function Download({ apiKey }: { apiKey: string }) {
   const [entries, setEntries] = useState<number>();
   const [trouble, setTrouble] = useState<string>();
-  const load = async () => {
+  const download = async () => {
     setTrouble(undefined);
     setEntries(0);
     try {
@@ -169,11 +191,11 @@ function Download({ apiKey }: { apiKey: string }) {
   };
   return (
     <>
-      <button type="button" class="quiet" onClick={() => void load()}>
+      <button type="button" class="quiet" onClick={() => void download()}>
         Download the audit log
       </button>
       <p role="status" class="log">
-        {entries !== undefined && `${several(entries, "entry", "entries")}. `}
+        {entries !== undefined && `${countOf(entries, "entry", "entries")}. `}
         It has names, times, charges and hashes of answers, and no answer.
       </p>
       {trouble !== undefined && <Trouble>{trouble}</Trouble>}
@@ -182,16 +204,16 @@ function Download({ apiKey }: { apiKey: string }) {
 }
 
 export function Runs({ apiKey }: { apiKey: string }) {
-  const draft = usePending(() => fetchProgress(apiKey), [apiKey]);
+  const pending = usePending(() => fetchProgress(apiKey), [apiKey]);
   return (
-    <ShowPending draft={draft}>
-      {(found) =>
-        found.length === 0 ? (
+    <ShowPending pending={pending}>
+      {(runs) =>
+        runs.length === 0 ? (
           <p>Neither rounds nor campaigns are served here.</p>
         ) : (
           <ul class="runs">
-            {found.map((one) => (
-              <RunShown key={`${one.noun} ${one.name}`} run={one} />
+            {runs.map((run) => (
+              <RunShown key={`${run.noun} ${run.name}`} run={run} />
             ))}
           </ul>
         )
@@ -200,15 +222,15 @@ export function Runs({ apiKey }: { apiKey: string }) {
   );
 }
 
-function RunShown({ run: { noun, name, done, of, unit, state } }: { run: Progress }) {
+function RunShown({ run: { noun, name, done, total, unit, state } }: { run: Progress }) {
   return (
     <li>
       <strong>{name}</strong> <span class="noun">{noun}</span>
       <span class="amount">
         {done.toLocaleString()}
-        {of !== undefined && ` of ${of.toLocaleString()}`} {unit}; {state}
+        {total !== undefined && ` of ${total.toLocaleString()}`} {unit}; {state}
       </span>
-      {of !== undefined && <progress value={done} max={of} aria-label={`${unit} of ${name}`} />}
+      {total !== undefined && <progress value={done} max={total} aria-label={`${unit} of ${name}`} />}
     </li>
   );
 }
@@ -217,11 +239,12 @@ export function useOverview(apiKey: string) {
   return usePending(() => fetchOverview(apiKey), [apiKey]);
 }
 
-function several(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString()} ${count === 1 ? one : many}`;
+/** Write a number with its noun: "1 entry", "3 entries". */
+function countOf(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count.toLocaleString()} ${count === 1 ? singular : plural}`;
 }
 
-/** "epsilon, in nats" is said once, above the table. */
-function short(unit: string): string {
+/** Write "epsilon" for "epsilon, in nats": the unit of numbers is said once, above the table. */
+function shortUnit(unit: string): string {
   return unit.split(",")[0] as string;
 }

@@ -1,22 +1,23 @@
-/** Private lists beside popular items: what a shop's split shows, in released figures. */
+/** A shop's comparison of private lists with popular items, in released figures. */
 
-import { ShowPending, usePending } from "../parts/draft";
+import { ShowPending, usePending } from "../parts/pending";
 import { fetchSplits, type Split } from "../service/operator";
 
+/** Number of latest days that are shown. */
 const DAYS = 14;
 
 export function Splits({ apiKey }: { apiKey: string }) {
-  const draft = usePending(() => fetchSplits(apiKey), [apiKey]);
+  const pending = usePending(() => fetchSplits(apiKey), [apiKey]);
   return (
-    <ShowPending draft={draft}>
-      {(found) =>
-        found.length === 0 ? (
+    <ShowPending pending={pending}>
+      {(splits) =>
+        splits.length === 0 ? (
           <p>
             None is set up: a section <code>[splits.NAME]</code> of tacit.toml begins one.
           </p>
         ) : (
           <>
-            {found.map((split) => (
+            {splits.map((split) => (
               <Comparison key={split.name} split={split} />
             ))}
           </>
@@ -82,7 +83,7 @@ const COLUMNS = [
   ["popularity_clicked", "Popular items: clicked"],
 ] as const;
 
-/** One sentence on which lists are clicked by more of the people who get them. */
+/** Say in a sentence which lists are clicked by more of the people who get them. */
 function verdict({ days, personal_rate, popularity_rate, low, high }: Split): string {
   if (days.length === 0) return "The first figures come when the first day (UTC) is over.";
   if (personal_rate === null || popularity_rate === null || low === null || high === null) {

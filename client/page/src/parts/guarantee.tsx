@@ -1,34 +1,34 @@
 /** A guarantee: its sentence, and the full card behind it. */
 
 import { fetchGuarantee, type Card, type Guarantee } from "../service/cards";
-import { ShowPending, usePending } from "./draft";
+import { ShowPending, usePending } from "./pending";
 
-/** thing: for example `disclosures/films`. */
+/** The guarantee of one thing that is served, such as `disclosures/films`. */
 export function GuaranteeOf({ thing }: { thing: string }) {
-  const draft = usePending(() => fetchGuarantee(thing), [thing]);
+  const pending = usePending(() => fetchGuarantee(thing), [thing]);
   return (
     <div class="guarantee">
-      <ShowPending draft={draft}>{(found) => <GuaranteeShown guarantee={found} />}</ShowPending>
+      <ShowPending pending={pending}>{(found) => <GuaranteeShown guarantee={found} />}</ShowPending>
     </div>
   );
 }
 
-/** The promise as one sentence; the rest of it and the cards are behind a fold. */
+/** The first sentence of a guarantee; the others and the cards can be unfolded. */
 export function PromiseInShort({ thing }: { thing: string }) {
-  const draft = usePending(() => fetchGuarantee(thing), [thing]);
+  const pending = usePending(() => fetchGuarantee(thing), [thing]);
   return (
     <div class="guarantee">
-      <ShowPending draft={draft}>
+      <ShowPending pending={pending}>
         {({ sentence, cards }) => {
-          const first = /^.*?[.](?=\s|$)/s.exec(sentence)?.[0] ?? sentence;
-          const rest = sentence.slice(first.length).trim();
+          const firstSentence = /^.*?[.](?=\s|$)/s.exec(sentence)?.[0] ?? sentence;
+          const otherSentences = sentence.slice(firstSentence.length).trim();
           return (
             <>
               {cards[0] && <FirstLine card={cards[0]} />}
-              <p class="promise">{first}</p>
+              <p class="promise">{firstSentence}</p>
               <details>
                 <summary>On what conditions, and the full card</summary>
-                {rest !== "" && <p>{rest}</p>}
+                {otherSentences !== "" && <p>{otherSentences}</p>}
                 {cards.map((card) => (
                   <CardShown key={card.name} card={card} />
                 ))}
@@ -80,10 +80,10 @@ function CardShown({ card }: { card: Card }) {
         <Several
           name="Attacks"
           texts={card.measurements.map(
-            (one) =>
-              `${one.attack}, trained on ${one.trained_on} data, against ${one.release}: AUC ` +
-              `${one.auc.toFixed(3)} (95 % interval ${one.low.toFixed(3)} to ${one.high.toFixed(3)}; ` +
-              `0.5 is guessing), on ${one.data}`,
+            ({ attack, trained_on, release, auc, low, high, data }) =>
+              `${attack}, trained on ${trained_on} data, against ${release}: AUC ` +
+              `${auc.toFixed(3)} (95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}; ` +
+              `0.5 is guessing), on ${data}`,
           )}
         />
         <Several name="Claims" texts={card.claims.map(({ text, verdict }) => `${text}: ${verdict}`)} />
@@ -93,15 +93,15 @@ function CardShown({ card }: { card: Card }) {
   );
 }
 
-/** The basis in plain words; a refuted claim in a colour of its own. */
+/** The basis of a card in plain words; that of a refuted claim has its own colour. */
 function FirstLine({ card }: { card: Card }) {
   return <p class={card.basis === "refuted" ? "basis refuted" : "basis"}>{card.first_line}</p>;
 }
 
 function amount(epsilon: number | null, delta: number | null): string {
   if (epsilon === null) return "no epsilon";
-  const short = Number(epsilon.toPrecision(4));
-  return delta ? `epsilon ${short}, delta ${delta}` : `epsilon ${short}`;
+  const rounded = Number(epsilon.toPrecision(4));
+  return delta ? `epsilon ${rounded}, delta ${delta}` : `epsilon ${rounded}`;
 }
 
 function Row({ name, children }: { name: string; children: preact.ComponentChildren }) {

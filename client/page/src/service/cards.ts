@@ -1,4 +1,4 @@
-/** Guarantee cards as the service gives them. */
+/** Guarantee cards, in the form in which the service sends them. */
 
 import { fetchJson } from "./requests";
 
@@ -39,7 +39,7 @@ export interface Card {
   readonly measurements: readonly Measurement[];
 }
 
-/** What is promised about one served thing. noun, name: for example `disclosures`, `films`. */
+/** The guarantee of one thing that is served. noun, name: for example `disclosures`, `films`. */
 export interface Guarantee {
   readonly noun: string;
   readonly name: string;
@@ -47,7 +47,7 @@ export interface Guarantee {
   readonly cards: readonly Card[];
 }
 
-/** thing: for example `disclosures/films`. */
+/** Fetch the guarantee of one thing, such as `disclosures/films`. */
 export function fetchGuarantee(thing: string): Promise<Guarantee> {
   return fetchJson(`/api/guarantees/${thing}`);
 }

@@ -4,12 +4,13 @@ import type { ItemId } from "../../../src/items.js";
 import { printableId } from "../../../src/sketches/formatting.js";
 import { fetchJson } from "./requests";
 
-/** What one item and several are called in sentences. */
+/** Words for one item and for several, in sentences. */
 export interface Words {
   readonly one: string;
   readonly many: string;
 }
 
+/** Words for items of unknown kind. */
 export const WORDS: Words = { one: "item", many: "items" };
 
 /** One item, as the service describes it to everybody. */
@@ -20,7 +21,7 @@ export interface CatalogueItem {
   readonly categories: readonly string[];
   readonly price: string | null;
   readonly image: string | null;
-  /** Whether no one rated it: it may be listed, and a choice of it counts for nothing. */
+  /** Whether no one rated it: it may be listed, and choosing it changes no list. */
   readonly cold: boolean;
 }
 
@@ -49,17 +50,17 @@ export class Catalogue {
     return this.byId.get(String(item));
   }
 
-  /** The item's title, or its kind and id where it has none. */
+  /** Returns the item's title, or the word for an item and its id where it has no title. */
   readonly title = (item: ItemId): string =>
     printableId(this.find(item)?.title ?? `${capitalize(this.words.one)} ${item}`);
 
-  /** All categories, the most frequent first. */
+  /** List all categories, the most frequent first. */
   categories(): string[] {
     const counts = new Map<string, number>();
     for (const { categories } of this.items) {
       for (const category of categories) counts.set(category, (counts.get(category) ?? 0) + 1);
     }
-    const rows = [...counts].sort(([, one], [, other]) => other - one);
+    const rows = [...counts].sort(([, left], [, right]) => right - left);
     return rows.map(([category]) => category);
   }
 
@@ -67,7 +68,7 @@ export class Catalogue {
     return this.items.some(({ image }) => image !== null);
   }
 
-  /** Machines that a browser would ask for pictures. Those written out as `data:` need none. */
+  /** List the hosts that a browser would ask for pictures; pictures in `data:` need no host. */
   pictureHosts(): string[] {
     const hosts = new Set<string>();
     for (const { image } of this.items) {
@@ -77,13 +78,13 @@ export class Catalogue {
   }
 }
 
-/** The whole catalogue, and not some items: which are asked for would tell something. */
+/** Fetch the whole catalogue: a request for some items would reveal which ones interest a person. */
 export async function fetchCatalogue(name: string, words: Words): Promise<Catalogue> {
   const items: CatalogueItem[] = [];
   for (let after: string | null = ""; after !== null;) {
-    const place: string = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
+    const start: string = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
     const page: ItemPage = await fetchJson(
-      `/api/models/${name}/items?limit=${PAGE_LENGTH}${place}`,
+      `/api/models/${name}/items?limit=${PAGE_LENGTH}${start}`,
     );
     items.push(...page.items);
     after = page.next;
@@ -95,7 +96,7 @@ export function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** "1 film", "3 films". */
+/** Write a number of items: "1 film", "3 films". */
 export function countOf(count: number, words: Words): string {
   return `${count.toLocaleString("en")} ${count === 1 ? words.one : words.many}`;
 }

@@ -1,4 +1,4 @@
-/** What the service offers to anybody: the same for everybody, fetched whole. */
+/** What the service offers to everybody: models, disclosures and campaigns, fetched whole. */
 
 import type { ItemId } from "../../../src/items.js";
 import { DeviceLists } from "../../../src/private/lists.js";
@@ -12,15 +12,12 @@ import { fetchJson, fetchOctets } from "./requests";
 
 export type Titles = (item: ItemId) => string;
 
-/**
- * A disclosure that devices may answer with letters.
- *
- * log: which disclosure counted in which epoch. table: by which lists are made here, where the
- * operator publishes it; where not, popular: all items, those that most people like first.
- */
+/** A disclosure that devices may answer with letters. */
 export interface Offer extends Published {
   readonly name: string;
+  /** Table from which lists are made on the device; undefined where the operator publishes none. */
   readonly table: ItemTable | undefined;
+  /** Without a table: all items, those that most people like first. */
   readonly popular: readonly ItemId[];
   readonly titles: Titles;
   readonly words: Words;
@@ -33,12 +30,13 @@ export interface Question {
   readonly catalogue: readonly ItemId[];
   readonly titles: Titles;
   readonly words: Words;
-  /** Whether it takes no more reports, and whether its clusters are there. */
+  /** Whether it takes no more reports. */
   readonly isClosed: boolean;
+  /** Whether its clusters can be fetched. */
   readonly hasClusters: boolean;
 }
 
-/** A private model that was released: lists are made of it here, and nothing is sent for them. */
+/** A private model that was released: lists are made from it on the device, and nothing is sent. */
 export interface ReleasedModel {
   readonly name: string;
   readonly lists: DeviceLists;
@@ -53,9 +51,10 @@ export interface ServedModel {
   readonly catalogue: Catalogue;
 }
 
-/** released: the first model that this page can make lists of. */
+/** Everything that is offered. */
 export interface Offers {
   readonly models: readonly ServedModel[];
+  /** The first model from which this page can make lists; undefined for none. */
   readonly released: ReleasedModel | undefined;
   readonly offers: readonly Offer[];
   readonly questions: readonly Question[];
@@ -87,23 +86,23 @@ interface CampaignEntry extends Named {
   readonly clusters: boolean;
 }
 
-/** What needs no answer of another request is asked for at once: a visitor waits for all of it. */
+/** Fetch everything that is offered, by requests at the same time: a visitor waits for all of them. */
 export async function fetchOffers(): Promise<Offers> {
-  const asked = fetchJson<{ models: readonly Model[] }>("/api/models");
-  const catalogues = asked.then(({ models }) =>
+  const modelsRequest = fetchJson<{ models: readonly Model[] }>("/api/models");
+  const cataloguesRequest = modelsRequest.then(({ models }) =>
     Promise.all(models.map(({ name, item_words }) => fetchCatalogue(name, item_words))),
   );
-  const [{ models }, found, lists, offers, questions] = await Promise.all([
-    asked,
-    catalogues,
-    asked.then(({ models }) => fetchLists(models)),
-    fetchDisclosures(catalogues),
-    fetchCampaigns(catalogues),
+  const [{ models }, catalogues, lists, offers, questions] = await Promise.all([
+    modelsRequest,
+    cataloguesRequest,
+    modelsRequest.then(({ models }) => fetchLists(models)),
+    fetchDisclosures(cataloguesRequest),
+    fetchCampaigns(cataloguesRequest),
   ]);
-  const served = models.map(({ name, scale }, place) => ({
+  const served = models.map(({ name, scale }, index) => ({
     name,
     scale,
-    catalogue: found[place] as Catalogue,
+    catalogue: catalogues[index] as Catalogue,
   }));
   const catalogue = served.find(({ name }) => name === lists?.name)?.catalogue;
   const released =
@@ -113,7 +112,10 @@ export async function fetchOffers(): Promise<Offers> {
   return { models: served, released, offers, questions };
 }
 
-/** Without a model that can be read, the other ways to a list are there all the same. */
+/**
+ * Fetch the device file of the first model that has a readable one; undefined where none has. An
+ * unreadable file is no error, since there are other ways to a list.
+ */
 async function fetchLists(
   models: readonly Model[],
 ): Promise<{ readonly name: string; readonly lists: DeviceLists } | undefined> {
@@ -130,7 +132,7 @@ async function fetchLists(
   return undefined;
 }
 
-/** The tables and the log as they are now: a page may be open for days. */
+/** Fetch a disclosure and its log as they are now: the page may have been open for days. */
 export async function fetchPublished(name: string): Promise<Published> {
   const [bytes, { log }] = await Promise.all([
     fetchOctets(`/api/disclosures/${name}`),
@@ -140,15 +142,20 @@ export async function fetchPublished(name: string): Promise<Published> {
   return { disclosure, log: log.map(({ epoch, digest }) => [epoch, digest] as const) };
 }
 
+/**
+ * Fetch all disclosures that this page can read. One that it cannot read, such as an experimental
+ * one, is left out, unless there is no other.
+ */
 async function fetchDisclosures(catalogues: Catalogues): Promise<Offer[]> {
   const { disclosures } = await fetchJson<{ disclosures: readonly DisclosureEntry[] }>(
     "/api/disclosures",
   );
-  const found = await Promise.allSettled(disclosures.map((one) => fetchOffer(one, catalogues)));
-  const offers = found.filter((one) => one.status === "fulfilled").map(({ value }) => value);
-  const failed = found.find((one) => one.status === "rejected");
-  // One that this page cannot read, such as an experimental one, does not take the others away.
-  if (failed !== undefined && offers.length === 0) throw failed.reason;
+  const results = await Promise.allSettled(
+    disclosures.map((disclosure) => fetchOffer(disclosure, catalogues)),
+  );
+  const offers = results.filter((result) => result.status === "fulfilled").map(({ value }) => value);
+  const failure = results.find((result) => result.status === "rejected");
+  if (failure !== undefined && offers.length === 0) throw failure.reason;
   return offers;
 }
 
@@ -163,14 +170,17 @@ async function fetchOffer(
   return { name, disclosure, log, table, popular, titles, words };
 }
 
+/** Fetch an item table; undefined for one of another disclosure. */
 async function fetchTable(name: string, disclosure: Disclosure): Promise<ItemTable | undefined> {
   const table = ItemTable.decode(await fetchOctets(`/api/disclosures/${name}/item-table`));
   return table.disclosure === (await disclosure.digest()) ? table : undefined;
 }
 
 async function fetchPopular(name: string): Promise<readonly ItemId[]> {
-  const found = await fetchJson<{ items: readonly ItemId[] }>(`/api/disclosures/${name}/popular`);
-  return found.items;
+  const { items } = await fetchJson<{ items: readonly ItemId[] }>(
+    `/api/disclosures/${name}/popular`,
+  );
+  return items;
 }
 
 async function fetchCampaigns(catalogues: Catalogues): Promise<Question[]> {
@@ -188,12 +198,12 @@ async function fetchCampaigns(catalogues: Catalogues): Promise<Question[]> {
   );
 }
 
-/** Titles and words by the first catalogue that has all these items; ids where there is none. */
+/** Return titles and words of the first catalogue that has all these items; ids without one. */
 function namesOf(
   items: readonly ItemId[],
   catalogues: readonly Catalogue[],
 ): { readonly titles: Titles; readonly words: Words } {
-  const found = catalogues.find((one) => items.every((item) => one.has(item)));
-  if (found !== undefined) return { titles: found.title, words: found.words };
+  const catalogue = catalogues.find((candidate) => items.every((item) => candidate.has(item)));
+  if (catalogue !== undefined) return { titles: catalogue.title, words: catalogue.words };
   return { titles: (item) => printableId(`Item ${item}`), words: WORDS };
 }

@@ -10,10 +10,12 @@ export interface HeldBudget {
   readonly budget: Budget;
 }
 
-/** Where the log of what was spent stands. replayed: null while the first replay runs. */
+/** The ledger's log as it is now, and its newest replay. */
 export interface Log {
   readonly entries: number;
+  /** Hash of the last entry. */
   readonly head: string;
+  /** Null while the first replay runs. */
   readonly replayed: {
     readonly entries: number;
     readonly sound: boolean;
@@ -35,9 +37,10 @@ export interface Day {
   readonly spent: readonly Spent[];
 }
 
-/** read: entries of the log that were added up. */
+/** Charges by day, as far as the log was read, and where the ledger is stored. */
 export interface Overview {
   readonly entries: number;
+  /** Entries of the log that were added up so far. */
   readonly read: number;
   readonly days: readonly Day[];
   readonly store: {
@@ -55,12 +58,14 @@ export interface Refusal {
   readonly count: number;
 }
 
-/** A run of rounds or a campaign. done, of: how far it is; of is undefined without an end. */
+/** Progress of a run of rounds or of a campaign. */
 export interface Progress {
   readonly noun: string;
   readonly name: string;
+  /** How many units are done. */
   readonly done: number;
-  readonly of: number | undefined;
+  /** How many units there are in all; undefined without an end. */
+  readonly total: number | undefined;
   readonly unit: string;
   readonly state: string;
 }
@@ -74,7 +79,7 @@ export interface SplitDay {
   readonly popularity_clicked: number;
 }
 
-/** Private lists beside popular items. Rates are null where noise is too large to say. */
+/** A comparison of private lists with popular items. Rates are null where noise is too large. */
 export interface Split {
   readonly name: string;
   readonly model: string;
@@ -98,7 +103,7 @@ export function fetchLog(key: string): Promise<Log> {
   return fetchJson("/api/privacy/ledger", { key });
 }
 
-/** One page of budgets; next: where the following page begins, or null. */
+/** Fetch one page of budgets. next: the value of `after` for the following page, null at the end. */
 export function fetchBudgets(
   key: string,
   after: number,
@@ -106,11 +111,11 @@ export function fetchBudgets(
   return fetchJson(`/api/privacy/budgets?after=${after}&limit=100`, { key });
 }
 
-/** Asked again until the whole log is added up. */
+/** Fetch the overview, again and again until the service has added up the whole log. */
 export async function fetchOverview(key: string): Promise<Overview> {
   for (;;) {
-    const found = await fetchJson<Overview>("/api/operations", { key });
-    if (found.read >= found.entries) return found;
+    const overview = await fetchJson<Overview>("/api/operations", { key });
+    if (overview.read >= overview.entries) return overview;
   }
 }
 
@@ -118,7 +123,7 @@ interface Kinds {
   readonly problems: readonly { readonly status: number; readonly title: string }[];
 }
 
-/** Counts by operation and status, as Prometheus gets them, with what each status may mean. */
+/** Fetch the counts of refused requests, from Prometheus's metrics, with the titles of the status. */
 export async function fetchRefusals(key: string): Promise<Refusal[]> {
   const [metrics, { problems }] = await Promise.all([
     send("/metrics", { key }).then((response) => response.text()),
@@ -132,11 +137,11 @@ export async function fetchRefusals(key: string): Promise<Refusal[]> {
       count: Number(count),
     }))
     .filter(({ status }) => status >= 400)
-    .map((one) => ({
-      ...one,
-      reasons: problems.filter(({ status }) => status === one.status).map(({ title }) => title),
+    .map((refusal) => ({
+      ...refusal,
+      reasons: problems.filter(({ status }) => status === refusal.status).map(({ title }) => title),
     }))
-    .sort((one, other) => other.count - one.count);
+    .sort((left, right) => right.count - left.count);
 }
 
 interface RoundsState {
@@ -157,10 +162,11 @@ export async function fetchProgress(key: string): Promise<Progress[]> {
     fetchJson<{ rounds: readonly RoundsState[] }>("/api/rounds"),
     fetchJson<{ campaigns: readonly CampaignState[] }>("/api/campaigns"),
   ]);
-  const runs = rounds.map(({ name, round, rounds: of, announced }): Progress => {
-    const state =
-      announced.length > 0 ? "people vote on the next round" : round === 0 ? "not started" : "open";
-    return { noun: "rounds", name, done: round, of, unit: "rounds opened", state };
+  const roundProgress = rounds.map(({ name, round, rounds: total, announced }): Progress => {
+    let state = "open";
+    if (announced.length > 0) state = "people vote on the next round";
+    else if (round === 0) state = "not started";
+    return { noun: "rounds", name, done: round, total, unit: "rounds opened", state };
   });
   const campaignProgress = campaigns.map(async ({ name, closed, until }): Promise<Progress> => {
     const { reports } = await fetchJson<{ reports: number }>(`/api/campaigns/${name}/counts`, {
@@ -168,9 +174,9 @@ export async function fetchProgress(key: string): Promise<Progress[]> {
     });
     const open = until ? `open until ${new Date(until * 1000).toLocaleDateString()}` : "open";
     const state = closed ? "closed" : open;
-    return { noun: "campaign", name, done: reports, of: undefined, unit: "reports", state };
+    return { noun: "campaign", name, done: reports, total: undefined, unit: "reports", state };
   });
-  return [...runs, ...(await Promise.all(campaignProgress))];
+  return [...roundProgress, ...(await Promise.all(campaignProgress))];
 }
 
 /** Download the whole log, one entry a line. reportProgress: called with the number of entries. */

@@ -6,7 +6,7 @@ import { Refusal } from "../../../src/refusal.js";
 
 export const OCTETS = "application/octet-stream";
 
-/** The service said no, or nothing. The message is a sentence for the person. */
+/** Error: the service refused, or did not answer. The message is a sentence for the person. */
 export class Trouble extends Error {
   override readonly name = "Trouble";
 
@@ -23,11 +23,11 @@ export interface RequestOptions {
   readonly key?: string;
   readonly octets?: Bytes;
   readonly json?: unknown;
-  /** What names the request when it is sent again; without it, a digest of its body does. */
+  /** The request's Idempotency-Key, the same for a retry; by default a digest of its body. */
   readonly idempotency?: string;
 }
 
-/** The headers that the page itself puts on a request; the browser adds its usual ones. */
+/** Make the headers that the page sets on a request; the browser adds its usual ones. */
 export async function makeHeaders(options: RequestOptions): Promise<Headers> {
   const { method = "GET", key, octets, json, idempotency } = options;
   const headers = new Headers();
@@ -40,6 +40,7 @@ export async function makeHeaders(options: RequestOptions): Promise<Headers> {
   return headers;
 }
 
+/** Send a request. Trouble where the service does not answer, or answers with a problem. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = "GET", octets, json } = options;
   const body = octets ?? (json === undefined ? null : encodeJson(json));
@@ -65,7 +66,7 @@ export async function fetchOctets(path: string, options?: RequestOptions): Promi
   return new Uint8Array(await (await send(path, options)).arrayBuffer());
 }
 
-/** The message that a person gets about a failure. */
+/** Write the sentence that a person gets about an error. */
 export function describeError(error: unknown): string {
   if (error instanceof Refusal) return `Your device refuses: ${error.message}.`;
   if (error instanceof Error && error.message) {
@@ -75,7 +76,7 @@ export function describeError(error: unknown): string {
   return "Something went wrong here. Reload the page; what you rated is kept.";
 }
 
-/** Made of the body alone, so that sending it again is a repetition and not a second letter. */
+/** Make an Idempotency-Key of the body alone, so that sending it again is a retry. */
 async function digestKey(body: Bytes): Promise<string> {
   return toHex(await sha256(body)).slice(0, 32);
 }
@@ -84,6 +85,7 @@ function encodeJson(json: unknown): Bytes {
   return json === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(json));
 }
 
+/** Read the sentence of a problem response. */
 async function readDetail(response: Response): Promise<string> {
   const fallback = `The service answered ${response.status} and gave no reason.`;
   try {

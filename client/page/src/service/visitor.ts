@@ -1,4 +1,4 @@
-/** What the service knows of one visitor, and what they may ask it with their key. */
+/** Requests of one visitor, with their key. */
 
 import { fetchJson, Trouble } from "./requests";
 
@@ -7,7 +7,7 @@ export interface Visitor {
   readonly key: string;
 }
 
-/** Amounts are decimals in text. Epsilons hold at `epsilon_delta`; the others are what is stored. */
+/** A budget. Amounts are decimals in text; epsilons hold at `epsilon_delta`, the others are stored. */
 export interface Budget {
   readonly epsilon: string;
   readonly epsilon_cap: string;
@@ -30,7 +30,7 @@ export interface Receipt {
   readonly kept: readonly string[];
 }
 
-/** A key for anyone who knows the token; the same token gets the same one. */
+/** Fetch the name and key of a visitor; the same token always gets the same ones. */
 export async function fetchVisitor(token: string): Promise<Visitor> {
   try {
     return await fetchJson<Visitor>("/api/visitors", { method: "POST", json: { token } });
@@ -44,7 +44,7 @@ export async function fetchVisitor(token: string): Promise<Visitor> {
   }
 }
 
-/** The epoch of the latest letter that the service took; -1 for none, and where it does not say. */
+/** Fetch the epoch of the latest letter that the service has accepted; -1 where it has none. */
 export async function fetchLatestEpoch(disclosure: string, { key }: Visitor): Promise<number> {
   try {
     const { latest } = await fetchJson<{ latest: number }>(
@@ -63,7 +63,11 @@ export function fetchOwnBudgets({ key }: Visitor): Promise<OwnBudgets> {
   return fetchJson<OwnBudgets>("/api/privacy/budget", { key });
 }
 
-/** The receipt, as it was given. idempotency: the same for every try of one wish to be forgotten. */
+/**
+ * Ask the service to forget a visitor, and return its receipt.
+ *
+ * @param idempotency the same text for every retry of one request to be forgotten.
+ */
 export function eraseVisitor({ name, key }: Visitor, idempotency: string): Promise<Receipt> {
   return fetchJson(`/api/users/${name}`, { method: "DELETE", key, idempotency });
 }

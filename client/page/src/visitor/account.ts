@@ -1,4 +1,4 @@
-/** The account that letters are sent under: its start, its letters by the calendar, the answers. */
+/** The account that sends letters: its start, its letters by the calendar, and their answers. */
 
 import { toHex, type Bytes } from "../../../src/bytes.js";
 import type { ItemId } from "../../../src/items.js";
@@ -19,21 +19,21 @@ import { accountOf, isCurrent, type Identity } from "./code";
 import * as storage from "./storage";
 import { explainLetter, releasePath } from "./letters";
 
-/** All items, the best first, as the latest answer ranks them. */
+/** All items as the latest answer ranks them, the best first. */
 export type List = readonly storage.RankedItem[];
 
 export function openAccount(identity: Identity): Account {
   return new Account(new BrowserStore<Bytes>(storeName(identity)), identity.schemeSecret);
 }
 
-/** Read the list of the latest answer. It is stored, so that a list needs no request. */
+/** Read the list of the latest answer, which is stored, so that showing it needs no request. */
 export async function readList(identity: Identity): Promise<List | undefined> {
   return (await listStore(identity).read()).get(LIST_KEY);
 }
 
 /**
- * Go on with what was decided before in this browser. Where the memory is gone, nothing that is rated
- * by now is ever decided; where another browser made the code, nothing at all.
+ * Go on with what was decided before in this browser. Where that memory is lost, no item that is
+ * rated by now is ever decided; where another browser made the code, no item at all.
  */
 export async function resumeAccount(
   identity: Identity,
@@ -54,27 +54,27 @@ export async function resumeAccount(
   );
 }
 
-/** Start the account, when letters are first allowed: nothing leaves in its first half hour. */
+/** Start the account, when letters are first allowed; no letter leaves in its first half hour. */
 export function startAccount(identity: Identity): Promise<void> {
   return openAccount(identity).start(
     new State({ created: currentSecond(), frozen: storage.readFrozen() }),
   );
 }
 
-/** Run one piece of work at a time, among all tabs: meanwhile no letter of this visitor leaves. */
+/** Run one piece of work at a time in all tabs; meanwhile no letter of this visitor is sent. */
 export function runAlone<T>(identity: Identity, work: () => Promise<T>): Promise<T> {
   return listStore(identity).runExclusively(work);
 }
 
-/** The items that are never decided again on this device, after everything is deleted. */
+/** List the items that are never decided again on this device, after everything is deleted. */
 export async function frozenItems(identity: Identity, rated: readonly ItemId[]): Promise<ItemId[]> {
-  const before = storage.readFrozen();
+  const frozenBefore = storage.readFrozen();
   const state = await openAccount(identity).readState();
-  if (state === undefined) return [...before];
-  const decided = state.closed || state.lastLetterEpoch >= 0 || state.records.size > 0;
-  const { frozen, aliases } = forgottenState(state, decided ? rated : [], currentSecond());
-  const earlier = aliases.filter(([, now]) => frozen.has(now)).map(([old]) => old);
-  return [...new Set([...before, ...frozen, ...earlier])];
+  if (state === undefined) return [...frozenBefore];
+  const mayHaveDecided = state.closed || state.lastLetterEpoch >= 0 || state.records.size > 0;
+  const { frozen, aliases } = forgottenState(state, mayHaveDecided ? rated : [], currentSecond());
+  const oldIds = aliases.filter(([, newId]) => frozen.has(newId)).map(([oldId]) => oldId);
+  return [...new Set([...frozenBefore, ...frozen, ...oldIds])];
 }
 
 /** When the next letter leaves. */
@@ -85,7 +85,7 @@ export interface SendingPlan {
   readonly isUnanswered: boolean;
 }
 
-/** Plan the next letter; undefined before letters were ever allowed, and where none ever leaves. */
+/** Plan the next letter; undefined before letters were ever allowed, and where none is ever sent. */
 export async function planSending(
   { name, disclosure }: Offer,
   identity: Identity,
@@ -102,8 +102,12 @@ export async function planSending(
 }
 
 /**
- * Send the letter that is due, if one is; the same bytes again until they are answered. Tabs take
- * turns, and each goes by what is stored when its turn has come: another may have changed all of it.
+ * Send the letter that is due, if one is, and the same bytes again until they are answered.
+ *
+ * Tabs take turns. Each one reads what is stored at the start of its turn, since another tab may have
+ * changed it.
+ *
+ * @returns the list of the answer; undefined where nothing was sent.
  */
 export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | undefined> {
   return runAlone(identity, async () => {
@@ -114,9 +118,11 @@ export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | 
     const history = starsOf(ratings);
     const entered = new Map([...ratings].map(([item, { entered }]) => [item, entered]));
     const rated = { history, entered };
-    const [account, path, now] = [openAccount(identity), releasePath(offer.name), currentSecond()];
+    const account = openAccount(identity);
+    const path = releasePath(offer.name);
+    const now = currentSecond();
     let visitorRequest: Promise<Visitor> | undefined;
-    /** With it goes the token, for which the service gives a visitor's key; once, never before. */
+    // The first call sends the token, so it is made only when a letter is due.
     const visitor = () => {
       storage.storeContacted(path);
       return (visitorRequest ??= fetchVisitor(identity.token));
@@ -138,6 +144,7 @@ export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | 
   });
 }
 
+/** Send a letter and return the answer; a letter that will never be accepted is marked as refused. */
 async function postLetter(
   path: string,
   identity: Identity,
@@ -149,15 +156,17 @@ async function postLetter(
     return await fetchOctets(path, { method: "POST", key, octets: letter });
   } catch (error) {
     const status = error instanceof Trouble ? error.status : undefined;
-    const old = Release.decode(letter).disclosure !== (await disclosure.digest());
-    if (status === 409) await openAccount(identity).close(); // another memory of this account sent one
-    // These bytes will not be taken later either: the next letter is another one.
-    if (status === 409 || (status === 422 && old)) await markSent(path, letter, true);
+    const isOfOldDisclosure = Release.decode(letter).disclosure !== (await disclosure.digest());
+    // 409: another memory of this account has sent a letter for this epoch.
+    if (status === 409) await openAccount(identity).close();
+    // These bytes will not be accepted later either; the next letter has others.
+    const isRefusedForEver = status === 409 || (status === 422 && isOfOldDisclosure);
+    if (isRefusedForEver) await markSent(path, letter, true);
     throw error;
   }
 }
 
-/** By preference; in the order of the answer where it is equal. */
+/** Rank items by their preference, and equal ones in the order of the answer. */
 async function rankItems(
   scores: Scores,
   disclosure: Disclosure,
@@ -165,11 +174,11 @@ async function rankItems(
 ): Promise<List> {
   const stars = await completeStars(scores, disclosure, values);
   return [...scores.scores]
-    .sort(([, , one], [, , other]) => other - one)
+    .sort(([, , left], [, , right]) => right - left)
     .map(([item]) => [item, stars?.get(item) ?? null]);
 }
 
-/** Predicted stars; none where the scores are of other tables, or these ask for another answer. */
+/** Compute predicted stars; undefined for scores of another disclosure, or an unknown value. */
 async function completeStars(
   scores: Scores,
   disclosure: Disclosure,
@@ -194,11 +203,12 @@ async function wasSent(path: string, letter: Bytes): Promise<boolean> {
   return storage.readSent()[path]?.digest === toHex(await sha256(letter));
 }
 
-/** The hash of the letter, beside what else was sent. */
+/** Store that a letter was sent to a path, or refused there, by its digest. */
 export async function markSent(path: string, letter: Bytes, refused = false): Promise<void> {
   const digest = toHex(await sha256(letter));
-  const sent = { at: new Date().toISOString(), bytes: letter.length, digest };
-  storage.storeSent({ ...storage.readSent(), [path]: refused ? { ...sent, refused } : sent });
+  const message = { at: new Date().toISOString(), bytes: letter.length, digest };
+  const stored = refused ? { ...message, refused } : message;
+  storage.storeSent({ ...storage.readSent(), [path]: stored });
 }
 
 export function starsOf(ratings: storage.Ratings): storage.Stars {
@@ -215,7 +225,7 @@ function listStore(identity: Identity): BrowserStore<List> {
   return new BrowserStore(`${storeName(identity)} lists`);
 }
 
-/** A code that was brought here begins with a memory of its own, each time. */
+/** Name the account's store; each time that a code is adopted here it gets a new one. */
 function storeName(identity: Identity): string {
   const { adopted } = identity;
   return `${accountOf(identity)} account${adopted === "" ? "" : ` ${adopted}`}`;

@@ -1,6 +1,6 @@
 /**
- * One code of 32 random bytes, from which all else of a visitor is made: the token that the service
- * gets with the first letter, and the secrets that no one gets.
+ * The code of a visitor, 32 random bytes. From it are derived a token, which the service gets with
+ * the first letter, and secrets, which no one gets.
  */
 
 import type { Bytes } from "../../../src/bytes.js";
@@ -8,11 +8,12 @@ import { hmac, importSecret, newSecret } from "../../../src/randomness.js";
 
 const CODE_KEY = "tacit.code";
 const ADOPTED_KEY = "tacit.adopted";
-const WELL_FORMED = /^[A-Za-z0-9_-]{43}$/;
+const CODE_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 
+/** A visitor's code, and what is derived from it. */
 export interface Identity {
   readonly code: string;
-  /** Goes to the service, which makes a name of it. It says nothing about the code. */
+  /** Is sent to the service, which makes a name of it. It reveals nothing about the code. */
   readonly token: string;
   readonly schemeSecret: Bytes;
   readonly sketchSecret: Bytes;
@@ -20,7 +21,7 @@ export interface Identity {
   readonly adopted: string;
 }
 
-/** This browser's visitor, made now if there is none. */
+/** Read this browser's visitor; one is made if there is none. */
 export async function readIdentity(): Promise<Identity> {
   if (!isSecureContext) throw new Error(INSECURE);
   const code = readCode();
@@ -34,12 +35,12 @@ export async function readIdentity(): Promise<Identity> {
   return { code, token: toBase64url(token), schemeSecret, sketchSecret, adopted };
 }
 
-/** Whether this browser is still that visitor: another tab may have taken another code. */
+/** Say whether this browser is still that visitor: another tab may have adopted another code. */
 export function isCurrent({ code }: Identity): boolean {
   return localStorage.getItem(CODE_KEY) === code;
 }
 
-/** How this browser names what it keeps for a visitor. */
+/** Name what this browser stores for a visitor. */
 export function accountOf({ token }: Identity): string {
   return `visitor ${token.slice(0, 16)}`;
 }
@@ -51,32 +52,36 @@ const INSECURE =
 function readCode(): string {
   try {
     const code = localStorage.getItem(CODE_KEY);
-    if (code !== null && WELL_FORMED.test(code)) return code;
-    const made = toBase64url(newSecret());
-    localStorage.setItem(CODE_KEY, made);
-    return made;
+    if (code !== null && CODE_PATTERN.test(code)) return code;
+    const newCode = toBase64url(newSecret());
+    localStorage.setItem(CODE_KEY, newCode);
+    return newCode;
   } catch {
     throw new Error("This browser keeps nothing for this page. Allow it to, then load it again.");
   }
 }
 
-/** Whether a text is a code; then this browser is that visitor from now on, with a memory of its own. */
+/**
+ * Make this browser the visitor of a code, with a memory of its own.
+ *
+ * @returns whether the text is a code; otherwise nothing is changed.
+ */
 export function adoptCode(text: string): boolean {
   const code = text.trim();
-  const fits = WELL_FORMED.test(code) && toBase64url(fromBase64url(code)) === code;
-  if (fits && code !== localStorage.getItem(CODE_KEY)) {
+  const isCode = CODE_PATTERN.test(code) && toBase64url(fromBase64url(code)) === code;
+  if (isCode && code !== localStorage.getItem(CODE_KEY)) {
     localStorage.setItem(CODE_KEY, code);
     localStorage.setItem(ADOPTED_KEY, new Date().toISOString());
   }
-  return fits;
+  return isCode;
 }
 
 function toBase64url(bytes: Uint8Array): string {
-  const plain = btoa(String.fromCharCode(...bytes));
-  return plain.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 function fromBase64url(text: string): Bytes {
-  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(plain, (sign) => sign.charCodeAt(0));
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

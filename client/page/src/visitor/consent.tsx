@@ -1,8 +1,8 @@
-/** The switch that allows letters, beside what they cost and promise. While it is off, none leaves. */
+/** The switch that allows letters, with their cost and guarantee. While it is off, none is sent. */
 
 import { useState } from "preact/hooks";
 
-import { ShowPending, Trouble, type Pending } from "../parts/draft";
+import { ShowPending, Trouble, type Pending } from "../parts/pending";
 import { GuaranteeShown } from "../parts/guarantee";
 import type { Guarantee } from "../service/cards";
 import { hiddenAttributes } from "./hide";
@@ -12,17 +12,17 @@ import type { Visit } from "./visit";
 
 export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending<Guarantee> }) {
   const { name, words } = visit.offer;
-  const on = visit.letters.allowedDisclosure === name;
-  const [before] = useState(on);
+  const isOn = visit.letters.allowedDisclosure === name;
+  const [wasOnAtFirst] = useState(isOn);
   return (
     <div class="consent">
       <h3>What it costs, and what it promises</h3>
-      {before && <Switch visit={visit} on={on} />}
-      <ShowPending draft={guarantee}>
-        {(found) => (
+      {wasOnAtFirst && <Switch visit={visit} isOn={isOn} />}
+      <ShowPending pending={guarantee}>
+        {(value) => (
           <>
             <div class="guarantee">
-              <GuaranteeShown guarantee={found} />
+              <GuaranteeShown guarantee={value} />
             </div>
             <ul>
               <li>AUC is how well guessing goes: 0.5 is as by chance, 1 is certainty.</li>
@@ -35,14 +35,14 @@ export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending
           </>
         )}
       </ShowPending>
-      {!before && guarantee.value !== undefined && <Switch visit={visit} on={on} />}
+      {!wasOnAtFirst && guarantee.value !== undefined && <Switch visit={visit} isOn={isOn} />}
     </div>
   );
 }
 
-/** Nothing is allowed before the card is there; what was allowed can be taken back without it. */
-function Switch({ visit, on }: { visit: Visit; on: boolean }) {
-  const { letters: speaking } = visit;
+/** Shown only with the card, unless letters were allowed before: that can always be taken back. */
+function Switch({ visit, isOn }: { visit: Visit; isOn: boolean }) {
+  const { letters } = visit;
   return (
     <>
       <p class="price">
@@ -53,37 +53,38 @@ function Switch({ visit, on }: { visit: Visit; on: boolean }) {
         <input
           type="checkbox"
           role="switch"
-          checked={on}
-          onChange={(event) => speaking.allow(event.currentTarget.checked)}
+          checked={isOn}
+          onChange={(event) => letters.allow(event.currentTarget.checked)}
         />
         <span>Allow this page to send letters with my disguised stars</span>
       </label>
       <div role="status" class="schedule">
-        <Schedule visit={visit} on={on} />
+        <Schedule visit={visit} isOn={isOn} />
       </div>
-      {speaking.trouble !== undefined && <Trouble>{speaking.trouble}</Trouble>}
+      {letters.trouble !== undefined && <Trouble>{letters.trouble}</Trouble>}
     </>
   );
 }
 
-function Schedule({ visit, on }: { visit: Visit; on: boolean }) {
-  const { offer, letters: speaking, sent } = visit;
+/** Sentences about the next letter, and about the last one. */
+function Schedule({ visit, isOn }: { visit: Visit; isOn: boolean }) {
+  const { offer, letters, sent } = visit;
   const days = Math.round(offer.disclosure.epochLength / 86_400);
   const last = sent[releasePath(offer.name)];
   return (
     <>
       <p>
-        <strong>{on ? "On." : "Off: nothing leaves."}</strong>{" "}
-        {on && speaking.nextSending !== undefined && (
+        <strong>{isOn ? "On." : "Off: nothing leaves."}</strong>{" "}
+        {isOn && letters.nextSending !== undefined && (
           <>
-            The next letter leaves on <time>{formatTime(speaking.nextSending)}</time>, or when this
+            The next letter leaves on <time>{formatTime(letters.nextSending)}</time>, or when this
             page is next open after that. Until then you can switch it off.
           </>
         )}
-        {!on &&
-          (speaking.nextSending === undefined
+        {!isOn &&
+          (letters.nextSending === undefined
             ? "The first letter would leave half an hour after you allow it, the second after a day."
-            : `The next letter would leave on ${formatTime(speaking.nextSending)}, or when you allow it after that.`)}
+            : `The next letter would leave on ${formatTime(letters.nextSending)}, or when you allow it after that.`)}
       </p>
       <p>
         Then one leaves every {days === 7 ? "week" : `${days} days`}, whether or not anything is

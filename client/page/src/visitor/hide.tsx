@@ -84,25 +84,26 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   );
 }
 
-function Choice(given: { group: string; label: string; checked: boolean; onChoose: () => void }) {
+function Choice(props: { group: string; label: string; checked: boolean; onChoose: () => void }) {
   return (
     <label class="choice">
-      <input type="radio" name={given.group} checked={given.checked} onChange={given.onChoose} />
-      <span>{given.label}</span>
+      <input type="radio" name={props.group} checked={props.checked} onChange={props.onChoose} />
+      <span>{props.label}</span>
     </label>
   );
 }
 
-/** The rated items in whose stars the answer would show most, by the public tables. */
+/** The three rated items whose stars would reveal the answer most, by the public tables. */
 function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
   const { offer, stars, values } = visit;
   const { itemNumber, step } = offer.disclosure;
-  const own = table.offsets[table.values.indexOf(values[table.name] as string)] ?? [];
-  const gap = (item: ItemId) =>
-    ((own[itemNumber.get(item) as number] ?? 0) / MICRO) * toNumber(step);
-  const loudest = [...stars.keys()]
+  const offsets = table.offsets[table.values.indexOf(values[table.name] as string)] ?? [];
+  const starsAboveMean = (item: ItemId) =>
+    ((offsets[itemNumber.get(item) as number] ?? 0) / MICRO) * toNumber(step);
+  const distance = (item: ItemId) => Math.abs(starsAboveMean(item));
+  const mostRevealing = [...stars.keys()]
     .filter((item) => itemNumber.has(item))
-    .sort((one, other) => Math.abs(gap(other)) - Math.abs(gap(one)))
+    .sort((left, right) => distance(right) - distance(left))
     .slice(0, 3);
   return (
     <div class="traces">
@@ -112,11 +113,11 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
         whole. Your device evens that out, and holds some back for good.
       </p>
       <ul>
-        {loudest.map((item) => (
+        {mostRevealing.map((item) => (
           <li key={String(item)}>
             <span>{offer.titles(item)}</span>
             <span class="gap">
-              {`${Math.abs(gap(item)).toFixed(2)} stars ${gap(item) < 0 ? "lower" : "higher"}`}
+              {`${distance(item).toFixed(2)} stars ${starsAboveMean(item) < 0 ? "lower" : "higher"}`}
             </span>
           </li>
         ))}
@@ -125,12 +126,12 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
   );
 }
 
-/** What a disclosure hides, in words. */
+/** Name the attributes that a disclosure hides. */
 export function hiddenAttributes({ attributes }: Disclosure): string {
   return attributes.map(({ name }) => printableId(name)).join(" and ");
 }
 
-/** Codes of well-known data sets, written out. */
+/** Write a value for people; codes of well-known data sets are written out. */
 function formatValue(value: string): string {
   return { F: "female", M: "male" }[value] ?? printableId(value);
 }

@@ -1,4 +1,4 @@
-/** Speaks when the calendar says so, while the page is open and letters are allowed; else never. */
+/** Sends letters when they are due, while the page is open and letters are allowed. */
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 
@@ -18,24 +18,27 @@ import {
 export interface LetterSending {
   /** The disclosure that letters may be sent for; empty while none may. */
   readonly allowedDisclosure: string;
-  readonly allow: (on: boolean) => void;
+  /** Allow letters for the current disclosure, or stop them. */
+  readonly allow: (isOn: boolean) => void;
   /** The second from which on the next letter leaves; undefined before letters were ever allowed. */
   readonly nextSending: number | undefined;
-  /** Why the letter that is due has not left. */
+  /** Why a letter that is due was not sent; undefined where there was no error. */
   readonly trouble: string | undefined;
-  /** What the latest answer made, empty before the first one; undefined until that is known. */
+  /** The list of the latest answer, empty before the first one; undefined until it has been read. */
   readonly list: List | undefined;
-  /** How often something was stored: what is shown of it is shown anew. */
+  /** Number of changes of what is stored: what shows it depends on this. */
   readonly changes: number;
 }
 
+/** What letters are sent for, and by whom. */
 export interface Sender {
   readonly offer: Offer;
   readonly identity: Identity;
 }
 
-/** Milliseconds: how long after a try the next one may be, and the longest wait at a time. */
+/** Shortest time between two tries, in milliseconds. */
 const RETRY_MILLISECONDS = 5 * 60_000;
+/** Longest timer, in milliseconds; after it the time that is left is computed again. */
 const LONGEST_TIMER = 60 * 60_000;
 
 /**
@@ -50,34 +53,34 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
   const [notBefore, setNotBefore] = useState(0);
   const [trouble, setTrouble] = useState<string>();
   const [list, setList] = useState<List>();
-  const [turn, setTurn] = useState(0);
+  const [changes, setChanges] = useState(0);
   const { offer, identity } = sender ?? {};
 
   useEffect(() => {
-    if (identity !== undefined) void readList(identity).then((found) => setList(found ?? []));
-  }, [identity, turn]);
+    if (identity !== undefined) void readList(identity).then((stored) => setList(stored ?? []));
+  }, [identity, changes]);
   useEffect(() => {
-    const changedElsewhere = ({ key }: StorageEvent) => {
+    const readFromOtherTab = ({ key }: StorageEvent) => {
       if (key !== null && !storage.LETTER_KEYS.includes(key)) return;
       setAllowed(storage.readAllowed());
-      setTurn((before) => before + 1);
+      setChanges((count) => count + 1);
     };
-    addEventListener("storage", changedElsewhere);
-    return () => removeEventListener("storage", changedElsewhere);
+    addEventListener("storage", readFromOtherTab);
+    return () => removeEventListener("storage", readFromOtherTab);
   }, []);
   useEffect(() => {
     if (offer === undefined || identity === undefined) return;
-    let wanted = true;
-    void planSending(offer, identity).then((found) => wanted && setPlan(found));
-    return () => void (wanted = false);
-  }, [offer, identity, turn]);
+    let isCurrent = true; // false once a dependency has changed: a late plan is then ignored
+    void planSending(offer, identity).then((newPlan) => isCurrent && setPlan(newPlan));
+    return () => void (isCurrent = false);
+  }, [offer, identity, changes]);
   useEffect(() => {
     if (plan === undefined || allowed === "" || allowed !== offer?.name) return;
     let timer: ReturnType<typeof setTimeout>;
-    const run = () => {
-      const left =
-        Math.max(plan.isUnanswered ? 0 : plan.nextSending * 1000, notBefore) - Date.now();
-      if (left > 0) timer = setTimeout(run, Math.min(left, LONGEST_TIMER));
+    const waitOrSend = () => {
+      const dueAt = plan.isUnanswered ? 0 : plan.nextSending * 1000;
+      const milliseconds = Math.max(dueAt, notBefore) - Date.now();
+      if (milliseconds > 0) timer = setTimeout(waitOrSend, Math.min(milliseconds, LONGEST_TIMER));
       else void sendNow();
     };
     const sendNow = async () => {
@@ -91,19 +94,19 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
       }
       onSent();
       setNotBefore(Date.now() + RETRY_MILLISECONDS);
-      setTurn((before) => before + 1);
+      setChanges((count) => count + 1);
     };
-    run();
+    waitOrSend();
     return () => clearTimeout(timer);
   }, [allowed, offer, identity, plan, notBefore]);
   const allow = useCallback(
-    (on: boolean) => {
+    (isOn: boolean) => {
       if (offer === undefined || identity === undefined) return;
-      const name = on ? offer.name : "";
+      const name = isOn ? offer.name : "";
       storage.storeAllowed(name);
       setAllowed(name);
       setTrouble(undefined);
-      if (on) void startAccount(identity).then(() => setTurn((before) => before + 1));
+      if (isOn) void startAccount(identity).then(() => setChanges((count) => count + 1));
     },
     [offer, identity],
   );
@@ -113,6 +116,6 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
     nextSending: plan?.nextSending,
     trouble,
     list,
-    changes: turn,
+    changes,
   };
 }

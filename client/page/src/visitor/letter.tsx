@@ -1,7 +1,7 @@
-/** The bytes of a letter with what they mean, and the envelope around them. */
+/** The bytes of a letter with their meanings, and the request that sends them. */
 
 import { toHex } from "../../../src/bytes.js";
-import { usePending } from "../parts/draft";
+import { usePending } from "../parts/pending";
 import { makeHeaders } from "../service/requests";
 import type { Letter, MessagePart } from "./letters";
 
@@ -18,8 +18,8 @@ export function PartsShown({ letter }: { letter: Letter }) {
         </tr>
       </thead>
       <tbody>
-        {letter.parts.map((part, at) => (
-          <PartRow key={at} part={part} />
+        {letter.parts.map((part, index) => (
+          <PartRow key={index} part={part} />
         ))}
       </tbody>
     </table>
@@ -38,9 +38,9 @@ function PartRow({ part }: { part: MessagePart }) {
         {part.staysHere !== undefined && <span class="here">stays here: {part.staysHere}</span>}
         {part.bits !== undefined && (
           <ul class="bits">
-            {part.bits.map((bit, at) => (
-              <li key={at}>
-                bit {at}: {bit}
+            {part.bits.map((bit, index) => (
+              <li key={index}>
+                bit {index}: {bit}
               </li>
             ))}
           </ul>
@@ -50,7 +50,7 @@ function PartRow({ part }: { part: MessagePart }) {
   );
 }
 
-/** What the page writes around the bytes, and what it asks for right before. */
+/** The request that sends a letter, with its headers, and the request right before it. */
 export function Envelope({ letter, token }: { letter: Letter; token: string }) {
   const headers = usePending(() => makeHeaders({ method: "POST", octets: letter.body }), [letter]);
   return (
@@ -104,8 +104,8 @@ function spaceHex(digits: string): string {
   return digits.replace(/(..)(?=.)/g, "$1 ");
 }
 
-/** A moment as a person reads it. */
-export function formatTime(moment: string | number): string {
-  const date = new Date(typeof moment === "number" ? moment * 1000 : moment);
+/** Write a time, as text or in seconds, as a person reads it. */
+export function formatTime(time: string | number): string {
+  const date = new Date(typeof time === "number" ? time * 1000 : time);
   return date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });
 }

@@ -1,4 +1,4 @@
-/** What would leave the device: bytes, what each part of them means, and where they would go. */
+/** Letters before they are sent: their bytes, the meaning of each part, and their address. */
 
 import { equalBytes, fromHex, toHex, encodeUtf8, type Bytes } from "../../../src/bytes.js";
 import type { ItemId } from "../../../src/items.js";
@@ -11,12 +11,13 @@ import type { Offer, Question } from "../service/offers";
 import { accountOf, type Identity } from "./code";
 import type { Stars } from "./storage";
 
+/** Some bytes of a letter. */
 export interface MessagePart {
   readonly bytes: Bytes;
   /** The bytes as text, where they are text. */
   readonly text?: string;
   readonly meaning: string;
-  /** Known here alone, shown beside what leaves. */
+  /** What this device alone knows about them, shown beside the meaning. */
   readonly staysHere?: string;
   /** One line for each bit. */
   readonly bits?: readonly string[];
@@ -28,43 +29,43 @@ export interface Letter {
   readonly parts: readonly MessagePart[];
 }
 
-/** A letter that the visitor sends by its button. */
+/** A report that the visitor sends by a button. */
 export interface ReportDraft extends Letter {
-  /** Remembers what was drawn; before this, nothing of the draft is storage. */
-  readonly seal: () => Promise<void>;
+  /** Store what was drawn for the report; before this, nothing of the draft is stored. */
+  readonly commit: () => Promise<void>;
 }
 
-/** A letter with disguised stars, with what each part of it means. */
+/** Explain a letter of disguised stars part by part. */
 export function explainLetter(
   { name, disclosure, titles, words }: Offer,
   release: Release,
   stars: Stars,
 ): Letter {
-  const text = (written: string, meaning: string, staysHereText?: string): MessagePart => {
-    const part = { bytes: encodeUtf8(written), text: written, meaning };
-    return staysHereText === undefined ? part : { ...part, staysHere: staysHereText };
+  const textPart = (text: string, meaning: string, staysHere?: string): MessagePart => {
+    const part = { bytes: encodeUtf8(text), text, meaning };
+    return staysHere === undefined ? part : { ...part, staysHere };
   };
   const last = release.ratings.length - 1;
-  const ratings = release.ratings.map(([item, level], at) =>
-    text(
-      `[${JSON.stringify(item)},${level}]${at < last ? "," : ""}`,
+  const ratings = release.ratings.map(([item, level], index) =>
+    textPart(
+      `[${JSON.stringify(item)},${level}]${index < last ? "," : ""}`,
       `${titles(item)}: ${starsText(starsOf(disclosure, level))}`,
-      here(starsOf(disclosure, level), stars.get(item)),
+      describeOwnStars(starsOf(disclosure, level), stars.get(item)),
     ),
   );
   const parts = [
-    text(`{"disclosure":"${release.disclosure}",`, "which public tables your device used"),
-    text(`"epoch":${release.epoch},`, "which letter of the calendar this is"),
-    text(`"message":"release",`, "what kind of message this is"),
-    text(`"ratings":[`, `a list of ${words.many} follows, with stars`),
+    textPart(`{"disclosure":"${release.disclosure}",`, "which public tables your device used"),
+    textPart(`"epoch":${release.epoch},`, "which letter of the calendar this is"),
+    textPart(`"message":"release",`, "what kind of message this is"),
+    textPart(`"ratings":[`, `a list of ${words.many} follows, with stars`),
     ...ratings,
-    text(`],"version":2}`, "which version of the message this is"),
+    textPart(`],"version":2}`, "which version of the message this is"),
   ];
   const body = release.encode();
   return { path: releasePath(name), body, parts: checkWhole(parts, body) };
 }
 
-/** The answer to a campaign, drafted. */
+/** Draft the answer to a campaign, on a copy of what is stored. */
 export async function draftReport(
   { name, campaign, catalogue, titles }: Question,
   stars: Stars,
@@ -79,19 +80,19 @@ export async function draftReport(
   const bits = rows.filter(([bytes]) => bytes.startsWith("bit ")).map(([, meaning]) => meaning);
   const parts = rows
     .filter(([bytes]) => !bytes.startsWith("bit "))
-    .map(([bytes, meaning], at): MessagePart => {
+    .map(([bytes, meaning], index): MessagePart => {
       const part = { bytes: fromHex(bytes), meaning };
-      return at === ANSWERS_PART ? { ...part, bits } : part;
+      return index === ANSWERS_PART ? { ...part, bits } : part;
     });
   return {
     path: `/api/campaigns/${name}/reports`,
     body,
     parts: checkWhole(parts, body),
-    seal: async () => checkSame((await draw(reportStore)).encode(), body),
+    commit: async () => checkSame((await draw(reportStore)).encode(), body),
   };
 }
 
-/** Which part of a report holds its bits. */
+/** Index of the part of a report that holds its bits. */
 const ANSWERS_PART = 4;
 
 export function releasePath(name: string): string {
@@ -107,34 +108,38 @@ export function starsText(stars: number): string {
   return short === 1 ? "1 star" : `${short} stars`;
 }
 
-/** The rated items of a disclosure that a letter does not hold, and those it holds with other stars. */
+/**
+ * Compare a letter with the person's stars: which rated items of the disclosure it does not hold, and
+ * how many it holds with other stars.
+ */
 export function compareStars(
   release: Release,
   disclosure: Disclosure,
   stars: Stars,
-): { home: ItemId[]; changed: number } {
+): { heldBack: ItemId[]; changed: number } {
   const shown = new Map(release.ratings);
-  const known = [...stars.keys()].filter((item) => disclosure.itemNumber.has(item));
+  const rated = [...stars.keys()].filter((item) => disclosure.itemNumber.has(item));
   const changed = release.ratings.filter(
     ([item, level]) => starsOf(disclosure, level) !== stars.get(item),
   );
-  return { home: known.filter((item) => !shown.has(item)), changed: changed.length };
+  return { heldBack: rated.filter((item) => !shown.has(item)), changed: changed.length };
 }
 
-function here(sent: number, given: number | undefined): string | undefined {
-  return given === undefined || sent === given ? undefined : `you gave ${starsText(given)}`;
+/** Say which stars the person gave, where they differ from those in the letter. */
+function describeOwnStars(sent: number, own: number | undefined): string | undefined {
+  return own === undefined || sent === own ? undefined : `you gave ${starsText(own)}`;
 }
 
-/** The parts, if they are the whole of the body: what cannot be explained is not sent. */
+/** Check that the parts are all of the body: a letter that cannot be explained is not sent. */
 function checkWhole(parts: MessagePart[], body: Bytes): MessagePart[] {
-  const spelled = parts.map(({ bytes }) => toHex(bytes)).join("");
-  if (spelled !== toHex(body))
+  const explained = parts.map(({ bytes }) => toHex(bytes)).join("");
+  if (explained !== toHex(body))
     throw new Error("This page cannot explain these bytes, so it will not send them.");
   return parts;
 }
 
-function checkSame(sealed: Bytes, drafted: Bytes): void {
-  if (!equalBytes(sealed, drafted)) {
+function checkSame(committed: Bytes, drafted: Bytes): void {
+  if (!equalBytes(committed, drafted)) {
     throw new Error(
       "Something changed since these bytes were shown. Look at them again before you send.",
     );

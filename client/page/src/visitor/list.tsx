@@ -1,9 +1,10 @@
-/** Step 2: the lists, made here, and everything that is the visitor's. */
+/** Step 2: the lists, which are made on this device, and the visitor's own data. */
 
+import type { ItemId } from "../../../src/items.js";
 import { recommend } from "../../../src/sketches/device.js";
 import { Clusters } from "../../../src/sketches/messages.js";
 import { toNumber } from "../../../src/standard-scheme/messages.js";
-import { ShowPending, usePending } from "../parts/draft";
+import { ShowPending, usePending } from "../parts/pending";
 import { GuaranteeOf } from "../parts/guarantee";
 import { Lock } from "../parts/lock";
 import { fetchOctets } from "../service/requests";
@@ -15,60 +16,61 @@ import { StarsShown } from "./stars";
 import type { Visit } from "./visit";
 import { OwnData } from "./own-data";
 
+/** Length of a list. */
 const LENGTH = 10;
 
 export function List({ visit }: { visit: Visit }) {
-  const { offer, offers, letters: speaking } = visit;
+  const { offer, offers, letters } = visit;
   const { released } = offers;
-  const first = released === undefined;
+  const isFirst = released === undefined;
   return (
     <>
-      {released !== undefined && <ListOfTheReleasedModel visit={visit} released={released} />}
-      {offer.table !== undefined && <ListMadeHere visit={visit} first={first} />}
-      {speaking.list !== undefined && (
-        <OtherLists visit={visit} list={speaking.list} first={first} />
+      {released !== undefined && <ListOfReleasedModel visit={visit} released={released} />}
+      {offer.table !== undefined && <ListByTable visit={visit} isFirst={isFirst} />}
+      {letters.list !== undefined && (
+        <OtherLists visit={visit} list={letters.list} isFirst={isFirst} />
       )}
     </>
   );
 }
 
-/** What stands below the lists made here. */
+/** The lists by letters and campaigns, and the visitor's own data. */
 function OtherLists({
   visit,
   list,
-  first,
+  isFirst,
 }: {
   visit: Visit;
   list: readonly RankedItem[];
-  first: boolean;
+  isFirst: boolean;
 }) {
   const { offer, offers } = visit;
   return (
     <>
       {list.length > 0 && (
-        <ListByLetter visit={visit} list={list} first={first && offer.table === undefined} />
+        <ListByLetter visit={visit} list={list} isFirst={isFirst && offer.table === undefined} />
       )}
       {list.length === 0 && offer.table === undefined && (
-        <ListOfTheMostLiked visit={visit} first={first} />
+        <ListOfMostLiked visit={visit} isFirst={isFirst} />
       )}
       {offers.questions
-        .filter(({ hasClusters: clustered }) => clustered)
+        .filter(({ hasClusters }) => hasClusters)
         .map((question) => (
-          <Groups key={question.name} visit={visit} question={question} />
+          <ListByClusters key={question.name} visit={visit} question={question} />
         ))}
       <OwnData visit={visit} />
     </>
   );
 }
 
-/** By a model that was released with differential privacy, from the true stars. */
-function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: ReleasedModel }) {
+/** A list by a model that was released with differential privacy, from the true stars. */
+function ListOfReleasedModel({ visit, released }: { visit: Visit; released: ReleasedModel }) {
   const { lists, name, titles } = released;
   const { words } = released.catalogue;
   const [least, most] = lists.header["scale"] as [number, number];
-  const own = new Map([...visit.stars].filter(([, given]) => least <= given && given <= most));
-  const rated = lists.context.some((item) => own.has(item));
-  const films = lists.rank(own, { n: LENGTH }).map(([item]): RankedItem => [item, null]);
+  const history = new Map([...visit.stars].filter(([, stars]) => least <= stars && stars <= most));
+  const hasRated = lists.context.some((item) => history.has(item));
+  const items = lists.rank(history, { n: LENGTH }).map(([item]): RankedItem => [item, null]);
   return (
     <section aria-labelledby="released">
       <div class="lead">
@@ -80,46 +82,50 @@ function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: R
           device fetched all of it and ranks with your true stars.
         </p>
       </div>
-      {!rated && (
+      {!hasRated && (
         <p>
           These are popular {words.many}. For a list of your own,{" "}
           <a href="#rate">rate {words.many}</a>.
         </p>
       )}
-      <Films visit={visit} titles={titles} heading="h2" films={films} />
+      <RankedItems visit={visit} titles={titles} heading="h2" items={items} />
       <p class="more-about">What the model says about the people it was learned from:</p>
       <GuaranteeOf thing={`models/${name}`} />
     </section>
   );
 }
 
-/** By the published table, from the true stars. */
-function ListMadeHere({ visit, first }: { visit: Visit; first: boolean }) {
+/** A list by the published item table, from the true stars. */
+function ListByTable({ visit, isFirst }: { visit: Visit; isFirst: boolean }) {
   const { offer, stars } = visit;
   const { words } = offer;
-  const Heading = first ? "h1" : "h2";
-  const own = [...stars.keys()].filter((item) => offer.disclosure.itemNumber.has(item));
+  const Heading = isFirst ? "h1" : "h2";
+  const hasRated = [...stars.keys()].some((item) => offer.disclosure.itemNumber.has(item));
   return (
-    <section aria-labelledby="list" class={first ? undefined : "by-letter"}>
+    <section aria-labelledby="list" class={isFirst ? undefined : "by-letter"}>
       <div class="lead">
         <Heading id="list" tabIndex={-1}>
-          {first ? "For you" : `By the table of ${words.many} that go together`}
+          {isFirst ? "For you" : `By the table of ${words.many} that go together`}
         </Heading>
         <p class="stays">
           <Lock /> Nothing leaves this browser. The service publishes which {words.many} go together;
           your device fetched the whole table and ranks with your true stars.
         </p>
       </div>
-      {own.length === 0 ? (
+      {hasRated ? (
+        <RankedItems
+          visit={visit}
+          heading={isFirst ? "h2" : "h3"}
+          items={rankByTable(visit)}
+        />
+      ) : (
         <p>
           Give stars to {words.many} first. <a href="#rate">Rate {words.many}</a>
         </p>
-      ) : (
-        <Films visit={visit} heading={first ? "h2" : "h3"} films={rankByTable(visit)} />
       )}
       <p class="more-about">
         The table was made of the ratings of people who agreed that it is published.{" "}
-        {offer.table !== undefined && own.length > 0 && (
+        {offer.table !== undefined && hasRated && (
           <>
             Nothing has to be sent for this list. If you want the service's own list as well, your
             device can send it disguised stars: <a href="#hide">what that takes</a>
@@ -130,41 +136,44 @@ function ListMadeHere({ visit, first }: { visit: Visit; first: boolean }) {
   );
 }
 
+/** List the best items by the item table, for the person's stars in whole levels. */
 function rankByTable({ offer, stars }: Visit): RankedItem[] {
   const { items, minimum, step } = offer.disclosure;
-  const level = (given: number) => Math.round((given - toNumber(minimum)) / toNumber(step));
-  const levels = new Map([...stars].map(([item, given]) => [item, level(given)]));
+  const levels = new Map<ItemId, number>();
+  for (const [item, starsOfItem] of stars) {
+    levels.set(item, Math.round((starsOfItem - toNumber(minimum)) / toNumber(step)));
+  }
   const ranked = offer.table?.rank(items, levels) ?? [];
   return ranked.slice(0, LENGTH).map(([item]): RankedItem => [item, null]);
 }
 
-/** By the answer to the latest letter, which is kept here. */
-function ListByLetter(given: { visit: Visit; list: readonly RankedItem[]; first: boolean }) {
-  const { visit, list, first } = given;
-  const Heading = first ? "h1" : "h2";
-  const unseen = list.filter(([item]) => !visit.stars.has(item)).slice(0, LENGTH);
+/** A list by the answer to the latest letter, which is stored here. */
+function ListByLetter(props: { visit: Visit; list: readonly RankedItem[]; isFirst: boolean }) {
+  const { visit, list, isFirst } = props;
+  const Heading = isFirst ? "h1" : "h2";
+  const unrated = list.filter(([item]) => !visit.stars.has(item)).slice(0, LENGTH);
   return (
     <section aria-labelledby="by-letter" class="by-letter">
       <div class="lead">
         <Heading id="by-letter" tabIndex={-1}>
-          {first ? "For you" : "By your letters"}
+          {isFirst ? "For you" : "By your letters"}
         </Heading>
         <p>
           The service answered your latest letter with scores of every {visit.offer.words.one}. They are kept here:
           your device added your part, left out what you rated, and sends the result to nobody.
         </p>
       </div>
-      <Films visit={visit} heading={first ? "h2" : "h3"} films={unseen} />
+      <RankedItems visit={visit} heading={isFirst ? "h2" : "h3"} items={unrated} />
     </section>
   );
 }
 
-/** Before the first answer, the same list for everybody. */
-function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) {
-  const Heading = first ? "h1" : "h2";
-  const { offer, letters: speaking, stars } = visit;
-  const on = speaking.allowedDisclosure === offer.name;
-  const unseen = offer.popular.filter((item) => !stars.has(item)).slice(0, LENGTH);
+/** The list before the first answer, the same for everybody. */
+function ListOfMostLiked({ visit, isFirst }: { visit: Visit; isFirst: boolean }) {
+  const Heading = isFirst ? "h1" : "h2";
+  const { offer, letters, stars } = visit;
+  const isOn = letters.allowedDisclosure === offer.name;
+  const unrated = offer.popular.filter((item) => !stars.has(item)).slice(0, LENGTH);
   return (
     <section aria-labelledby="most-liked">
       <div class="lead">
@@ -174,7 +183,7 @@ function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) 
         <p>
           The service publishes this order for everybody; your device left out what you rated. A
           list of your own is made from disguised stars alone.{" "}
-          {on ? (
+          {isOn ? (
             <>
               Yours comes with the first letter. <a href="#send">See when it leaves</a>
             </>
@@ -185,28 +194,28 @@ function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) 
           )}
         </p>
       </div>
-      <Films
+      <RankedItems
         visit={visit}
-        heading={first ? "h2" : "h3"}
-        films={unseen.map((item) => [item, null])}
+        heading={isFirst ? "h2" : "h3"}
+        items={unrated.map((item) => [item, null])}
       />
     </section>
   );
 }
 
-function Films(given: {
+function RankedItems(props: {
   visit: Visit;
   heading: "h2" | "h3";
-  films: readonly RankedItem[];
+  items: readonly RankedItem[];
   titles?: Titles;
 }) {
-  const { visit, heading: Heading, films } = given;
+  const { visit, heading: Heading, items } = props;
   const { offer } = visit;
-  const titles = given.titles ?? offer.titles;
+  const titles = props.titles ?? offer.titles;
   const most = starsOnScale(offer.disclosure).at(-1) as number;
   return (
     <ol class="list">
-      {films.map(([item, stars]) => (
+      {items.map(([item, stars]) => (
         <li key={String(item)}>
           <Poster id={String(item)} />
           <div>
@@ -224,10 +233,10 @@ function Films(given: {
   );
 }
 
-/** A list by groups of films, where a campaign has made them. */
-function Groups({ visit, question }: { visit: Visit; question: Question }) {
+/** A list by the clusters of items that a campaign has found. */
+function ListByClusters({ visit, question }: { visit: Visit; question: Question }) {
   const { name, campaign, catalogue, titles } = question;
-  const draft = usePending(async () => {
+  const pending = usePending(async () => {
     const bytes = await fetchOctets(`/api/campaigns/${name}/clusters`);
     const likedFrom = campaign.likedFrom / 1000;
     return recommend(Clusters.decode(bytes), catalogue, visit.stars, { likedFrom, n: LENGTH });
@@ -239,10 +248,10 @@ function Groups({ visit, question }: { visit: Visit; question: Question }) {
         The groups were made of everybody's answers by coin toss. Your device fetched all of them
         and chose by itself.
       </p>
-      <ShowPending draft={draft}>
-        {(found) => (
+      <ShowPending pending={pending}>
+        {(items) => (
           <ol class="short">
-            {found.map((item) => (
+            {items.map((item) => (
               <li key={String(item)}>{titles(item)}</li>
             ))}
           </ol>

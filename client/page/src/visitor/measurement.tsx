@@ -1,11 +1,12 @@
-/** Whether the hiding was measured, on what, and how well it worked: in plain words. */
+/** Sentences on whether and how well the hiding was measured. */
 
 import type { Card, Measurement } from "../service/cards";
 
-const ALL = "panel";
+/** `trained_on` of the measurement by all attackers together. */
+const ALL_ATTACKERS = "panel";
 
 export function MeasurementText({ card, hidden }: { card: Card | undefined; hidden: string }) {
-  const strongest = card?.measurements.find(({ trained_on }) => trained_on === ALL);
+  const strongest = card?.measurements.find(({ trained_on }) => trained_on === ALL_ATTACKERS);
   if (strongest === undefined) {
     return (
       <p class="measured">
@@ -14,27 +15,29 @@ export function MeasurementText({ card, hidden }: { card: Card | undefined; hidd
       </p>
     );
   }
-  const without = strongestWithoutHiding(card?.measurements ?? []);
+  const withoutHiding = strongestWithoutHiding(card?.measurements ?? []);
   return (
     <p class="measured">
       <strong>Measured</strong> on {strongest.data}, never proved: of one person of each kind, the
       best of the programs that were tried tells who has which {hidden}{" "}
       {timesInHundred(strongest.auc)} times in 100, with 95 % confidence at most{" "}
       {Math.ceil(100 * strongest.high)}. Tossing a coin gives 50
-      {without !== undefined && `; without hiding it was ${timesInHundred(without.auc)}`}. Others
+      {withoutHiding !== undefined &&
+        `; without hiding it was ${timesInHundred(withoutHiding.auc)}`}
+      . Others
       may do better.
     </p>
   );
 }
 
-/** Against people who hide nothing. */
+/** Find the strongest attack on people who hide nothing; undefined where there was none. */
 function strongestWithoutHiding(measurements: readonly Measurement[]): Measurement | undefined {
   return measurements
     .filter(({ release }) => release === "none")
-    .sort((one, other) => other.auc - one.auc)[0];
+    .sort((left, right) => right.auc - left.auc)[0];
 }
 
-/** AUC is the chance to put two people, one of each kind, in the right order. */
+/** Write an AUC, the chance to tell which of two people has which value, as times in a hundred. */
 function timesInHundred(auc: number): number {
   return Math.round(100 * auc);
 }

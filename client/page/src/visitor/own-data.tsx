@@ -1,8 +1,8 @@
-/** What is the visitor's: the budget, the code, and the end of it all. */
+/** The visitor's own data: the budget, the code, and the deletion of everything. */
 
 import { useRef, useState } from "preact/hooks";
 
-import { ShowPending, Trouble, usePending } from "../parts/draft";
+import { ShowPending, Trouble, usePending } from "../parts/pending";
 import { shareOf } from "../parts/share";
 import { describeError } from "../service/requests";
 import { epsilonOf } from "../parts/epsilon";
@@ -23,18 +23,21 @@ export function OwnData({ visit }: { visit: Visit }) {
   );
 }
 
-/** Asked for by its button alone: a request with the visitor's key tells that the visitor is here. */
+/**
+ * The visitor's budgets. They are requested only by the button, because a request with the visitor's
+ * key shows the service that the visitor is here.
+ */
 function BudgetPanel({ visit }: { visit: Visit }) {
   const [isRequested, setIsRequested] = useState(false);
-  const never = Object.keys(visit.sent).length === 0;
+  const hasSentNothing = Object.keys(visit.sent).length === 0;
   return (
     <div class="panel">
       <h3>Your budget</h3>
       <p>
-        {never && "You have sent nothing yet. "}Disguised stars have no epsilon to count; answers by
+        {hasSentNothing && "You have sent nothing yet. "}Disguised stars have no epsilon to count; answers by
         coin toss are counted on your device, which stops at its limit.
       </p>
-      {!never && !isRequested && (
+      {!hasSentNothing && !isRequested && (
         <button type="button" class="quiet" onClick={() => setIsRequested(true)}>
           Ask the service what it counted
         </button>
@@ -45,9 +48,9 @@ function BudgetPanel({ visit }: { visit: Visit }) {
 }
 
 function ChargedBudgets({ visit }: { visit: Visit }) {
-  const draft = usePending(async () => fetchOwnBudgets(await visit.visitor()), [visit.sent]);
+  const pending = usePending(async () => fetchOwnBudgets(await visit.visitor()), [visit.sent]);
   return (
-    <ShowPending draft={draft}>
+    <ShowPending pending={pending}>
       {({ budgets }) =>
         budgets.length === 0 ? (
           <p class="none">Nothing was charged to you.</p>
@@ -75,7 +78,7 @@ function ChargedBudgets({ visit }: { visit: Visit }) {
 }
 
 function CodePanel({ visit }: { visit: Visit }) {
-  const [shown, setShown] = useState(false);
+  const [isShown, setIsShown] = useState(false);
   const [message, setMessage] = useState("");
   const field = useRef<HTMLInputElement>(null);
   return (
@@ -87,17 +90,22 @@ function CodePanel({ visit }: { visit: Visit }) {
         person who has the code can undo the disguise: keep it to yourself.
       </p>
       <p>
-        <button type="button" class="quiet" aria-expanded={shown} onClick={() => setShown(!shown)}>
-          {shown ? "Hide my code" : "Show my code"}
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={isShown}
+          onClick={() => setIsShown(!isShown)}
+        >
+          {isShown ? "Hide my code" : "Show my code"}
         </button>
       </p>
-      {shown && <code class="code">{visit.identity.code}</code>}
+      {isShown && <code class="code">{visit.identity.code}</code>}
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const fits = adoptCode(field.current?.value ?? "");
-          setMessage(fits ? "" : "That is not a code: it has 43 letters, digits, - and _.");
-          if (fits) location.reload();
+          const isCode = adoptCode(field.current?.value ?? "");
+          setMessage(isCode ? "" : "That is not a code: it has 43 letters, digits, - and _.");
+          if (isCode) location.reload();
         }}
       >
         {visit.identity.adopted !== "" && (
@@ -122,13 +130,13 @@ function CodePanel({ visit }: { visit: Visit }) {
 function ErasePanel({ visit }: { visit: Visit }) {
   const { words } = visit.offer;
   const dialog = useRef<HTMLDialogElement>(null);
-  const wish = useRef<string>(crypto.randomUUID());
+  const idempotency = useRef<string>(crypto.randomUUID());
   const [trouble, setTrouble] = useState<string>();
   const remove = async () => {
     dialog.current?.close();
     setTrouble(undefined);
     try {
-      await visit.end(wish.current);
+      await visit.end(idempotency.current);
     } catch (error) {
       setTrouble(describeError(error));
     }

@@ -1,4 +1,4 @@
-/** A small drawing instead of a poster, made of the item's id: nothing is fetched for it. */
+/** A small drawing instead of a poster, made from the item's id, so that nothing is fetched. */
 
 export function Poster({ id }: { id: string }) {
   const [hue, kind, place, size] = numbersOf(id);
@@ -19,10 +19,12 @@ export function Poster({ id }: { id: string }) {
   );
 }
 
-/** Four numbers that are always the same for one id. */
+/** Compute four numbers that are always the same for one id: an FNV-1a hash, and words from it. */
 function numbersOf(id: string): [number, number, number, number] {
   let state = 2166136261;
-  for (const sign of `film ${id}`) state = Math.imul(state ^ sign.charCodeAt(0), 16777619) >>> 0;
+  for (const character of `film ${id}`) {
+    state = Math.imul(state ^ character.charCodeAt(0), 16777619) >>> 0;
+  }
   const next = () => {
     state = (Math.imul(state ^ (state >>> 15), 2246822519) + 374761393) >>> 0;
     return (state ^ (state >>> 13)) >>> 0;

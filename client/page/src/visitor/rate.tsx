@@ -8,16 +8,17 @@ import { Poster } from "./poster";
 import { StarRating } from "./stars";
 import type { Visit } from "./visit";
 
+/** Items that are shown at first, and by each click on "Show more". */
 const AT_FIRST = 24;
 const MORE = 24;
 
 export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   const { offer, stars, rate } = visit;
   const { words } = offer;
-  const [showing, setShowing] = useState(AT_FIRST);
+  const [shownCount, setShownCount] = useState(AT_FIRST);
   const items = offer.disclosure.items;
   const choices = starsOnScale(offer.disclosure);
-  const rated = items.filter((item) => stars.has(item)).length;
+  const ratedCount = items.filter((item) => stars.has(item)).length;
   return (
     <section aria-labelledby="rate">
       <div class="lead">
@@ -32,7 +33,7 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         </p>
       </div>
       <ul class="films">
-        {items.slice(0, showing).map((item) => {
+        {items.slice(0, shownCount).map((item) => {
           const title = offer.titles(item);
           return (
             <li key={String(item)} class="film">
@@ -44,22 +45,22 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
                   title={title}
                   choices={choices}
                   value={stars.get(item)}
-                  onChange={(given) => rate(item, given)}
+                  onChange={(newStars) => rate(item, newStars)}
                 />
               </div>
             </li>
           );
         })}
       </ul>
-      {showing < items.length && (
+      {shownCount < items.length && (
         <p class="more">
-          <button type="button" class="quiet" onClick={() => setShowing(showing + MORE)}>
+          <button type="button" class="quiet" onClick={() => setShownCount(shownCount + MORE)}>
             Show more {words.many}
           </button>
         </p>
       )}
       <div class="bar">
-        <p role="status">{`${countOf(rated, words)} rated`}</p>
+        <p role="status">{`${countOf(ratedCount, words)} rated`}</p>
         <button type="button" onClick={onNext}>
           Next: your list
         </button>
@@ -68,7 +69,7 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   );
 }
 
-/** The stars that a person may give; of a continuous scale, its whole levels. */
+/** List the stars that a person may give: on a continuous scale, those of its whole levels. */
 export function starsOnScale({ minimum, step, levels }: Disclosure): number[] {
   const count = levels > 0 ? levels : CONTINUOUS_LEVELS + 1;
   return Array.from({ length: count }, (_, level) => toNumber(minimum) + toNumber(step) * level);

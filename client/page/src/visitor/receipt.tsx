@@ -1,4 +1,4 @@
-/** What the service says it deleted, and what it cannot. */
+/** The receipt of a deleted visit: what is gone, and what stays. */
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -6,22 +6,22 @@ import { countOf } from "../service/catalogue";
 import type { VisitState } from "./visit";
 
 export function Receipt({
-  over: { service, frozen, used, words },
+  ended: { service, frozen, used, words },
 }: {
-  over: NonNullable<VisitState["ended"]>;
+  ended: NonNullable<VisitState["ended"]>;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const bounds = service?.bounded_by ?? [];
-  const first = used
-    .map((one) => bounds.find(({ of }) => of === one))
-    .filter((one) => one !== undefined);
-  const own = first.map(({ sentence }) => sentence);
-  const names = used.map((one) => ` ${one.split("/")[1]}`);
+  const boundsOfUsed = used
+    .map((address) => bounds.find(({ of }) => of === address))
+    .filter((bound) => bound !== undefined);
+  const sentencesOfUsed = boundsOfUsed.map(({ sentence }) => sentence);
+  const namesOfUsed = used.map((address) => ` ${address.split("/")[1]}`);
   const sent = (service?.cannot_be_recalled ?? []).filter(
-    (text) => SENT.test(text) && names.some((name) => text.includes(name)),
+    (text) => SENT.test(text) && namesOfUsed.some((name) => text.includes(name)),
   );
-  const stays =
+  const staysHere =
     frozen === 0
       ? []
       : [
@@ -43,27 +43,29 @@ export function Receipt({
         )}
       </p>
       <div class="receipt">
-        <Several
+        <TextList
           name="Gone from this browser"
           texts={["your stars, your answer and your code", "what your device had decided and sent"]}
         />
-        <Several name="Stays in this browser" texts={stays} />
+        <TextList name="Stays in this browser" texts={staysHere} />
         {service !== undefined && (
           <>
-            <Several name="Gone from the service" texts={service.gone} />
-            <Several name="What you sent, and cannot be called back" texts={sent} />
-            {own.length > 0 && <Several name="What bounds that" texts={own} />}
-            <Several name="Stays with the service" texts={service.kept} />
+            <TextList name="Gone from the service" texts={service.gone} />
+            <TextList name="What you sent, and cannot be called back" texts={sent} />
+            {sentencesOfUsed.length > 0 && (
+              <TextList name="What bounds that" texts={sentencesOfUsed} />
+            )}
+            <TextList name="Stays with the service" texts={service.kept} />
             <details>
               <summary>More about it, and everything else that is served here</summary>
-              <Several
+              <TextList
                 name="Cannot be called back"
                 texts={service.cannot_be_recalled.filter((text) => !sent.includes(text))}
               />
-              <Several
+              <TextList
                 name="What bounds it"
                 texts={bounds
-                  .filter((one) => !first.includes(one))
+                  .filter((bound) => !boundsOfUsed.includes(bound))
                   .map(({ of, sentence }) => `${of}: ${sentence}`)}
               />
             </details>
@@ -79,10 +81,10 @@ export function Receipt({
   );
 }
 
-/** Of all that the service cannot take back, what a visitor of this page may have sent. */
+/** Matches the sentences about what a visitor of this page may have sent. */
 const SENT = /^(a report|letters)/;
 
-function Several({ name, texts }: { name: string; texts: readonly string[] }) {
+function TextList({ name, texts }: { name: string; texts: readonly string[] }) {
   return (
     <>
       <h2>{name}</h2>

@@ -6,7 +6,7 @@ import { toHex } from "../../../src/bytes.js";
 import { completeLimits } from "../../../src/sketches/limits.js";
 import { MICRO } from "../../../src/sketches/messages.js";
 import { sha256 } from "../../../src/randomness.js";
-import { ShowPending, Trouble, usePending } from "../parts/draft";
+import { ShowPending, Trouble, usePending } from "../parts/pending";
 import { GuaranteeShown } from "../parts/guarantee";
 import { shareOf } from "../parts/share";
 import { describeError } from "../service/requests";
@@ -18,7 +18,7 @@ import type { Visit } from "./visit";
 
 export function ReportLetter({ visit, question }: { visit: Visit; question: Question }) {
   const { stars, identity } = visit;
-  const draft = usePending<ReportDraft>(
+  const pending = usePending<ReportDraft>(
     () => draftReport(question, stars, identity),
     [question, stars],
   );
@@ -35,7 +35,7 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
         questions; your device answers the opposite of the truth now and then, and no one can tell
         when. No list needs this letter. It has the same size whatever you rated.
       </p>
-      <ShowPending draft={draft}>
+      <ShowPending pending={pending}>
         {(report) => (
           <>
             <details class="whole">
@@ -43,13 +43,13 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
               <PartsShown letter={report} />
             </details>
             <Envelope letter={report} token={identity.token} />
-            <ShowPending draft={guarantee}>
-              {(found) => (
+            <ShowPending pending={guarantee}>
+              {(value) => (
                 <>
-                  <Price share={share} guarantee={found} />
+                  <Price share={share} guarantee={value} />
                   <Sending visit={visit} report={report} />
                   <div class="guarantee">
-                    <GuaranteeShown guarantee={found} />
+                    <GuaranteeShown guarantee={value} />
                   </div>
                 </>
               )}
@@ -61,7 +61,7 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
   );
 }
 
-/** Beside the button: without it, nothing can be sent. */
+/** The cost and the guarantee, shown with the button that sends the report. */
 function Price({ share, guarantee: { cards, sentence } }: { share: string; guarantee: Guarantee }) {
   return (
     <p class="price">
@@ -72,25 +72,25 @@ function Price({ share, guarantee: { cards, sentence } }: { share: string; guara
 }
 
 function Sending({ visit, report }: { visit: Visit; report: ReportDraft }) {
-  const [sending, setSending] = useState(false);
+  const [isSending, setIsSending] = useState(false);
   const [trouble, setTrouble] = useState<string>();
   const sent = visit.sent[report.path];
   const digest = usePending(async () => toHex(await sha256(report.body)), [report]);
-  const again = sent !== undefined && sent.digest === digest.value;
+  const wasSentBefore = sent !== undefined && sent.digest === digest.value;
   const send = async () => {
-    setSending(true);
+    setIsSending(true);
     setTrouble(undefined);
     try {
       await visit.sendReport(report);
     } catch (error) {
       setTrouble(describeError(error));
     }
-    setSending(false);
+    setIsSending(false);
   };
   return (
     <>
       <p class="before">
-        {again
+        {wasSentBefore
           ? "These are the bytes that you sent before: who reads them again learns nothing more."
           : "They leave when you press the button, and not before."}
       </p>
@@ -98,10 +98,12 @@ function Sending({ visit, report }: { visit: Visit; report: ReportDraft }) {
         <p role="status">{sent === undefined ? "Not sent" : `Sent on ${formatTime(sent.at)}`}</p>
         <button
           type="button"
-          aria-disabled={sending} // not disabled: it would lose the focus
-          onClick={() => !sending && void send()}
+          aria-disabled={isSending} // a disabled button would lose the focus
+          onClick={() => !isSending && void send()}
         >
-          {sending ? "Sending …" : `Send these ${report.body.length} bytes${again ? " again" : ""}`}
+          {isSending
+            ? "Sending …"
+            : `Send these ${report.body.length} bytes${wasSentBefore ? " again" : ""}`}
         </button>
       </div>
       {trouble !== undefined && <Trouble>{trouble}</Trouble>}

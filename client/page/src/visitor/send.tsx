@@ -1,6 +1,6 @@
-/** Step 4: what would leave, when, at what price, and the switch that allows it. */
+/** Step 4: the letters that would be sent, when and at what cost, and the switch that allows them. */
 
-import { ShowPending, Trouble, usePending, type Pending } from "../parts/draft";
+import { ShowPending, Trouble, usePending, type Pending } from "../parts/pending";
 import { Lock } from "../parts/lock";
 import type { Release } from "../../../src/standard-scheme/messages.js";
 import { countOf } from "../service/catalogue";
@@ -16,7 +16,7 @@ import { hasAllValues, type Visit } from "./visit";
 
 export function Send({ visit }: { visit: Visit }) {
   const { offer, offers } = visit;
-  const questions = offers.questions.filter(({ isClosed: closed }) => !closed);
+  const questions = offers.questions.filter(({ isClosed }) => !isClosed);
   return (
     <section aria-labelledby="send">
       <div class="lead">
@@ -48,18 +48,21 @@ export function Send({ visit }: { visit: Visit }) {
   );
 }
 
-interface Drawn {
+/** The letter as it would be now. */
+interface StarsDraft {
+  /** Null where nothing would be sent. */
   readonly release: Release | null;
   readonly letter: Letter | undefined;
+  /** Why nothing new would be decided. */
   readonly notice: string | undefined;
-  /** Items that another memory may have decided. */
+  /** Number of rated items that another memory may have decided. */
   readonly frozen: number;
 }
 
 function StarsLetter({ visit }: { visit: Visit }) {
-  const { offer, stars, values, identity, letters: speaking } = visit;
+  const { offer, stars, values, identity, letters } = visit;
   const guarantee = usePending(() => fetchGuarantee(`disclosures/${offer.name}`), [offer.name]);
-  const draw = async (): Promise<Drawn> => {
+  const draftLetter = async (): Promise<StarsDraft> => {
     const account = openAccount(identity);
     const rated = { history: stars, entered: new Map() };
     const { release, notice } = await account.draft(offer, values, rated, currentSecond());
@@ -69,7 +72,7 @@ function StarsLetter({ visit }: { visit: Visit }) {
     const letter = release === null ? undefined : explainLetter(offer, release, stars);
     return { release, notice, letter, frozen: frozen.length };
   };
-  const draft = usePending(draw, [offer, values, stars, speaking.changes], true);
+  const pending = usePending(draftLetter, [offer, values, stars, letters.changes], true);
   return (
     <>
       <p>
@@ -79,7 +82,7 @@ function StarsLetter({ visit }: { visit: Visit }) {
         decided once, for ever.
       </p>
       {identity.adopted === "" && <Consent visit={visit} guarantee={guarantee} />}
-      <ShowPending draft={draft}>
+      <ShowPending pending={pending}>
         {({ release, letter, notice, frozen }) => (
           <>
             {frozen > 0 && release !== null && (
@@ -95,7 +98,9 @@ function StarsLetter({ visit }: { visit: Visit }) {
                 <h3>The letter as it would be now</h3>
                 <Summary release={release} visit={visit} guarantee={guarantee} />
                 <details class="whole">
-                  <summary>{counted(release, visit)}: every byte of it, with its meaning</summary>
+                  <summary>
+                    {summarize(release, visit)}: every byte of it, with its meaning
+                  </summary>
                   <PartsShown letter={letter} />
                 </details>
                 <Envelope letter={letter} token={identity.token} />
@@ -108,22 +113,23 @@ function StarsLetter({ visit }: { visit: Visit }) {
   );
 }
 
-/** "6 items, 1 star changed, 2 held back". */
-function counted(release: Release, { offer, stars }: Visit): string {
-  const { home, changed } = compareStars(release, offer.disclosure, stars);
-  const moved =
+/** Write a release in numbers: "6 items, 1 star changed, 2 held back". */
+function summarize(release: Release, { offer, stars }: Visit): string {
+  const { heldBack, changed } = compareStars(release, offer.disclosure, stars);
+  const items = countOf(release.ratings.length, offer.words);
+  const changedStars =
     changed === 1 ? "1 star changed" : `${changed === 0 ? "no" : changed} stars changed`;
-  return `${countOf(release.ratings.length, offer.words)}, ${moved}, ${home.length} held back`;
+  return `${items}, ${changedStars}, ${heldBack.length} held back`;
 }
 
-function Summary(given: { release: Release; visit: Visit; guarantee: Pending<Guarantee> }) {
-  const { release, visit } = given;
+function Summary(props: { release: Release; visit: Visit; guarantee: Pending<Guarantee> }) {
+  const { release, visit } = props;
   const { offer, stars } = visit;
-  const { home, changed } = compareStars(release, offer.disclosure, stars);
+  const { heldBack, changed } = compareStars(release, offer.disclosure, stars);
   const count = release.ratings.length;
   return (
     <>
-      <ShowPending draft={given.guarantee}>
+      <ShowPending pending={props.guarantee}>
         {({ cards }) => (
           <MeasurementText card={cards[0]} hidden={hiddenAttributes(offer.disclosure)} />
         )}
@@ -153,10 +159,10 @@ function Summary(given: { release: Release; visit: Visit; guarantee: Pending<Gua
           <ul>
             <li>your {hiddenAttributes(offer.disclosure)}</li>
             <li>which stars are as you gave them, and which are not</li>
-            {home.length > 0 && (
+            {heldBack.length > 0 && (
               <li>
-                {countOf(home.length, offer.words)} not in the letter:{" "}
-                {home.map(offer.titles).join(", ")}
+                {countOf(heldBack.length, offer.words)} not in the letter:{" "}
+                {heldBack.map(offer.titles).join(", ")}
               </li>
             )}
             <li>

@@ -33,7 +33,7 @@ export function StarRating({ name, title, choices, value, onChange }: StarRating
         disabled={value === undefined}
         onClick={(event) => {
           onChange(undefined);
-          // The button goes; the focus must not go with it.
+          // The button is disabled now, so the focus moves to a star.
           event.currentTarget.parentElement?.querySelector("input")?.focus();
         }}
       >
@@ -44,7 +44,7 @@ export function StarRating({ name, title, choices, value, onChange }: StarRating
   );
 }
 
-/** Stars that another person put there. */
+/** Stars that cannot be changed. */
 export function StarsShown({ value, most }: { value: number; most: number }) {
   return (
     <span class="shown" role="img" aria-label={`${value} of ${most} stars`}>

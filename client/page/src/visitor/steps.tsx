@@ -1,6 +1,6 @@
-/** The four steps of a visit, in their order; every one can be gone back to. */
+/** The four steps of a visit. A person can go back to each of them. */
 
-import { Trouble } from "../parts/draft";
+import { Trouble } from "../parts/pending";
 import { ModelSteps } from "../lists/model-visit";
 import { goTo, STEPS, type Step } from "../route";
 import { Hide } from "./hide";
@@ -18,8 +18,8 @@ const NAMES: Record<Step, string> = {
 };
 
 export function VisitorSteps({ step, state }: { step: Step; state: VisitState }) {
-  const { visit, modelsAlone, trouble, ended: over } = state;
-  if (over !== undefined) return <Receipt over={over} />;
+  const { visit, modelsAlone, trouble, ended } = state;
+  if (ended !== undefined) return <Receipt ended={ended} />;
   if (trouble !== undefined) {
     return (
       <section class="lead">
@@ -52,7 +52,7 @@ export function VisitorSteps({ step, state }: { step: Step; state: VisitState })
 }
 
 function Progress({ step, visit }: { step: Step; visit: Visit }) {
-  const done: Record<Step, boolean> = {
+  const isDone: Record<Step, boolean> = {
     rate: visit.stars.size > 0,
     list: false,
     hide: hasAllValues(visit),
@@ -61,14 +61,14 @@ function Progress({ step, visit }: { step: Step; visit: Visit }) {
   return (
     <nav class="progress" aria-label="Steps of the visit">
       <ol>
-        {STEPS.map((each, at) => (
-          <li key={each} class={done[each] ? "done" : undefined}>
-            <a href={`#${each}`} aria-current={each === step ? "step" : undefined}>
+        {STEPS.map((listedStep, index) => (
+          <li key={listedStep} class={isDone[listedStep] ? "done" : undefined}>
+            <a href={`#${listedStep}`} aria-current={listedStep === step ? "step" : undefined}>
               <span class="number" aria-hidden="true">
-                {done[each] && each !== step ? "✓" : at + 1}
+                {isDone[listedStep] && listedStep !== step ? "✓" : index + 1}
               </span>
-              <span class="name">{NAMES[each]}</span>
-              {done[each] && <span class="unseen">, done</span>}
+              <span class="name">{NAMES[listedStep]}</span>
+              {isDone[listedStep] && <span class="unseen">, done</span>}
             </a>
           </li>
         ))}

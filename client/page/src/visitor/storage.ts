@@ -1,26 +1,30 @@
-/** What this browser keeps of a visit. None of it is sent. */
+/** What this browser stores of a visit. None of it is sent. */
 
 import type { ItemId } from "../../../src/items.js";
 
 export type Stars = ReadonlyMap<ItemId, number>;
-/** entered: when the item got its first star, in seconds. */
 export interface Rating {
   readonly stars: number;
+  /** When the item got its first star, in seconds since 1970. */
   readonly entered: number;
 }
 export type Ratings = ReadonlyMap<ItemId, Rating>;
-/** Attribute: the visitor's own value. */
+/** The visitor's own value of each attribute. */
 export type Values = Readonly<Record<string, string>>;
 
-/** What was sent, and when; to say so at the next visit. refused: the service did not take it. */
+/** A message that was sent. */
 export interface SentMessage {
+  /** When, as text in ISO 8601. */
   readonly at: string;
+  /** Length of its body. */
   readonly bytes: number;
+  /** SHA-256 of its body, in hex. */
   readonly digest: string;
+  /** Whether the service refused it. */
   readonly refused?: boolean;
 }
 
-/** An item with its predicted stars; null where the answer was to other tables than these. */
+/** An item with its predicted stars; null where the answer was for another disclosure. */
 export type RankedItem = readonly [item: ItemId, stars: number | null];
 
 const STARS = "tacit.stars";
@@ -29,7 +33,7 @@ const SENT = "tacit.sent";
 const CONTACTED = "tacit.spoken";
 const ALLOWED = "tacit.allowed";
 const FROZEN = "tacit.frozen";
-/** What decides whether a letter may leave, and says which did. */
+/** Keys of what decides whether a letter is sent, and of what was sent. */
 export const LETTER_KEYS = [SENT, ALLOWED];
 
 export function readRatings(): Ratings {
@@ -42,7 +46,7 @@ export function storeRatings(ratings: Ratings): void {
   localStorage.setItem(STARS, JSON.stringify(listed));
 }
 
-/** By disclosure: a person may hide one thing here and another there. */
+/** Read the visitor's values for each disclosure, which may hide different attributes. */
 export function readValues(): Record<string, Values> {
   return readJson(VALUES, {});
 }
@@ -59,17 +63,17 @@ export function storeSent(sent: Record<string, SentMessage>): void {
   localStorage.setItem(SENT, JSON.stringify(sent));
 }
 
-/** Where something was sent to, answered or not: the service may know this visitor from it. */
+/** List the paths to which something was sent, answered or not: the service may know the visitor. */
 export function readContacted(): readonly string[] {
   return [...new Set([...readJson<string[]>(CONTACTED, []), ...Object.keys(readSent())])];
 }
 
-/** Written before the first request that names the visitor: its answer may be lost. */
+/** Store a path before the first request that names the visitor, whose answer may be lost. */
 export function storeContacted(path: string): void {
   localStorage.setItem(CONTACTED, JSON.stringify([...new Set([...readContacted(), path])]));
 }
 
-/** The disclosure that letters may be sent for; empty while none may. */
+/** Read the disclosure that letters may be sent for; "" while none may. */
 export function readAllowed(): string {
   return readJson(ALLOWED, "");
 }
@@ -78,23 +82,23 @@ export function storeAllowed(name: string): void {
   localStorage.setItem(ALLOWED, JSON.stringify(name));
 }
 
-/** Items that no account of this browser decides again. */
+/** Read the items that no account of this browser decides again. */
 export function readFrozen(): readonly ItemId[] {
   return readJson(FROZEN, []);
 }
 
-/** Forget everything but these items, without their stars. The memories of what was drawn go too. */
+/** Forget everything, also what was drawn, but for these items without their stars. */
 export async function forgetAll(frozen: readonly ItemId[]): Promise<void> {
   for (const name of Object.keys(localStorage)) {
     if (name.startsWith("tacit.")) localStorage.removeItem(name);
   }
   if (frozen.length > 0) localStorage.setItem(FROZEN, JSON.stringify(frozen));
-  const found = await indexedDB.databases();
-  const names = found.map(({ name }) => name ?? "").filter((name) => name.startsWith("tacit "));
+  const databases = await indexedDB.databases();
+  const names = databases.map(({ name }) => name ?? "").filter((name) => name.startsWith("tacit "));
   await Promise.all(names.map(emptyDatabase));
 }
 
-/** Emptied and not deleted: a database that another tab has open cannot be deleted. */
+/** Empty a database. It is not deleted, which fails while another tab has it open. */
 export function emptyDatabase(name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const opening = indexedDB.open(name);

@@ -1,4 +1,4 @@
-/** One visit: what was rated, what is hidden, what may leave, and what came back. */
+/** The state of one visit: ratings, hidden values, letters and their answers. */
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -27,29 +27,31 @@ export interface Visit {
   readonly sendReport: (report: ReportDraft) => Promise<void>;
   readonly letters: LetterSending;
   readonly visitor: () => Promise<Visitor>;
-  /** Deletes everything, there and here. wish: the same for every try. */
-  readonly end: (wish: string) => Promise<void>;
+  /** Delete everything, at the service and here. idempotency: the same text for every retry. */
+  readonly end: (idempotency: string) => Promise<void>;
 }
 
-/** Whether the visitor's own value of every hidden attribute is known here. */
+/** Say whether the visitor has chosen a value of every hidden attribute. */
 export function hasAllValues({ offer, values }: Visit): boolean {
-  return offer.disclosure.attributes.every(({ name, values: known }) =>
-    known.includes(values[name] ?? ""),
+  return offer.disclosure.attributes.every((table) =>
+    table.values.includes(values[table.name] ?? ""),
   );
 }
 
 /** The visit, or the sentence that says why there is none. Neither while it is being fetched. */
 export interface VisitState {
   readonly visit?: Visit;
-  /** What is served where nothing of it takes letters: models alone. */
+  /** The offers of a service that has models, and nothing that takes letters. */
   readonly modelsAlone?: Offers;
   readonly trouble?: string;
-  /** The visit is over. service: what the service says it deleted, if it ever had anything. */
+  /** What is known once the visit has been deleted. */
   readonly ended?: {
+    /** The service's receipt; undefined where it never heard of the visitor. */
     readonly service: Receipt | undefined;
+    /** Number of items that this browser never decides again. */
     readonly frozen: number;
     readonly words: Words;
-    /** What the visitor sent to, such as `campaigns/taste`. */
+    /** Addresses that the visitor sent something to, such as `campaigns/taste`. */
     readonly used: readonly string[];
   };
 }
@@ -59,7 +61,11 @@ interface VisitInputs {
   readonly identity: Identity;
 }
 
-/** wanted: whether the visitor's part of the page is shown; before, nothing is fetched or storage. */
+/**
+ * Read and fetch the visit.
+ *
+ * @param isShown whether the visitor's part of the page is shown; before, nothing is fetched.
+ */
 export function useVisit(isShown: boolean): VisitState {
   const [inputs, setInputs] = useState<VisitInputs>();
   const [trouble, setTrouble] = useState<string>();
@@ -67,7 +73,7 @@ export function useVisit(isShown: boolean): VisitState {
   const [ratings, setRatings] = useState<storage.Ratings>(storage.readRatings);
   const [values, setValues] = useState(storage.readValues);
   const [sent, setSent] = useState(storage.readSent);
-  const [over, setOver] = useState<VisitState["ended"]>();
+  const [ended, setEnded] = useState<VisitState["ended"]>();
   const visitor = useRef<Promise<Visitor> | undefined>(undefined);
 
   useEffect(() => {
@@ -77,23 +83,23 @@ export function useVisit(isShown: boolean): VisitState {
       .catch((error: unknown) => setTrouble(describeError(error)));
   }, [isShown]);
   useEffect(() => {
-    if (inputs === undefined || over !== undefined) return;
-    const changedElsewhere = () => {
-      if (!isCurrent(inputs.identity)) return location.reload(); // another visitor's page by now
+    if (inputs === undefined || ended !== undefined) return;
+    const readFromOtherTab = () => {
+      if (!isCurrent(inputs.identity)) return location.reload(); // the visitor is another one now
       setRatings(storage.readRatings());
       setValues(storage.readValues());
       setSent(storage.readSent());
     };
-    addEventListener("storage", changedElsewhere);
-    return () => removeEventListener("storage", changedElsewhere);
-  }, [inputs, over]);
+    addEventListener("storage", readFromOtherTab);
+    return () => removeEventListener("storage", readFromOtherTab);
+  }, [inputs, ended]);
   const offer =
     inputs?.offers.offers.find(({ name }) => name === chosen) ?? inputs?.offers.offers[0];
   const rate = useCallback(
-    (item: ItemId, given: number | undefined) => {
-      const after = withRating(storage.readRatings(), allNamesOf(item, offer), given);
-      storage.storeRatings(after);
-      setRatings(after);
+    (item: ItemId, newStars: number | undefined) => {
+      const changed = withRating(storage.readRatings(), allIdsOf(item, offer), newStars);
+      storage.storeRatings(changed);
+      setRatings(changed);
     },
     [offer],
   );
@@ -101,15 +107,15 @@ export function useVisit(isShown: boolean): VisitState {
     const all = starsOf(ratings);
     return offer === undefined ? all : renameRatings(all, offer.disclosure);
   }, [ratings, offer]);
-  const own = values[offer?.name ?? ""] ?? NO_VALUES;
-  const speaking = useLetterSending(
-    over === undefined && inputs !== undefined && offer !== undefined
+  const ownValues = values[offer?.name ?? ""] ?? NO_VALUES;
+  const letters = useLetterSending(
+    ended === undefined && inputs !== undefined && offer !== undefined
       ? { offer, identity: inputs.identity }
       : undefined,
     () => setSent(storage.readSent()),
   );
 
-  if (over !== undefined) return { ended: over };
+  if (ended !== undefined) return { ended };
   if (trouble !== undefined) return { trouble };
   if (inputs === undefined) return {};
   if (offer === undefined) {
@@ -121,7 +127,7 @@ export function useVisit(isShown: boolean): VisitState {
   const currentVisitor = () => {
     if (visitor.current === undefined) {
       visitor.current = fetchVisitor(inputs.identity.token);
-      visitor.current.catch(() => (visitor.current = undefined)); // asked again, it may work
+      visitor.current.catch(() => (visitor.current = undefined)); // the next try may work
     }
     return visitor.current;
   };
@@ -132,9 +138,9 @@ export function useVisit(isShown: boolean): VisitState {
       choose: setChosen,
       stars,
       rate,
-      values: own,
-      setValues: (given) => {
-        const all = { ...storage.readValues(), [offer.name]: given };
+      values: ownValues,
+      setValues: (newValues) => {
+        const all = { ...storage.readValues(), [offer.name]: newValues };
         storage.storeValues(all);
         setValues(all);
       },
@@ -142,19 +148,22 @@ export function useVisit(isShown: boolean): VisitState {
       sendReport: async (report) => {
         storage.storeContacted(report.path);
         const { key } = await currentVisitor();
-        await report.seal();
+        await report.commit();
         await fetchOctets(report.path, { method: "POST", key, octets: report.body });
         await markSent(report.path, report.body);
         setSent(storage.readSent());
       },
-      letters: speaking,
+      letters,
       visitor: currentVisitor,
-      end: async (wish) => {
-        speaking.allow(false);
-        const ended = await runAlone(inputs.identity, async () => {
-          const used = storage.readContacted().map((path) => path.split("/").slice(2, 4).join("/"));
-          const known = storage.readContacted().length > 0 || inputs.identity.adopted !== "";
-          const service = known ? await eraseVisitor(await currentVisitor(), wish) : undefined;
+      end: async (idempotency) => {
+        letters.allow(false);
+        const result = await runAlone(inputs.identity, async () => {
+          const paths = storage.readContacted();
+          const used = paths.map((path) => path.split("/").slice(2, 4).join("/"));
+          const mayBeKnown = paths.length > 0 || inputs.identity.adopted !== "";
+          const service = mayBeKnown
+            ? await eraseVisitor(await currentVisitor(), idempotency)
+            : undefined;
           const frozen = await frozenItems(inputs.identity, [
             ...stars.keys(),
             ...storage.readRatings().keys(),
@@ -162,7 +171,7 @@ export function useVisit(isShown: boolean): VisitState {
           await storage.forgetAll(frozen);
           return { service, frozen: frozen.length, words: offer.words, used };
         });
-        setOver(ended);
+        setEnded(result);
       },
     },
   };
@@ -170,34 +179,38 @@ export function useVisit(isShown: boolean): VisitState {
 
 const NO_VALUES: storage.Values = {};
 
-/** An item's name, and those that it had. */
-function allNamesOf(item: ItemId, offer: Offer | undefined): ItemId[] {
+/** List an item's id, and the old ids that it had. */
+function allIdsOf(item: ItemId, offer: Offer | undefined): ItemId[] {
   const aliases = offer?.disclosure.aliases ?? [];
-  return [item, ...aliases.filter(([, now]) => now === item).map(([old]) => old)];
+  return [item, ...aliases.filter(([, newId]) => newId === item).map(([oldId]) => oldId)];
 }
 
 /**
- * Ratings with these stars for an item, or without them. It keeps its first second, and the names
- * that it was rated under: they distinguish deletions from new names.
+ * Return ratings with these stars for an item, or without the item for undefined.
+ *
+ * The item keeps the second of its first rating, and the ids that it was rated under, which
+ * distinguish a deletion from a renaming.
+ *
+ * @param ids the item's id, and its old ids.
  */
 function withRating(
-  before: storage.Ratings,
-  names: ItemId[],
+  ratings: storage.Ratings,
+  ids: ItemId[],
   stars: number | undefined,
 ): storage.Ratings {
-  const after = new Map(before);
-  for (const name of names) after.delete(name);
-  if (stars === undefined) return after;
-  const known = names.filter((name) => before.has(name));
-  for (const name of known.length > 0 ? known : names.slice(0, 1)) {
-    after.set(name, { stars, entered: before.get(name)?.entered ?? currentSecond() });
+  const changed = new Map(ratings);
+  for (const id of ids) changed.delete(id);
+  if (stars === undefined) return changed;
+  const ratedIds = ids.filter((id) => ratings.has(id));
+  for (const id of ratedIds.length > 0 ? ratedIds : ids.slice(0, 1)) {
+    changed.set(id, { stars, entered: ratings.get(id)?.entered ?? currentSecond() });
   }
-  return after;
+  return changed;
 }
 
 async function fetchInputs(ratings: storage.Ratings): Promise<VisitInputs> {
-  const [offers, own] = await Promise.all([fetchOffers(), readIdentity()]);
+  const [offers, identity] = await Promise.all([fetchOffers(), readIdentity()]);
   const length = offers.offers[0]?.disclosure.epochLength;
-  if (length !== undefined) await resumeAccount(own, [...ratings.keys()], length);
-  return { offers, identity: own };
+  if (length !== undefined) await resumeAccount(identity, [...ratings.keys()], length);
+  return { offers, identity };
 }

@@ -193,7 +193,7 @@ def write_curve(
 ) -> None:
     """Write a page with epsilon against loss: the step of p-REC, and the lower bounds."""
     from tacit.evaluation.lines import Line
-    from tacit.evaluation.page import Figure, Mark, Page, Section
+    from tacit.evaluation.page import Figure, Mark, Page, Plot, Section
     from tacit.evaluation.plots import steps
 
     upper: dict[float | None, Interval | None] = {}
@@ -220,7 +220,7 @@ def write_curve(
     figure = Figure(
         "Epsilon against loss",
         "Step plot of epsilon against loss; the table below holds the same figures.",
-        (("", drawn),),
+        [Plot(drawn)],
         "Upright lines: p-REC's loss bound, below which nothing is proven, and the loss of uniform "
         "recommendations, from which on epsilon is 0.",
         key=[Mark(line.name, line.colour, line.dash) for line in lines],

@@ -1,4 +1,4 @@
-"""Budgets and what was spent of them: one's own, or all for those who oversee them."""
+"""Budgets and what was spent of them: the caller's own, and all of them for staff."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ COUNTED_IN = {
 }
 """Units of budgets, as answers spell them."""
 REPLAY_SECONDS = 1.0
-"""Time for which an answer waits for a replay of the log."""
+"""Seconds for which an answer waits for a replay of the log."""
 
 
 def decimal(steps: int, steps_of_one: int) -> str:
-    """Write an amount that the ledger counts in steps as a decimal, exactly.
+    """Write an amount, which the ledger counts in steps, as an exact decimal.
 
     Args:
         steps: Number of steps.
-        steps_of_one: How many steps an amount of one has, a power of 10.
+        steps_of_one: Number of steps in an amount of one, a power of 10.
     """
     if steps == 0:
         return "0"
@@ -87,20 +87,20 @@ class Budget(AnswerModel):
 def describe_budget(balance: Balance) -> Budget:
     """Describe a balance of the ledger in the form in which answers show a budget."""
     cap = balance.cap
-    of_one = cap.unit.steps
+    steps_of_one = cap.unit.steps
     return Budget(
         epsilon=f"{stated_epsilon_spent(balance):f}",
         epsilon_cap=f"{stated_epsilon_of_cap(cap):f}",
         epsilon_delta=f"{epsilon_of_cap(cap).delta:.4g}",
         counted_in=COUNTED_IN[cap.unit],
-        cap=decimal(cap.amount, of_one),
-        spent=decimal(balance.spent, of_one),
-        left=decimal(cap.amount - balance.spent, of_one),
+        cap=decimal(cap.amount, steps_of_one),
+        spent=decimal(balance.spent, steps_of_one),
+        left=decimal(cap.amount - balance.spent, steps_of_one),
         delta_cap=decimal(cap.delta, ATTO),
         delta_spent=decimal(balance.delta_spent, ATTO),
         delta_left=decimal(cap.delta - balance.delta_spent, ATTO),
-        per_epoch=None if cap.per_epoch is None else decimal(cap.per_epoch, of_one),
-        spent_in_epoch=decimal(balance.epoch_spent, of_one),
+        per_epoch=None if cap.per_epoch is None else decimal(cap.per_epoch, steps_of_one),
+        spent_in_epoch=decimal(balance.epoch_spent, steps_of_one),
     )
 
 
@@ -112,7 +112,7 @@ class OwnBudget(AnswerModel):
     budget: Budget
 
 
-class Own(AnswerModel):
+class OwnBudgets(AnswerModel):
     """The caller's budgets, and what bounds what can be learned about them."""
 
     budgets: list[OwnBudget]
@@ -167,18 +167,18 @@ class Log(AnswerModel):
 
 
 @router.get("/api/privacy/budget", **allow(Role.SUBJECT))
-def budget(service: CurrentService, caller: CurrentCaller) -> Own:
+def budget(service: CurrentService, caller: CurrentCaller) -> OwnBudgets:
     """Show what was spent on oneself, of what at most, and what is left."""
     budgets = []
-    for holder, purpose in _personal_holders(service, caller).items():
+    for holder, purpose in _list_personal_holders(service, caller).items():
         with suppress(UnknownBudget):  # none was opened
             balance = service.ledger.balance(holder)
             budgets.append(OwnBudget(of=purpose, budget=describe_budget(balance)))
-    return Own(budgets=budgets, statements=list(bounds_of(service.deployment)))
+    return OwnBudgets(budgets=budgets, statements=list(bounds_of(service.deployment)))
 
 
-def _personal_holders(service: Service, caller: Caller) -> dict[Holder, str]:
-    """The budgets that a person may have, each with what it pays for."""
+def _list_personal_holders(service: Service, caller: Caller) -> dict[Holder, str]:
+    """List the budgets that a person may have, each with what it pays for."""
     holders = {
         Holder.subject(caller.tenant, caller.name): "everything that is charged to you alone"
     }
@@ -219,7 +219,7 @@ def ledger(service: CurrentService) -> Log:
     A long log takes longer to replay than an answer may: then it goes on, and the next answer has
     the result.
     """
-    result = _newest_replay(service.ledger)
+    result = _find_newest_replay(service.ledger)
     head = service.ledger.head
     replayed = None if result is None else _replay_result(result)
     return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
@@ -241,13 +241,16 @@ class _Replays:
     """The replays of one ledger's log."""
 
     newest: Verification | None = None
+    """Result of the last replay that ended without an error."""
     running: Future[Verification] | None = None
+    """The replay that runs now, or has just ended."""
 
 
-def _newest_replay(ledger: Ledger) -> Verification | None:
-    """The newest result of a replay, after a wait of REPLAY_SECONDS; raises what the replay raised.
+def _find_newest_replay(ledger: Ledger) -> Verification | None:
+    """Return the newest result of a replay; None while the first replay runs.
 
-    One replay runs at a time, and only if the log grew since.
+    A replay is started if the log grew since the last one, and is waited for REPLAY_SECONDS. Only
+    one runs at a time. An error of the replay is raised.
     """
     with _LOCK:
         replays = _REPLAYS.setdefault(ledger, _Replays())
@@ -255,8 +258,8 @@ def _newest_replay(ledger: Ledger) -> Verification | None:
             if replays.running.exception() is None:
                 replays.newest = replays.running.result()
             replays.running = None
-        is_newest = replays.newest is not None and replays.newest.head == ledger.head
-        if replays.running is None and not is_newest:
+        is_up_to_date = replays.newest is not None and replays.newest.head == ledger.head
+        if replays.running is None and not is_up_to_date:
             replays.running = _REPLAY_THREAD.submit(ledger.verify)
         newest = replays.newest
         running = replays.running
@@ -271,3 +274,4 @@ def _newest_replay(ledger: Ledger) -> Verification | None:
 _LOCK = Lock()
 _REPLAY_THREAD = ThreadPoolExecutor(1)
 _REPLAYS: WeakKeyDictionary[Ledger, _Replays] = WeakKeyDictionary()
+"""Replays of each ledger of this process, guarded by `_LOCK`."""

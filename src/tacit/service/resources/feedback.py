@@ -44,7 +44,7 @@ class Rating(RequestModel):
 
 
 class Done(AnswerModel):
-    """A confirmation, which does not depend on what was stored: it outlasts that."""
+    """A confirmation. It does not depend on what was stored, because it is stored for longer."""
 
     done: bool
 
@@ -83,8 +83,10 @@ async def rate(
         else:
             after = before.with_rating(rating.model, rating.item, rating.stars)
         if after is None:
-            full = f"At most {MOST_RATINGS} ratings of one person are stored. Take one back first."
-            return refusal(409, full), None
+            detail = (
+                f"At most {MOST_RATINGS} ratings of one person are stored. Take one back first."
+            )
+            return refusal(409, detail), None
         return reply({"done": True}), after.encode(source)
 
     return await answer_once(
@@ -130,7 +132,7 @@ async def forget_ratings(
 
 
 def erase_state(part: PersonalState) -> Transition:
-    """The transition that takes a person out of one state."""
+    """Make the transition that takes a person out of one state."""
 
     def erase(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
         return reply({"done": True}), part.erase(source, state)

@@ -18,12 +18,13 @@ from tacit.service.problems import Problem
 from tacit.service.schemas import AnswerModel
 
 NO_PROMISE = "This promises no privacy to anybody."
+"""Sentence for a thing that has no guarantee card."""
 
 _OFFICER_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; "
     "base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
 }
-"""The page has its style in it and no script."""
+"""Headers of an officer's page, which contains its style and has no script."""
 
 router = APIRouter(route_class=Operation, tags=["guarantees"])
 
@@ -50,10 +51,10 @@ class Bound(AnswerModel):
 
 
 def bounds_of(deployment: Deployment) -> Iterator[Bound]:
-    """One bound for each card, and one for each thing that has no card."""
+    """Yield a bound for each guarantee card, and one for each thing that has no card."""
     for address, cards in deployment.cards.items():
         if not cards:
-            yield _no_bound(address)
+            yield _make_entry_without_bound(address)
         for card in cards:
             yield Bound(
                 of=address,
@@ -67,7 +68,8 @@ def bounds_of(deployment: Deployment) -> Iterator[Bound]:
             )
 
 
-def _no_bound(address: str) -> Bound:
+def _make_entry_without_bound(address: str) -> Bound:
+    """Make the entry of a thing that promises nothing."""
     return Bound(
         of=address,
         sentence=NO_PROMISE,
@@ -102,8 +104,10 @@ class Promises(AnswerModel):
 @router.get("/api/guarantees", **allow(Role.ANONYMOUS))
 def guarantees(service: CurrentService) -> Promises:
     """List the guarantees of everything that is served."""
-    served = service.deployment.cards.items()
-    return Promises(guarantees=[_promise(address, cards) for address, cards in served])
+    promises = []
+    for address, cards in service.deployment.cards.items():
+        promises.append(_describe_promise(address, cards))
+    return Promises(guarantees=promises)
 
 
 @router.get("/api/guarantees/{noun}/{name}", **allow(Role.ANONYMOUS))
@@ -116,7 +120,7 @@ def guarantee(
     cards = service.deployment.cards.get(address)
     if cards is None:
         raise Problem(404, NOT_FOUND)
-    return _promise(address, cards)
+    return _describe_promise(address, cards)
 
 
 @router.get(
@@ -137,7 +141,7 @@ def officer_card(
     return Response(page, media_type="text/html; charset=utf-8", headers=_OFFICER_HEADERS)
 
 
-def _promise(address: str, cards: tuple[Guarantee, ...]) -> Promise:
+def _describe_promise(address: str, cards: tuple[Guarantee, ...]) -> Promise:
     noun, _, name = address.partition("/")
     return Promise(
         noun=noun,

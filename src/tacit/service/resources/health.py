@@ -1,4 +1,4 @@
-"""Whether the service lives and answers, its counts, its kinds of problems and its document."""
+"""State of the process and the service, counts, kinds of problems, and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def readyz(service: CurrentService) -> ReadyState:
         raise Problem(503, "The record of budgets cannot be reached.", retry_after=1) from None
     models = []
     for name, served in service.deployment.find_all(ServedModel).items():
-        before = None if served.previous is None else served.previous.digest
-        models.append(ModelFile(name=name, digest=served.digest, previous_digest=before))
+        previous = None if served.previous is None else served.previous.digest
+        models.append(ModelFile(name=name, digest=served.digest, previous_digest=previous))
     return ReadyState(status="ready", models=models)
 
 

@@ -1,8 +1,8 @@
 """The ledger on the operator's page: its log, charges by day, and where it is stored.
 
-What was charged on which day follows from the log, which operators and auditors have anyway
-(`tacit ledger export`). Charges do not depend on data, no count here is of data, and nothing is
-drawn: showing it is no release about anyone.
+The charges of a day follow from the log, which operators and auditors may read anyway (`tacit
+ledger export`). Charges do not depend on data, and no count here is of data: showing them is not a
+release about anyone.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from tacit.service.schemas import AnswerModel
 router = APIRouter(route_class=Operation, prefix="/api/operations", tags=["operations"])
 
 READING_SECONDS = 0.5
-"""Time of one answer in which the log is read on."""
+"""Seconds that one answer may spend on reading further entries of the log."""
 ENTRIES_AT_ONCE = 2000
+"""Entries that are read from the ledger in one query."""
 MOST_SEQUENCE = 2**62
 """The largest number of an entry, or of a budget, that a request may name."""
 
@@ -105,7 +106,7 @@ class Entries(AnswerModel):
 def overview(service: CurrentService) -> Overview:
     """Show what was charged on each day, and where the ledger is stored."""
     totals = _TOTALS.setdefault(service.ledger, _LogTotals(service.deployment.tenant))
-    days = totals.read_on(service.ledger, READING_SECONDS)
+    days = totals.read_further(service.ledger, READING_SECONDS)
     settings = service.settings
     store = Store(
         place=_store_name(settings.ledger),
@@ -136,6 +137,7 @@ def log(
 
 
 def _store_name(address: str) -> str:
+    """Name the kind of store at an address; "" is a file, the default."""
     return "PostgreSQL" if "://" in address else "file"
 
 
@@ -144,8 +146,11 @@ class _LogTotals:
     """Charges by day, kind and unit, as far as the log was read."""
 
     tenant: str
+    """Tenant whose charges are summed."""
     entries_read: int = 0
+    """Number of the last entry that was read."""
     lock: Lock = field(default_factory=Lock)
+    """Held while the log is read on."""
     budgets: dict[int, tuple[str, Unit]] = field(default_factory=dict)
     """Kind and unit of each budget, by its number."""
     requests: Counter[str] = field(default_factory=Counter)
@@ -155,12 +160,15 @@ class _LogTotals:
     amounts: Counter[tuple[str, str, Unit]] = field(default_factory=Counter)
     """Sum of charges by day, kind and unit, in the ledger's steps."""
 
-    def read_on(self, ledger: Ledger, seconds: float) -> list[Day]:
-        """Read on from where the log was read to, and return all days, the oldest first.
+    def read_further(self, ledger: Ledger, seconds: float) -> list[Day]:
+        """Add up further entries of the log, from where the last call stopped.
 
         Args:
             ledger: The ledger whose log it is.
-            seconds: Time after which reading stops, even if the log goes on.
+            seconds: Time after which reading stops, even if there are further entries.
+
+        Returns:
+            Charges of all days so far, the oldest day first.
         """
         with self.lock:
             deadline = time.monotonic() + seconds
@@ -170,9 +178,10 @@ class _LogTotals:
                 self.entries_read = rows[-1]["sequence"]
                 if time.monotonic() > deadline:
                     break
-            return self._days()
+            return self._list_days()
 
-    def _days(self) -> list[Day]:
+    def _list_days(self) -> list[Day]:
+        """List the requests and charges of each day, the oldest day first."""
         days = {}
         for day, count in sorted(self.requests.items()):
             days[day] = Day(day=day, requests=count, spent=[])
@@ -184,7 +193,12 @@ class _LogTotals:
         return list(days.values())
 
     def _add(self, kind: str, facts: dict[str, Any]) -> None:
-        """Add one entry of the log."""
+        """Add one entry of the log to the totals.
+
+        Args:
+            kind: Kind of the entry; "budget" and "release" count.
+            facts: Content of the entry.
+        """
         if facts.get("tenant") != self.tenant:
             return
         if kind == "budget":
@@ -199,3 +213,4 @@ class _LogTotals:
 
 
 _TOTALS: WeakKeyDictionary[Ledger, _LogTotals] = WeakKeyDictionary()
+"""Totals of each ledger of this process."""

@@ -26,7 +26,7 @@ router = APIRouter(route_class=Operation, tags=["models"])
 LONGEST_PAGE = 5_000
 """Items in one page of a catalogue."""
 _DIGEST_BYTES = 32
-"""A device file ends with its SHA-256."""
+"""Length of the SHA-256 with which a device file ends."""
 
 
 class Scale(AnswerModel):
@@ -112,20 +112,33 @@ def device(
 ) -> Response:
     """Show what a device needs to make lists: released and public numbers alone.
 
-    digest: that of the file that is asked for, the one of now or the one before; by default the one
-    of now. A page that read the digest while a model was replaced gets the file that it read of.
+    digest: SHA-256 of the file that is asked for, the current or the previous one; by default the
+    current one. So a page that read a digest before the model was replaced still gets its file.
     """
     served = find_served(service, ServedModel, model)
     file = served.device_file
     if digest is not None:
-        known = [one for one in (file, served.previous_device) if one is not None]
-        file = next((one for one in known if one[-_DIGEST_BYTES:].hex() == digest), None)
+        file = _find_device_file(served, digest)
     if file is None:
         raise Problem(404, NOT_FOUND)
     return Response(file, media_type=OCTETS)
 
 
+def _find_device_file(served: ServedModel, digest: str) -> bytes | None:
+    """Find the current or previous device file with a digest; None for any other digest."""
+    for file in (served.device_file, served.previous_device):
+        if file is not None and _digest_of(file) == digest:
+            return file
+    return None
+
+
+def _digest_of(device_file: bytes) -> str:
+    """Read the SHA-256 with which a device file ends, in hexadecimal digits."""
+    return device_file[-_DIGEST_BYTES:].hex()
+
+
 def _describe(served: ServedModel) -> Model:
+    """Describe a model in the form of answers."""
     domains = set()
     recommended_domains = set()
     for item in served.items:
@@ -142,7 +155,7 @@ def _describe(served: ServedModel) -> Model:
         items=len(served.ids),
         recommends=sorted(recommended_domains),
         learns_from=sorted(domains),
-        device=None if file is None else file[-_DIGEST_BYTES:].hex(),
+        device=None if file is None else _digest_of(file),
         item_words=served.words,
         scale=Scale(minimum=scale.minimum, maximum=scale.maximum, step=scale.step),
     )

@@ -28,36 +28,34 @@ _MEDIA_TYPES = {
     "svg": "image/svg+xml",
 }
 _CACHED_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
-"""Headers of an asset, whose name holds a digest of its content."""
+"""Headers of an asset. Its name holds a digest of its content, so it never changes."""
 _REVALIDATED = {"cache-control": "no-cache"}
-"""Headers of the page itself."""
+"""Headers of the page itself: a browser asks each time whether it changed."""
 AssetName = Annotated[
     str, fastapi.Path(pattern=rf"^[A-Za-z0-9_-]{{1,80}}\.({'|'.join(_MEDIA_TYPES)})$")
 ]
-"""No slash and no second dot: a name leads nowhere else."""
+"""Name of an asset. It has no slash and only one dot, so it cannot lead out of the folder."""
 
 
 @router.get("/", **allow(Role.ANONYMOUS))
 def page(service: CurrentService) -> Response:
-    """The page itself, which names its assets. It may show pictures of the catalogues' hosts."""
+    """Send the page, which may show pictures from the hosts that the catalogues name."""
     content = _read_file(FOLDER / "index.html")
     if content is None:
         return Response(NOT_BUILT, media_type="text/plain; charset=utf-8", headers=_REVALIDATED)
     hosts: set[str] = set()
     for model in service.deployment.find_all(ServedModel).values():
         hosts |= model.image_hosts
-    policy = HEADERS["content-security-policy"]
-    images = " ".join(["img-src 'self' data:", *sorted(hosts)])
-    headers = {
-        **_REVALIDATED,
-        "content-security-policy": policy.replace("img-src 'self' data:", images),
-    }
+    own_images = "img-src 'self' data:"
+    all_images = " ".join([own_images, *sorted(hosts)])
+    policy = HEADERS["content-security-policy"].replace(own_images, all_images)
+    headers = {**_REVALIDATED, "content-security-policy": policy}
     return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
 
 @router.get("/assets/{name}", **allow(Role.ANONYMOUS))
 def asset(name: AssetName) -> Response:
-    """One asset of the page."""
+    """Send one asset of the page."""
     content = _read_file(FOLDER / "assets" / name)
     if content is None:
         raise Problem(404, NOT_FOUND)
@@ -66,6 +64,7 @@ def asset(name: AssetName) -> Response:
 
 
 def _read_file(file: Path) -> bytes | None:
+    """Read a file; None where there is none."""
     try:
         return file.read_bytes()
     except OSError:

@@ -17,7 +17,7 @@ from tacit.service.strict_json import PRINTABLE
 router = APIRouter(route_class=Operation, tags=["people"])
 
 VISITOR_PREFIX = "visitor-"
-"""How the names of people begin who asked for a key themselves."""
+"""First characters of the name of a visitor, who asked for a key without the operator."""
 
 
 class Person(RequestModel):

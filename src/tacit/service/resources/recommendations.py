@@ -1,4 +1,4 @@
-"""Lists: for a person, from stored ratings or a history that comes with the question; for many."""
+"""Lists for one person or many, from stored ratings or from histories in the question."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tacit.service.keys import Caller, Role
 from tacit.service.list_requests import (
     MOST_PEOPLE,
     ListQuestion,
+    ParsedQuestion,
     PersonQuestion,
-    ReadQuestion,
-    read_question,
+    parse_question,
 )
 from tacit.service.metrics import Metrics
 from tacit.service.operations import Operation, run_on_loop_where
@@ -52,12 +52,13 @@ Category = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID, patt
 
 
 MOST_ITEMS_ON_LOOP = 1_000
-"""Items of the largest catalogue whose lists are made on the loop: more take above a millisecond,
-for which other requests would wait."""
+"""Most items of a catalogue whose lists are made on the event loop. With more items a list takes
+longer than a millisecond, for which all other requests would wait."""
 MOST_RATINGS_ON_LOOP = 100
-"""Ratings of the longest history of which a list is made there."""
+"""Most ratings of a history whose list is made on the event loop."""
 MOST_BYTES_ON_LOOP = 4_096
-"""Bytes of the most stored ratings of which a list is made there: about as many."""
+"""Most bytes of a person's stored ratings whose list is made on the event loop: about as many
+ratings."""
 
 
 class Line(AnswerModel):
@@ -122,7 +123,7 @@ class ManyQuestion(ListQuestion):
 
 
 def _is_quick_model(service: Service, caller: Caller, served: ServedModel) -> bool:
-    """Whether lists of a model are small sums, after which no file is written."""
+    """Say whether lists of a model are small sums, and no comparison writes a file for each."""
     is_compared = bool(find_splits(service, served.name, caller))
     return not is_compared and len(served.ids) <= MOST_ITEMS_ON_LOOP
 
@@ -136,7 +137,13 @@ def _is_quick_list(
     diversity: int | None,
     **_: Any,
 ) -> bool:
-    """Whether the list of stored ratings needs no thread: they are in memory, and few."""
+    """Say whether a list of stored ratings needs no thread: they are few, and in memory.
+
+    The arguments are those of `recommend`.
+
+    Raises:
+        Problem: Status 404; the caller asks about another person, or for an unknown model.
+    """
     person = service.keys.person_name(user)
     check_self(caller, person)
     is_plain = category is None and diversity is None
@@ -147,7 +154,10 @@ def _is_quick_list(
 
 
 def _is_quick_question(service: Service, caller: Caller, question: Question, **_: Any) -> bool:
-    """Whether the list of a history that is sent needs no thread."""
+    """Say whether a list of a history in the question needs no thread: it is short and plain.
+
+    The arguments are those of `recommend_once`.
+    """
     served = find_served(service, ServedModel, question.model)
     is_plain = question.category is None and question.diversity is None
     has_few_items = not question.cold and question.candidates is None
@@ -189,7 +199,7 @@ def recommend(
     served = _find_model(service, model)
     stored = StoredRatings.read(service, user).of_model(served.name)
     options = ListOptions(n=n, category=category, diversity=diversity, keep_seen=seen)
-    question = ReadQuestion(served.usable_ratings(stored), options, ())
+    question = ParsedQuestion(served.usable_ratings(stored), options, ())
     note_served(service, served.name, caller, [user])
     return _respond({"model": served.name, **_list_content(served, question, caller, counts)})
 
@@ -208,10 +218,10 @@ def recommend_once(
     a person, a backend or the operator in Authorization.
     """
     served = find_served(service, ServedModel, question.model)
-    read = read_question(served, question, question)
+    parsed = parse_question(served, question, question)
     if question.customer is not None:
         note_served(service, served.name, caller, [question.customer])
-    return _respond({"model": served.name, **_list_content(served, read, caller, counts)})
+    return _respond({"model": served.name, **_list_content(served, parsed, caller, counts)})
 
 
 @router.post(
@@ -223,10 +233,13 @@ def recommend_many(
     """Make the lists of many people at once, each from the history that comes with the question."""
     served = find_served(service, ServedModel, question.model)
     lists = []
+    customers = []
     for person in question.people:
-        read = read_question(served, person, question)
-        lists.append({"customer": person.customer, **_list_content(served, read, caller, counts)})
-    customers = [person.customer for person in question.people if person.customer is not None]
+        parsed = parse_question(served, person, question)
+        content = _list_content(served, parsed, caller, counts)
+        lists.append({"customer": person.customer, **content})
+        if person.customer is not None:
+            customers.append(person.customer)
     note_served(service, served.name, caller, customers)
     return _respond({"model": served.name, "lists": lists})
 
@@ -253,30 +266,35 @@ def read_similar_items(
         raise Problem(404, NOT_FOUND)
     options = ListOptions(n=n, category=category, diversity=diversity)
     rows = served.similar_items(item, options)
-    return _respond({"model": served.name, "item_id": item, "items": _lines(served, rows)})
+    return _respond({"model": served.name, "item_id": item, "items": _describe_rows(served, rows)})
 
 
 def _list_content(
-    served: ServedModel, question: ReadQuestion, caller: Caller, counts: Metrics
+    served: ServedModel, question: ParsedQuestion, caller: Caller, counts: Metrics
 ) -> dict[str, Any]:
-    """Make the list that the caller's key gets, and count it."""
-    ratings, options = question.ratings, question.options
+    """Make a list of the kind that the caller gets, and count it.
+
+    A caller of popularity lists gets the same items for every history, without those in it.
+    """
+    ratings = question.ratings
+    options = question.options
     if caller.lists == "popularity":
         if not options.keep_seen:
             options = replace(options, exclude=options.exclude | frozenset(ratings))
         ratings = {}
-        options = replace(options, cold={})  # no one rated those: they are not popular
+        options = replace(options, cold={})  # items that no one rated are not popular
     rows = served.recommend(ratings, options)
     items = [str(row.item_id) for row in rows]
     counts.count_list(served.name, caller.lists, items, len(served.items) - len(served.cold))
     return {
         "personal": bool(ratings),
-        "items": _lines(served, rows),
+        "items": _describe_rows(served, rows),
         "ignored": list(question.ignored),
     }
 
 
-def _lines(served: ServedModel, rows: Iterable[Recommendation]) -> list[dict[str, Any]]:
+def _describe_rows(served: ServedModel, rows: Iterable[Recommendation]) -> list[dict[str, Any]]:
+    """Describe the items of a list in the form of `Line`."""
     lines = []
     for row in rows:
         item = str(row.item_id)
@@ -292,5 +310,5 @@ def _lines(served: ServedModel, rows: Iterable[Recommendation]) -> list[dict[str
 
 
 def _respond(content: dict[str, Any]) -> Response:
-    """Write an answer without pydantic, which would take longer than making the list."""
+    """Write an answer as JSON, without pydantic, which would take longer than making the list."""
     return Response(json.dumps(content), media_type=JSON)

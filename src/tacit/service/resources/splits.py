@@ -1,4 +1,4 @@
-"""Clicks that a shop reports, and the page of a comparison by key."""
+"""Clicks that a shop reports, and the figures of its comparisons of lists."""
 
 from __future__ import annotations
 
@@ -96,22 +96,23 @@ def report_clicks(
 @router.get("/api/splits", **allow(Role.ANALYST, Role.AUDITOR, Role.OPERATOR))
 async def splits(service: CurrentService) -> Splits:
     """Show all comparisons; figures of days that ended are released first, and charged."""
-    all_splits = service.deployment.find_all(Split).values()
-    return Splits(
-        splits=[describe_split(one, await release_due_days(service, one)) for one in all_splits]
-    )
+    views = []
+    for split in service.deployment.find_all(Split).values():
+        days = await release_due_days(service, split)
+        views.append(describe_split(split, days))
+    return Splits(splits=views)
 
 
 def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
     """Describe a comparison by its released figures."""
     settings = split.settings
-    found = compare(days, settings.epsilon)
+    comparison = compare(days, settings.epsilon)
     names = [f"{lists}_{event}" for lists, event in FIGURES]
     rows = []
-    for one in days:
-        figures = dict(zip(names, one.figures, strict=True))
-        rows.append(Day(day=one.day.isoformat(), **figures))
-    rates = found.rates or (None, None)
+    for of_day in days:
+        figures = dict(zip(names, of_day.figures, strict=True))
+        rows.append(Day(day=of_day.day.isoformat(), **figures))
+    personal_rate, popularity_rate = comparison.rates or (None, None)
     return SplitView(
         name=split.name,
         model=settings.model,
@@ -120,23 +121,25 @@ def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
         days_left=split.most_days - len(days),
         noise=noise_variance(settings.epsilon) ** 0.5,
         days=rows,
-        personal_rate=rates[0],
-        popularity_rate=rates[1],
-        difference=found.difference,
-        low=found.low,
-        high=found.high,
+        personal_rate=personal_rate,
+        popularity_rate=popularity_rate,
+        difference=comparison.difference,
+        low=comparison.low,
+        high=comparison.high,
     )
 
 
 def note_served(service: Service, model: str, caller: Caller, customers: Iterable[str]) -> None:
-    """Note for the comparisons of a model that lists were served to customers of a backend."""
-    known = list(customers)
-    for split in find_splits(service, model, caller) if known else ():
-        note_people(service, split, caller, known, "served")
+    """Count customers of a backend as served in all comparisons of a model."""
+    customer_ids = list(customers)
+    if not customer_ids:
+        return
+    for split in find_splits(service, model, caller):
+        note_people(service, split, caller, customer_ids, "served")
 
 
 def find_splits(service: Service, model: str, caller: Caller) -> list[Split]:
-    """The comparisons in which a list of a model counts that this caller gets."""
+    """Find the comparisons that count the lists of a model that this caller gets."""
     if caller.role is not Role.RECOMMEND:
         return []
     splits = service.deployment.find_all(Split).values()
@@ -146,14 +149,21 @@ def find_splits(service: Service, model: str, caller: Caller) -> list[Split]:
 def note_people(
     service: Service, split: Split, caller: Caller, customers: Sequence[str], event: str
 ) -> None:
-    """Note what happened to customers today, as long as the day can be paid for.
+    """Count customers today in a comparison, as long as its budget covers the day.
 
-    An id and the pseudonym that the service makes of it are one person.
+    An id, and the pseudonym that the service makes of it, count as one person.
+
+    Args:
+        service: The service.
+        split: The comparison.
+        caller: Sender of the request, whose key says which lists the customers get.
+        customers: Ids of the customers.
+        event: What happened to them: "served" or "clicked".
     """
-    released = [one.day for one in released_days(service, split)]
+    released = [of_day.day for of_day in released_days(service, split)]
     if not split.is_counting(released):
         return
-    day = today()  # read once: at midnight one request has no two days
+    day = today()  # read once, so that a request at midnight counts on one day
     hashes = []
     for customer in customers:
         person = service.keys.person_name(customer)

@@ -29,7 +29,7 @@ from tacit.service.stored_ratings import all_ratings_state
 router = APIRouter(route_class=Operation, tags=["users"])
 
 OPERATION = "forget a person"
-STAYS = (
+WHAT_STAYS = (
     (
         "your pseudonym, in the log of what was spent, because budgets are for life: with the name "
         "of each operation, its cost and SHA-256 hashes, and nothing that you said"
@@ -37,12 +37,12 @@ STAYS = (
     "answers that were stored, so that a request that is repeated is answered with the same bytes",
     "what was spent of budgets: nothing is ever refunded",
 )
-"""What is kept of a forgotten person, for the receipt."""
-COPIES = (
+"""What stays stored of a forgotten person, for the receipt."""
+REMAINING_COPIES = (
     "copies of the database that its operator made before now, and pages of its file that were not "
     "written over yet: they hold what was kept until they remove them"
 )
-"""What nobody can recall, whatever is served, for the receipt."""
+"""What cannot be recalled, whatever is served, for the receipt."""
 
 
 class Receipt(AnswerModel):
@@ -75,7 +75,7 @@ async def forget(
     user = service.keys.person_name(user)
     check_self(caller, user)
     payload = canonical({"user": user})
-    # First of all: a key that was used for another person is refused before anything is gone.
+    # First, so that a key that was used for another person is refused before anything is erased.
     await answer_once(
         service,
         caller,
@@ -85,8 +85,9 @@ async def forget(
         transition=_store_nothing(reply({})),
         counted_apart=True,
     )
-    parts = _stored_parts(service, user)
-    for part in parts:  # once for this key: a late retry must not take out what they gave since
+    parts = _list_stored_states(service, user)
+    for part in parts:
+        # Once for this key: a late retry must not erase what the person gave since.
         digest = hashlib.sha256(part.state.encode()).hexdigest()[:16]
         await answer_once(
             service,
@@ -98,7 +99,7 @@ async def forget(
             transition=erase_state(part),
             counted_apart=True,
         )
-    receipt = _receipt(service, user, parts)
+    receipt = _write_receipt(service, user, parts)
     return await answer_once(
         service,
         caller,
@@ -111,7 +112,7 @@ async def forget(
 
 
 def _store_nothing(answer: Reply) -> Transition:
-    """The transition that gives an answer and changes no state."""
+    """Make a transition that returns an answer and changes no state."""
 
     def transition(_: Source, __: bytes | None) -> tuple[Reply, bytes | None]:
         return answer, None
@@ -119,15 +120,22 @@ def _store_nothing(answer: Reply) -> Transition:
     return transition
 
 
-def _stored_parts(service: Service, user: str) -> list[PersonalState]:
-    """All states that may hold a person."""
+def _list_stored_states(service: Service, user: str) -> list[PersonalState]:
+    """List all states that may hold something about a person."""
     parts = [all_ratings_state(user)]
     for thing in service.deployment.served.values():
         parts += thing.personal_states(user)
     return parts
 
 
-def _receipt(service: Service, user: str, parts: list[PersonalState]) -> Receipt:
+def _write_receipt(service: Service, user: str, parts: list[PersonalState]) -> Receipt:
+    """Write the receipt of a person.
+
+    Args:
+        service: The service.
+        user: Name of the person.
+        parts: States of the person that were erased.
+    """
     released = []
     for thing in service.deployment.served.values():
         sentence = thing.describe_releases()
@@ -137,7 +145,7 @@ def _receipt(service: Service, user: str, parts: list[PersonalState]) -> Receipt
     return Receipt(
         user=user,
         gone=list(dict.fromkeys(descriptions)),  # each once
-        cannot_be_recalled=[*released, COPIES],
+        cannot_be_recalled=[*released, REMAINING_COPIES],
         bounded_by=list(bounds_of(service.deployment)),
-        kept=list(STAYS),
+        kept=list(WHAT_STAYS),
     )

@@ -22,7 +22,7 @@ from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.regret_bounds import regret_bound
 from tacit.evaluation import Interval, Table, Verdict, group_by, mean_interval
 from tacit.evaluation.lines import Line
-from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval_cell
+from tacit.evaluation.page import Cell, Figure, Mark, Page, Plot, Section, interval_cell
 
 DAP = Contender("dap", math.inf)
 TABLE_POINTS = 6
@@ -356,7 +356,7 @@ def _figure(
     # Intervals over two seeds would fill the plot.
     plot = curves(lines, x_title=x_title, y_title=y_title, bars=seeds > 2)
     alt = f"Line plot: {title} by {x_title}, a line for each policy; a table holds the figures."
-    return Figure(title, alt, (("", plot),))
+    return Figure(title, alt, [Plot(plot)])
 
 
 def _line_style(number: int) -> tuple[str, tuple[int, ...]]:
