@@ -199,6 +199,24 @@ def test_pairs_that_do_not_fit_are_refused(tmp_path, world, change):
         load_model(tmp_path / "m.tacit")
 
 
+def test_card_and_summary_say_that_pairs_of_likes_were_released():
+    """At so little noise that 'auto' asks for them: the same epsilon and four sums, one assumption
+    more; in mode 'taste' nothing is said of them."""
+    shop = generate(users=400, items=40, ratings=8_000, labels=4, seed=2)
+    with comparison():
+        with_pairs = Private(500.0).fit(shop)
+        without = Private(500.0, mode="taste").fit(shop)
+    (card,), (other,) = with_pairs.guarantees(), without.guarantees()
+    assert "with pairs of likes" in with_pairs.summary()
+    assert "pairs of likes" not in other.sentence
+    assert card.epsilon == other.epsilon
+    assert [each for each in card.assumptions if each not in other.assumptions] == [
+        card.assumptions[-1]
+    ]
+    assert "pairs of likes" in card.assumptions[-1]
+    assert "4 noisy sums" in str(card.assumptions)
+
+
 def test_across_domains_lists_hold_the_target_alone(two_domains):
     """And what was rated in the target is left out of them."""
     fitted = Private(epsilon=math.inf, source="s", target="t").fit(two_domains)
