@@ -299,15 +299,23 @@ class Row:
     """Share of EASE's gain over popularity."""
 
 
-def judge_split(split: Split, epsilon: float, seed: int) -> tuple[dict[str, float], float | None]:
-    """Return NDCG@10 of all private lists at one epsilon, by name, and the effective population."""
+def judge_releases(split: Split, epsilon: float) -> tuple[dict[str, float], float | None]:
+    """Return NDCG@10 of what the package releases, by name, and the effective population."""
     people = test_profiles(split)
-    figures = {}
+    figures, effective = {}, None
     for name, mode in MODES.items():
         settings = Settings(epsilon=epsilon, mode=mode)
         sums = release_all(split, settings, noises_of(split, epsilon))
+        effective = sums.usefulness.effective_population
         lists = make_lists(sums, split.prepared.features, settings)
         figures[name] = split.judge(score_items(people, lists, settings))
+    return figures, effective
+
+
+def judge_forms(split: Split, epsilon: float, seed: int) -> dict[str, float]:
+    """Return NDCG@10 of both forms of the second item sum, and of private popularity, by name."""
+    figures = {}
+    people = test_profiles(split)
     half = release_half(split, epsilon)
     figures["pairs"] = split.judge(score_with_pairs(split, people, half))
     draws = np.random.default_rng((seed, 13))
@@ -315,11 +323,20 @@ def judge_split(split: Split, epsilon: float, seed: int) -> tuple[dict[str, floa
     if math.isfinite(epsilon):
         popularity = PrivatePopularity(epsilon=epsilon)
         figures["private-popularity"] = judge_lists(popularity, split.trial).ndcg
-    return figures, half.effective
+    return figures
 
 
-def measure_world(world: World, epsilons: Sequence[float], seeds: Sequence[int]) -> Iterator[Row]:
-    """Measure popularity, EASE and all private lists on one world."""
+def measure_world(
+    world: World, epsilons: Sequence[float], seeds: Sequence[int], *, only_released: bool
+) -> Iterator[Row]:
+    """Measure popularity, EASE and private lists on one world.
+
+    Args:
+        world: The world.
+        epsilons: Of the private lists.
+        seeds: Of its splits.
+        only_released: Whether only what the package releases is measured.
+    """
     bounds: dict[str, list[float]] = {"popularity": [], "ease": []}
     figures: dict[float, dict[str, list[float]]] = {epsilon: {} for epsilon in epsilons}
     effective: dict[float, float | None] = {}
@@ -329,7 +346,9 @@ def measure_world(world: World, epsilons: Sequence[float], seeds: Sequence[int])
         tried = [judge_lists(EASE(penalty=penalty), split.trial).ndcg for penalty in PENALTIES]
         bounds["ease"].append(max(tried))
         for epsilon in epsilons:
-            measured, effective[epsilon] = judge_split(split, epsilon, seed)
+            measured, effective[epsilon] = judge_releases(split, epsilon)
+            if not only_released:
+                measured |= judge_forms(split, epsilon, seed)
             for name, figure in measured.items():
                 figures[epsilon].setdefault(name, []).append(figure)
     least = float(np.mean(bounds["popularity"]))
@@ -383,13 +402,17 @@ def main() -> None:
     parser.add_argument("--worlds", default="", help="only worlds whose names hold this text")
     parser.add_argument("--epsilon", type=float, nargs="*", default=EPSILONS)
     parser.add_argument("--seeds", type=int, default=2, help="splits of each world")
+    parser.add_argument("--only-released", action="store_true", help="private and tastes alone")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = []
     for world in list_worlds(options.folder):
         if options.worlds not in world.name:
             continue
-        for row in measure_world(world, options.epsilon, range(100, 100 + options.seeds)):
+        seeds = range(100, 100 + options.seeds)
+        for row in measure_world(
+            world, options.epsilon, seeds, only_released=options.only_released
+        ):
             rows.append(row)
             if not options.json:
                 effective = "" if row.effective is None else f"; effective {row.effective:,.0f}"
