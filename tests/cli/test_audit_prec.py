@@ -16,7 +16,7 @@ from tacit.designs.prec.audit.exact_checks import CheckResult, changing_voters
 @pytest.fixture
 def small(monkeypatch):
     """The published line, one check, one bug."""
-    monkeypatch.setattr(bench, "BENCH", {"published": (published_claim,), "sound": ()})
+    monkeypatch.setattr(bench, "CLAIMS", {"published": (published_claim,), "sound": ()})
     monkeypatch.setattr(exact_checks, "checks", lambda **_: (changing_voters,))
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[5:6])
 
@@ -50,7 +50,7 @@ def test_table_for_a_person(capsys):
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken."""
     lines = {"published": (lambda: replace(published_claim(), epsilon=100.0),), "sound": ()}
-    monkeypatch.setattr(bench, "BENCH", lines)
+    monkeypatch.setattr(bench, "CLAIMS", lines)
     assert main(["audit", "prec", "--samples", "1000"]) == 1
     assert "p-rec-published: weak audit" in capsys.readouterr().out
 

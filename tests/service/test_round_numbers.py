@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.serve import steps as round_states
 from tacit.designs.prec.serve.rounds import ServedRounds
-from tacit.designs.prec.serve.steps import RoundsState, RoundSteps, number_of
+from tacit.designs.prec.serve.steps import RoundsState, RoundSteps, compute_number
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Request
 from tacit.randomness import replay, secure, simulation
@@ -161,9 +161,9 @@ def test_one_voter_more_over_http(demo, folder, shops):
 def test_numbers_are_of_the_run_and_the_name():
     """Another run has other numbers, of 128 bits."""
     one, two = bytes(32), bytes(31) + b"\1"
-    assert number_of(one, "ann") == number_of(one, "ann")
-    assert len({number_of(key, name) for key in (one, two) for name in ("ann", "bob")}) == 4
-    assert len(bytes.fromhex(number_of(one, "ann"))) * 8 >= 128
+    assert compute_number(one, "ann") == compute_number(one, "ann")
+    assert len({compute_number(key, name) for key in (one, two) for name in ("ann", "bob")}) == 4
+    assert len(bytes.fromhex(compute_number(one, "ann"))) * 8 >= 128
     with simulation():
         runs = [RoundSteps(given_settings()).begin(replay(seed)) for seed in (1, 2)]
     assert len({RoundsState.decode(run).key for run in runs}) == 2
@@ -174,7 +174,7 @@ def test_two_names_with_one_number(monkeypatch):
     """They are not taken for one voter: the round is not opened, and nothing is kept."""
     steps = RoundSteps(given_settings())
     state = steps.begin(secure())
-    monkeypatch.setattr(round_states, "number_of", lambda key, name: "0" * 32)
+    monkeypatch.setattr(round_states, "compute_number", lambda key, name: "0" * 32)
     answer, after = steps.open_next([1, 2], {"ann": 1, "bob": 1}, secure(), state)
     assert (answer.status, after) == (409, None)
     assert b"another key" in answer.body
@@ -184,7 +184,7 @@ def test_the_forgotten_have_no_number():
     """What is kept after a person was forgotten holds her number no more."""
     steps = RoundSteps(given_settings())
     _, state = steps.open_next([1, 2], {"ann": 1, "bob": 1}, secure(), steps.begin(secure()))
-    number = number_of(RoundsState.decode(state).key, "ann").encode()
+    number = compute_number(RoundsState.decode(state).key, "ann").encode()
     assert number in state
     assert number not in steps.forget_person("ann", secure(), state)
 
@@ -214,7 +214,7 @@ def test_a_run_of_another_version(folder):
     service.close()
     with pytest.raises(ConfigError) as told:
         open_service(Settings(folder))
-    for part in ("rounds.films cannot be gone on from", "format 3", "format 2", "another version"):
+    for part in ("rounds.films cannot be continued", "format 3", "format 2", "another version"):
         assert part in str(told.value)
     with pytest.raises(ModelFileError):
         RoundsState.decode(head + b"\n" + run)

@@ -29,7 +29,7 @@ def test_a_run_with_other_settings(begun):
     change(begun, "voters = 1000", "voters = 1001")
     with pytest.raises(ConfigError) as told:
         open_service(Settings(begun))
-    for part in ("tacit.toml", "rounds.films", "(voters)", "name the new run anew"):
+    for part in ("tacit.toml", "rounds.films", "(voters)", "give the new run another name"):
         assert part in str(told.value)
 
 
@@ -44,7 +44,7 @@ def test_a_run_anew(begun):
 def test_a_run_that_cannot_be_gone_on_from(begun, monkeypatch):
     """Gates that were drawn for another division of epsilon are told at the start as well."""
     monkeypatch.setattr("tacit.designs.prec.curator.Curator._gate_numbers", lambda _: (1, 2, 3.0))
-    with pytest.raises(ConfigError, match=r"rounds\.films cannot be gone on from"):
+    with pytest.raises(ConfigError, match=r"rounds\.films cannot be continued"):
         open_service(Settings(begun))
 
 

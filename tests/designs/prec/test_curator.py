@@ -258,7 +258,7 @@ def test_a_shut_gate_is_uniform_for_ever() -> None:
         server.open_round([0, 1], dict.fromkeys(range(3), 0))
         server.recommend("ann")
     given_out = [entry.candidate for entry in server.transcript("ann").entries]
-    assert server.transcript("ann").stopped == 1
+    assert server.transcript("ann").stopped_round == 1
     assert 5 <= sum(map(int, given_out)) <= 35  # false alarm 2e-6
 
 

@@ -39,7 +39,7 @@ def played(path: Path, *, text: bool = False, **changes: Any) -> tuple[PRec, lis
         if left:
             voting[number] = False
             votes = votes[: int(voting.sum())]
-        rounds.append(Round(names, (ids[voting], votes), left=left))
+        rounds.append(Round(names, (ids[voting], votes), leaving_voters=left))
         server.leave_voters(left)
         server.open_round(names, (ids[voting], votes))
         for client in ("early", *range(number * 3)):
@@ -228,7 +228,7 @@ def test_replayed_runs_of_clients_who_left_count() -> None:
     """They are among the runs that may begin, and their ids cannot begin another."""
     settings = PRecSettings(40, 2, 100, epsilon=math.inf, clients=2)
     rounds = [Round([0, 1], {1: 0})]
-    server = replay(settings, rounds, {}, number=1, randomness=secure(), left=["ann"])
+    server = replay(settings, rounds, {}, number=1, randomness=secure(), clients_who_left=["ann"])
     with pytest.raises(PrivacyError, match="has left"):
         server.join("ann")
     server.join("bob")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.container import unpack
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.gate import failure_chance, smallest_slack
+from tacit.designs.prec.gate import failure_chance, is_open, make_gate, smallest_slack
 from tacit.randomness import secure
 
 
@@ -54,7 +54,7 @@ def test_both_noises_have_scale_two_over_epsilon() -> None:
     """On the threshold and on each count: survivors only rise with one voter more."""
     gate = PLAN.mechanism
     scales = gate.threshold_scale, gate.count_scale
-    assert scales == pytest.approx((2 / PLAN.gate, 2 / PLAN.gate), rel=1e-12)
+    assert scales == pytest.approx((2 / PLAN.gate_epsilon, 2 / PLAN.gate_epsilon), rel=1e-12)
 
 
 def test_it_stops_below_and_for_good() -> None:
@@ -62,6 +62,12 @@ def test_it_stops_below_and_for_good() -> None:
     gate, far = PLAN.mechanism.start(), 10**6
     asked = [gate.stops_at(count) for count in (far, far, -far, far)]
     assert asked == [False, False, True, True]
+
+
+def test_without_noise_survivors_are_compared_with_peers_and_slack() -> None:
+    """Open above peers + slack, shut at it, and then for good."""
+    gate = make_gate(math.inf, peers=12, slack=3).start()
+    assert [is_open(gate, survivors) for survivors in (16, 15, 16)] == [True, False, False]
 
 
 def test_resumed_gates_keep_their_noise() -> None:

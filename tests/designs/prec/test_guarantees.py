@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tacit.designs.prec import PRec, PRecSettings, cards
-from tacit.designs.prec.guarantees import lonely_losses
+from tacit.designs.prec.guarantees import log_ratios_without_peers
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.privacy import Basis
 from tacit.randomness import replay, simulation
@@ -61,7 +61,7 @@ def test_the_counter_example_is_computed() -> None:
     """Claimed 2.157 for 100 peers; a client without peers finds 13.52 and 67.7."""
     (card,) = cards(PRecSettings(20, 2, 200, peers=100, variant="published"))
     assert card.epsilon == pytest.approx(2.157, abs=5e-4)
-    same, other = lonely_losses(OutputDistribution(20, 2), 20)
+    same, other = log_ratios_without_peers(OutputDistribution(20, 2), 20)
     assert (same, other) == (pytest.approx(13.52, abs=0.01), pytest.approx(67.7, abs=0.02))
     assert f"{same:.4g}" in card.claims[0].evidence[0]
 
@@ -70,7 +70,7 @@ def test_the_counter_example_is_what_the_rounds_add_up_to() -> None:
     """ln(m (1 - gamma) + gamma) a round, and ln(1 / gamma) in the other direction."""
     law = OutputDistribution(50, 4, 1)
     gamma = float(law.gamma)
-    same, other = lonely_losses(law, 50)
+    same, other = log_ratios_without_peers(law, 50)
     assert same == pytest.approx(50 * math.log(4 * (1 - gamma) + gamma))
     assert other == pytest.approx(-50 * math.log(gamma))
 

@@ -104,7 +104,7 @@ def test_credits_stay_below_the_floor(diversity: int, radius: int, data: st.Data
         rounds, 2, others + 1, peers=12, delta=0.5, diversity=diversity, radius=radius
     )
     start = fresh(others + 1, diversity, radius)
-    high, low = extremes(wanted.law, pattern, start, 12, wanted.credit)
+    high, low = extremes(wanted.output_distribution, pattern, start, 12, wanted.credit)
     floor, _ = floor_epsilon(
         objects=2,
         rounds=rounds,
@@ -146,13 +146,13 @@ def view(
     wanted: PRecSettings, pattern: Ints, *, gated: bool, hers: Ints
 ) -> dict[tuple[tuple[int, ...], int], float]:
     """Chance of every (outputs until the stop, rounds open), for a client who follows one voter."""
-    rounds, plan, law = len(pattern), wanted.plan, wanted.law
+    rounds, plan, law = len(pattern), wanted.plan, wanted.output_distribution
     found: dict[tuple[tuple[int, ...], int], float] = {}
 
     def walk(outputs: tuple[int, ...], alive: Bools, counts: list[int], chance: float) -> None:
         at = len(outputs)
         counts = [*counts, int(alive.sum())] if at < rounds else counts
-        stops = passing(counts, plan.threshold, 2 / plan.gate)
+        stops = passing(counts, plan.threshold, 2 / plan.gate_epsilon)
         if at == rounds or gated:
             last = stops[at] if gated else 1.0
             found[outputs, at] = chance * last

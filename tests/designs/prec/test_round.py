@@ -12,9 +12,9 @@ def test_a_client_for_whom_nobody_is_left_has_no_votes():
     block = Block(3, diversity=0, radius=0)
     block.enrol(0, np.ones(3, dtype=bool))
     votes = np.array([0, 1, 1], dtype=np.uint16)
-    counts, total = block.counts(1, votes, 2)
+    counts, total = block.count_votes(1, votes, 2)
     assert counts.tolist() == [0, 0]
     assert total == 0
-    counts, total = block.counts(0, votes, 2)
+    counts, total = block.count_votes(0, votes, 2)
     assert counts.tolist() == [1, 2]
     assert total == 3

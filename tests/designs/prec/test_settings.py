@@ -72,15 +72,15 @@ def test_parts_add_up_to_what_was_asked(wanted: PRecSettings) -> None:
     assert wanted.epsilon is not None
     assert clients * plan.epsilon <= wanted.epsilon
     assert clients * plan.epsilon > wanted.epsilon * (1 - 1e-9)
-    assert clients * failure_chance(plan.gate, plan.slack) <= wanted.delta
+    assert clients * failure_chance(plan.gate_epsilon, plan.slack) <= wanted.delta
     assert plan.peers >= wanted.fewest_peers
 
 
 def test_the_floor_is_the_exact_worst_case() -> None:
     """With one credit and few objects the floor's part is the dynamic program's number."""
     plan = PRecSettings(100, 2, 60, peers=12, delta=0.1).plan
-    assert plan.floor == pytest.approx(2.623, abs=2e-3)
-    assert (plan.basis, plan.gate) == ("exact", plan.floor)
+    assert plan.rounds_epsilon == pytest.approx(2.623, abs=2e-3)
+    assert (plan.basis, plan.gate_epsilon) == ("exact", plan.rounds_epsilon)
 
 
 @pytest.mark.parametrize(("diversity", "floor"), [(1, 3.6862695880897585), (0, 3.38146701087121)])
@@ -91,7 +91,7 @@ def test_few_voters_with_credits_keep_their_division_of_epsilon(
     given = {"diversity": diversity, "radius": 1 - diversity}
     plan = PRecSettings(100, 2, 40, peers=14, delta=0.01, **given).plan
     assert (plan.peers, plan.slack, plan.basis) == (14, 2, "exact")
-    assert plan.floor == plan.gate == pytest.approx(floor, rel=1e-12)
+    assert plan.rounds_epsilon == plan.gate_epsilon == pytest.approx(floor, rel=1e-12)
 
 
 def test_credits_are_priced_for_what_the_gate_keeps() -> None:
@@ -99,7 +99,7 @@ def test_credits_are_priced_for_what_the_gate_keeps() -> None:
     18 m^2 c ln T' / P."""
     wanted = PRecSettings(100, 2, 4000, peers=1000, diversity=1, radius=1)
     floor, _ = floor_epsilon(objects=2, rounds=100, peers=1000, voters=4000, diversity=1, radius=1)
-    assert wanted.plan.floor == floor <= 18 * 4 * 5 * math.log(50) / 1000
+    assert wanted.plan.rounds_epsilon == floor <= 18 * 4 * 5 * math.log(50) / 1000
 
 
 def test_more_voters_than_needed_are_not_asked_for() -> None:

@@ -87,7 +87,7 @@ def test_paper_is_less_than_twice_tight(setting):
 def test_the_chain_is_tighter_than_the_theorem(setting):
     """Whole voters never cost more than the formula; nor does a longer list of voters help it."""
     m, T, D, R, n, P = setting
-    chain = theory.eps_chain(m, T, D, R, n, theory.credit_floor(D, R, P), P)
+    chain = theory.eps_chain(m, T, D, R, n, theory.promised_credit(D, R, P), P)
     assert 0 < chain <= theory.eps_tight(m, T, D, R, P)
     gated = theory.eps_chain(m, T, D, R, n, theory.credit(D, R) * P, P)
     assert 0 < gated <= theory.eps_gated(m, T, D, R, P)
@@ -105,7 +105,7 @@ def test_chain_is_a_quarter_for_any_number_of_voters(m, T, P):
 def test_the_chain_is_the_worst_of_all_chains(D, most):
     """`eps_chain` against a search over every sequence of credits that its proof allows."""
     m, T, R, P, c = 3, 1000, 0, 18, theory.credit(D, 0)
-    floor = theory.credit_floor(D, R, P)
+    floor = theory.promised_credit(D, R, P)
     total = np.zeros(c * most + 1)
     for left in range(floor, len(total)):
         weight = max(-(-left // c), P)
@@ -116,7 +116,7 @@ def test_the_chain_is_the_worst_of_all_chains(D, most):
 
 def test_long_chains_end_in_the_theorem(monkeypatch):
     """Walked in part, a chain costs more than walked whole, and less than the theorem."""
-    setting = (5, 1000, 2, 1, 10**5, theory.credit_floor(2, 1, 60), 60)
+    setting = (5, 1000, 2, 1, 10**5, theory.promised_credit(2, 1, 60), 60)
     whole = theory.eps_chain(*setting)
     monkeypatch.setattr(theory, "_MOST_STEPS", 40)
     assert whole < theory.eps_chain(*setting) < theory.eps_tight(5, 1000, 2, 1, 60)

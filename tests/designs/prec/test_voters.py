@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.designs.prec.voters import Index, Voters, column, plain_id, read_votes
+from tacit.designs.prec.voters import IdIndex, Voters, read_id, read_ids, read_votes
 from tacit.errors import DataError
 
 WORD = (1 << 64) - 1
@@ -22,14 +22,14 @@ def splitmix(word):
 @pytest.mark.parametrize("value", [-(2**63), 2**63 - 1])
 def test_the_ends_of_64_bits_are_ids(value):
     """The smallest and the largest whole number of 64 bits."""
-    assert plain_id(value) == value
+    assert read_id(value) == value
 
 
 @pytest.mark.parametrize("value", [-(2**63) - 1, 2**63, True, 1.0])
 def test_what_64_bits_do_not_hold_is_no_id(value):
     """Nor is a truth value or a fraction."""
     with pytest.raises(DataError, match="neither a whole number nor text"):
-        plain_id(value)
+        read_id(value)
 
 
 def test_default_votes_are_those_of_splitmix64():
@@ -47,15 +47,15 @@ def test_default_votes_are_those_of_splitmix64():
 def test_a_vote_for_no_candidate_is_named_with_its_row():
     """Rows are counted from one: the second of three voters votes for what is none."""
     with pytest.raises(DataError, match="for no candidate") as refused:
-        read_votes({1: "a", 2: "c", 3: "a"}, Index(column(["a", "b"])))
+        read_votes({1: "a", 2: "c", 3: "a"}, IdIndex(read_ids(["a", "b"])))
     assert refused.value.row == 2
 
 
 def test_a_table_of_numbers_is_no_list_of_ids():
     """An array of two dimensions is refused, where one of them is read."""
-    assert column(np.array([3, 8])).tolist() == [3, 8]
+    assert read_ids(np.array([3, 8])).tolist() == [3, 8]
     with pytest.raises(DataError, match="neither a whole number nor text"):
-        column(np.array([[3, 8], [9, 1]]))
+        read_ids(np.array([[3, 8], [9, 1]]))
 
 
 def test_as_many_voters_join_as_the_run_is_set_up_for():

@@ -5,18 +5,18 @@ Source   Gilbert, Liu, Yu: On differentially private online collaborative recomm
 
 paper                       here                                   where
 T, m, n, P, D, R            PRecSettings                           settings.py
-phi, gamma, lambda, rho     OutputDistribution                     output_distribution.py
+phi, gamma, lambda, rho     OutputDistribution                     output_distribution.py, theory.py
 p-REC_sim, p-REC            PRec, Curator                          model.py, curator.py
 creditD, creditR, weight    Block                                  round.py
-promise of P peers          gate (sound), assumed (published)      gate.py, clients.py
+promise of P peers          gate (sound), assumed (published)      gate.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
-Deviations, each with its proof in the docs: the sound variant keeps the number of survivors above a
-floor by a private gate instead of being promised it; a client's silence counts as a dislike;
-rounds may have fewer objects; voters may abstain, join and leave. The published variant has no gate
-and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
+Deviations, each with its proof in the docs: in the sound variant a private gate keeps the number of
+survivors above a floor, where the paper takes a promise; no answer counts as a dislike; rounds may
+have fewer objects; voters may abstain, join and leave. The published variant has no gate and its
+card is conditional. With epsilon = inf both are the paper's algorithm, which guarantees nothing.
 
-Names load on first use: commands that list designs need no numbers.
+Names are imported on first use, so that commands that only list designs stay fast.
 """
 
 from __future__ import annotations

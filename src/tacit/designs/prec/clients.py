@@ -1,9 +1,10 @@
-"""Clients: what each was given and said, their gate, and who counts for them."""
+"""Clients: what each was recommended and answered, and the state of each client's run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tacit.designs.prec.gate import is_open
 from tacit.designs.prec.round import Block
 from tacit.designs.prec.voters import Id
 from tacit.mechanisms.gate import GateRun
@@ -11,72 +12,74 @@ from tacit.mechanisms.gate import GateRun
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One recommendation and its answer."""
+    """One recommendation in a transcript, with its answer."""
 
     round: int
     """Number of the round, from 1."""
     candidate: Id
-    """What was recommended."""
+    """Id of the recommended candidate."""
     liked: bool | None
-    """The client's answer; None where they did not say."""
+    """The client's answer; None if they gave none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One client's view: the state of a run depends on the client for nothing else."""
+    """One client's view: the state of a run depends on the client only through it."""
 
-    joined: int | None
-    """The round whose voters are their electorate; None if there was none yet."""
+    joined_round: int | None
+    """The round whose voters are the client's electorate; None if no round was open yet."""
     entries: tuple[Entry, ...] = ()
     """Recommendations and answers, in the order of the rounds."""
-    stopped: int | None = None
-    """The first round in which their gate was shut; None if it never was."""
+    stopped_round: int | None = None
+    """The first round in which the client's gate was shut; None if it never was."""
 
 
 @dataclass(eq=False)
-class Run:
-    """One client's run under way."""
+class ClientRun:
+    """One client's run, from joining to leaving."""
 
     block: Block
-    """Credits of the voters who count."""
-    place: int
-    """The client's place in the block."""
+    """Credits of the voters, with this client and up to 63 others."""
+    slot: int
+    """Number of this client within the block, 0 to 63."""
     gate: GateRun | None
-    """None where there is none. Its noisy threshold goes into the run's file and nowhere else."""
-    joined: int | None = None
-    """See `Transcript`."""
+    """The client's gate; None in runs without gates. Its noisy threshold is a secret, which is
+    written to the run's file and nowhere else."""
+    joined_round: int | None = None
+    """See `Transcript.joined_round`."""
     entries: list[Entry] = field(default_factory=list)
-    """See `Transcript`."""
-    stopped: int | None = None
-    """See `Transcript`."""
-    passed: int = 0
-    """The last round that the gate let pass."""
-    replayed: bool = False
-    """Whether another curator's recommendations were put in, so that none follow here."""
+    """See `Transcript.entries`."""
+    stopped_round: int | None = None
+    """See `Transcript.stopped_round`."""
+    last_open_round: int = 0
+    """The last round in which the gate was open; 0 before any."""
+    is_replayed: bool = False
+    """Whether recommendations of another curator were recorded here, so that none can follow."""
 
     @property
     def transcript(self) -> Transcript:
         """The client's view so far."""
-        return Transcript(self.joined, tuple(self.entries), self.stopped)
+        return Transcript(self.joined_round, tuple(self.entries), self.stopped_round)
 
-    def entry_of(self, number: int) -> Entry | None:
-        """Look up what was recommended in the open round; None if nothing was."""
-        last = self.entries[-1] if self.entries else None
-        return last if last is not None and last.round == number else None
+    def entry_in_round(self, round_number: int) -> Entry | None:
+        """Look up the recommendation of the open round; None if there was none yet."""
+        if not self.entries or self.entries[-1].round != round_number:
+            return None
+        return self.entries[-1]
 
-    def passes(self, number: int, left: int) -> bool:
-        """Ask the gate whether it lets pass in this round.
+    def is_gate_open(self, round_number: int, survivors: int) -> bool:
+        """Ask the gate, once a round, whether this round may read votes.
 
-        It is asked once a round, also where the round's draw failed afterwards: each further
-        question would be a further chance of a wrong answer.
+        A second call in the same round repeats the first answer, as after a draw that failed. To
+        ask the gate again would be another chance of a wrong answer.
 
         Args:
-            number: Number of the round.
-            left: Survivors of the client's run, as a number of voters.
+            round_number: Number of the open round.
+            survivors: How many voters still count for the client.
         """
-        if self.gate is None or self.passed == number:
+        if self.gate is None or self.last_open_round == round_number:
             return True
-        if self.gate.stops_at(left):
+        if not is_open(self.gate, survivors):
             return False
-        self.passed = number
+        self.last_open_round = round_number
         return True

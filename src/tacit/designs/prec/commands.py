@@ -33,7 +33,7 @@ class PlanSettings:
     diversity: int = option(DIVERSITY, default=0)
     radius: int = option(RADIUS, default=0)
     epsilon: float | None = option(
-        "Count the voters that these nats take, gate apart.", default=None
+        "Compute how many peers this epsilon needs, without the gate's own epsilon.", default=None
     )
     loss: float | None = option(
         "Disliked recommendations that are allowed: print the least epsilon for it.",
@@ -41,7 +41,7 @@ class PlanSettings:
         least=0,
     )
     mode: str | None = option(
-        "Whose epsilon --loss takes: promise, or floor under a gate; default: the smaller.",
+        "Assumption of --loss's epsilon: promise, or floor (with a gate); default: the smaller.",
         default=None,
     )
     report: Path | None = option(
@@ -56,7 +56,7 @@ class PlanSettings:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the run, by the planner's names."""
+        """Sizes of the run, by the names of the planner's parameters."""
         return {
             "objects": self.objects,
             "rounds": self.rounds,
@@ -68,11 +68,11 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, run: Run) -> Result:
-    """Count the voters that p-REC needs.
+    """Compute how many voters p-REC needs.
 
     Also computes what it reveals about each voter: with a gate, always; without one, if enough
-    voters agree with the client in every round, which nobody can check. With --loss, the least
-    epsilon for a number of disliked recommendations, beside what nobody can go below.
+    voters agree with the client in every round, which nobody can check. With --loss, computes the
+    least epsilon for a number of disliked recommendations, and lower bounds for any algorithm.
     """
     from tacit.designs.prec import planner
 
@@ -80,15 +80,17 @@ def plan(settings: PlanSettings, run: Run) -> Result:
     planned = planner.plan(
         **settings.sizes, epsilon=settings.epsilon, loss=settings.loss, mode=mode
     )
-    exact = planned["epsilon_exact"] or {}
-    known = {mode: "bound" if exact.get(mode) is None else "exact" for mode in ("floor", "promise")}
+    exact = {} if planned["epsilon_exact"] is None else planned["epsilon_exact"]
+    basis = {}
+    for assumption in ("floor", "promise"):
+        basis[assumption] = "bound" if exact.get(assumption) is None else "exact"
     proven = planned["epsilon_proven"]
     losses = Table(
         "",
         ("epsilon of one voter's whole history", "at most", "known as"),
         [
-            ("with a gate, its own part not counted", proven["floor"], known["floor"]),
-            ("without a gate, promise kept", proven["promise"], known["promise"]),
+            ("with a gate, its own part not counted", proven["floor"], basis["floor"]),
+            ("without a gate, promise kept", proven["promise"], basis["promise"]),
             ("theorem, tight constants", planned["epsilon_tight"], "bound"),
             ("theorem, as in the paper", planned["epsilon_paper"], "bound"),
             ("nobody below with this loss", planned["epsilon_lower_bound"], "lower bound"),
@@ -118,7 +120,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
 
 
 def advice_sentences(planned: Mapping[str, Any]) -> str:
-    """Say what is revealed, under which assumption, and how many voters it takes."""
+    """Write what is revealed, under which assumption, and how many voters are needed."""
     proven = planned["epsilon_proven"]
     peers = planned["peers"]
     voters = planned["voters"]
@@ -137,25 +139,25 @@ def advice_sentences(planned: Mapping[str, Any]) -> str:
     floor = needed["floor"]
     if floor is None:
         return f"{text}not even all {voters:,} voters are enough."
-    known = f"a gate has to keep {floor:,}, exactly"
     if needed["exact_floor"] is None:
-        known = f"it is known to be enough that a gate keeps {floor:,}"
-    return f"{text}{known}; the theorem asks for {needed['theorem']:,}."
+        text += f"it is known to be enough that a gate keeps {floor:,}"
+    else:
+        text += f"a gate has to keep {floor:,}, exactly"
+    return f"{text}; the theorem asks for {needed['theorem']:,}."
 
 
 def bounds_table(planned: Mapping[str, Any]) -> Table:
-    """Tabulate what p-REC is proven to have at a loss, and what nobody can go below."""
+    """Tabulate the epsilon proven for p-REC at a loss, and the lower bounds for any algorithm."""
     epsilon = planned["epsilon"]
     mode = planned["mode"]
-    upper = "not proven for so small a loss" if epsilon is None else epsilon
     name = "p-REC, at most" if mode is None else f"p-REC, at most ({mode})"
-    rows = [(name, upper)]
+    rows = [(name, "not proven for so small a loss" if epsilon is None else epsilon)]
     rows += [(f"{bound['name']}, at least", bound["epsilon"]) for bound in planned["bounds"]]
     return Table("", (f"epsilon at {planned['loss']:g} disliked recommendations", "nats"), rows)
 
 
 def loss_sentences(planned: Mapping[str, Any]) -> str:
-    """Say what a loss costs, which bound decides, and that there is little trade-off."""
+    """Write what a loss costs, which lower bound is the largest, and how near it comes."""
     loss = planned["loss"]
     epsilon = planned["epsilon"]
     if planned["impossible"]:
@@ -191,36 +193,47 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
 def write_curve(
     planned: Mapping[str, Any], curve: Sequence[LossPlan], file: Path, manifest: dict[str, Any]
 ) -> None:
-    """Write a page with epsilon against loss: the step of p-REC, and the lower bounds."""
+    """Write a page with a plot of epsilon against loss: p-REC's steps, and the lower bounds.
+
+    Args:
+        planned: What `planner.plan` returned for the setting.
+        curve: What `planner.loss_curve` returned for it.
+        file: Path of the page.
+        manifest: Description of the command's run, for the foot of the page.
+    """
+    from tacit.designs.prec import theory
     from tacit.evaluation.lines import Line
     from tacit.evaluation.page import Figure, Mark, Page, Plot, Section
     from tacit.evaluation.plots import steps
 
     upper: dict[float | None, Interval | None] = {}
     lower: dict[float | None, Interval | None] = {}
+    rows = []
     for point in curve:
         epsilon = point.epsilon
-        least = max(bound.epsilon for bound in point.bounds)
+        lower_bound = max(bound.epsilon for bound in point.bounds)
         upper[point.loss] = None if epsilon is None else Interval(epsilon, epsilon, epsilon)
-        lower[point.loss] = Interval(least, least, least)
+        lower[point.loss] = Interval(lower_bound, lower_bound, lower_bound)
+        epsilon_text = "–" if epsilon is None else f"{epsilon:.4g}"
+        rows.append((f"{point.loss:.4g}", epsilon_text, f"{lower_bound:.4g}", point.decides))
     lines = (
         Line("p-REC, at most", "var(--p2)", (), upper),
         Line("anybody, at least", "var(--p3)", (5, 3), lower),
     )
-    uniform = planned["rounds"] * (1 - 1 / planned["objects"])
-    transitions = [planned["loss_bound"], uniform]
-    titles = {"x_title": "disliked recommendations", "y_title": "epsilon, nats"}
-    drawn = steps(lines, **titles, transitions=transitions)
-    rows = []
-    for point in curve:
-        written = "–" if point.epsilon is None else f"{point.epsilon:.4g}"
-        least = max(bound.epsilon for bound in point.bounds)
-        rows.append((f"{point.loss:.4g}", written, f"{least:.4g}", point.decides))
+    plot = steps(
+        lines,
+        x_title="disliked recommendations",
+        y_title="epsilon, nats",
+        transitions=[
+            planned["loss_bound"],
+            theory.uniform_loss(planned["objects"], planned["rounds"]),
+        ],
+    )
     columns = ("disliked", "p-REC, at most", "anybody, at least", "by")
     figure = Figure(
         "Epsilon against loss",
         "Step plot of epsilon against loss; the table below holds the same figures.",
-        [Plot(drawn)],
+        [Plot(plot)],
         "Upright lines: p-REC's loss bound, below which nothing is proven, and the loss of uniform "
         "recommendations, from which on epsilon is 0.",
         key=[Mark(line.name, line.colour, line.dash) for line in lines],
@@ -255,13 +268,15 @@ class ReplaySettings:
         "Instead: one client likes exactly what this voter votes for.", default=None
     )
     epsilon: float | None = option(
-        "Epsilon for what --together clients see; inf: no privacy; default: 1, or computed from "
-        "--peers.",
+        "Epsilon for what the number of clients in --together see; inf: no privacy; default: 1, or "
+        "computed from --peers.",
         default=None,
     )
     delta: float = option(DELTA, default=1e-6)
     peers: int | None = option(
-        "Voters whom the gate keeps in play; else chosen.", default=None, least=1
+        "Least number of voters that the gate requires; default: chosen for a low threshold.",
+        default=None,
+        least=1,
     )
     diversity: int = option(DIVERSITY, default=0, least=0)
     radius: int = option(RADIUS, default=0, least=0)
@@ -279,8 +294,9 @@ class ReplaySettings:
 def replay(settings: ReplaySettings, run: Run) -> Result:
     """Serve clients from a file of votes, round after round.
 
-    Prints what each was recommended, how often they disliked it, and when their gate closed. Noise
-    and draws are the system's: another call gives other recommendations, and costs epsilon again.
+    Prints how many recommendations each client got, how many they disliked, and when their gate
+    closed. Noise and draws come from the operating system's generator: another call gives other
+    recommendations, and costs epsilon again.
     """
     from tacit.data.votes import read_votes
     from tacit.designs.prec import PRec, PRecSettings
@@ -307,42 +323,44 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     )
     server = PRec(run_settings, randomness=secure())
     with run.progress("Replaying", len(recorded.rounds)) as advance:
-        for number, opened in enumerate(recorded.rounds):
-            server.open_round(opened.candidates, (opened.voters, opened.chosen))
-            for client, rounds in likes.items():
-                if number in rounds:
-                    server.feedback(client, server.recommend(client) in rounds[number])
+        for number, recorded_round in enumerate(recorded.rounds):
+            votes = (recorded_round.voters, recorded_round.chosen)
+            server.open_round(recorded_round.candidates, votes)
+            for client, likes_by_round in likes.items():
+                if number in likes_by_round:
+                    recommended = server.recommend(client)
+                    server.feedback(client, recommended in likes_by_round[number])
             advance(1)
     return _show_replay(server, recorded, likes, run.command)
 
 
 def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
-    """Read what clients like, or follow one voter."""
+    """Return what clients like: from a file, or one client who likes what one voter votes for."""
     from tacit.data.votes import read_likes
 
     if settings.likes is not None:
         return read_likes(settings.likes, recorded)
-    followed = {}
+    likes_by_round = {}
     for number, recorded_round in enumerate(recorded.rounds):
         is_followed = recorded_round.voters.astype(str) == settings.follow
-        followed[number] = frozenset(recorded_round.chosen[is_followed].tolist())
-    if not any(followed.values()):
+        likes_by_round[number] = frozenset(recorded_round.chosen[is_followed].tolist())
+    if not any(likes_by_round.values()):
         raise ConfigError(f"No voter '{settings.follow}' votes in any round.")
-    return {"client": followed}
+    return {"client": likes_by_round}
 
 
-def _show_replay(server: PRec, recorded: VoteRounds, wanted: Likes, command: str) -> Result:
-    """Write down what each client was recommended, with the plan and the cards."""
+def _show_replay(server: PRec, recorded: VoteRounds, likes: Likes, command: str) -> Result:
+    """Make the command's result: what each client was recommended, the plan and the cards."""
     plan = server.plan
     guarantees = server.guarantees()
-    clients = [_describe_client(server, client, recorded) for client in wanted]
-    planned = None
+    clients = [_describe_client(server, client, recorded) for client in likes]
+    plan_values = None
     if plan is not None:
-        planned = {"peers": plan.peers, "threshold": plan.threshold, "basis": plan.basis}
+        plan_values = {"peers": plan.peers, "threshold": plan.threshold, "basis": plan.basis}
     data = {
         "settings": server.settings.to_header(),
         "candidates_listed": recorded.listed,
-        "plan": planned,
+        "plan": plan_values,
         "clients": clients,
         "guarantees": [card.to_dict() for card in guarantees],
     }
@@ -364,19 +382,25 @@ def _show_replay(server: PRec, recorded: VoteRounds, wanted: Likes, command: str
 
 
 def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> dict[str, Any]:
-    """Describe one client's run as JSON."""
-    names: list[Any] = [None]  # rounds count from 1
-    names += [recorded_round.name for recorded_round in recorded.rounds]
-    seen = server.transcript(client)
+    """Describe one client's run as JSON, with the rounds' names of the file."""
+    transcript = server.transcript(client)
+    names: dict[int | None, Any] = {None: None}
+    for number, recorded_round in enumerate(recorded.rounds, start=1):
+        names[number] = recorded_round.name
+    recommendations = []
+    disliked = 0
+    for entry in transcript.entries:
+        recommendations.append(
+            {"round": names[entry.round], "candidate": entry.candidate, "liked": entry.liked}
+        )
+        if not entry.liked:
+            disliked += 1
     return {
         "client": client,
-        "asked": len(seen.entries),
-        "loss": sum(not entry.liked for entry in seen.entries),
-        "gate_closed": names[seen.stopped or 0],
-        "recommendations": [
-            {"round": names[entry.round], "candidate": entry.candidate, "liked": entry.liked}
-            for entry in seen.entries
-        ],
+        "asked": len(transcript.entries),
+        "loss": disliked,
+        "gate_closed": names[transcript.stopped_round],
+        "recommendations": recommendations,
     }
 
 

@@ -1,14 +1,14 @@
-"""The curator: takes everybody's votes in, and gives each client one object per round.
+"""The curator: receives everybody's votes, and recommends one object per round to each client.
 
 Source      Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
             (2015), p-REC_sim (D = R = 0) and p-REC.
 Runs at     the platform, which is trusted.
-Sees        all votes, and what clients say.
-Releases    to each client the objects recommended to them, and with them when their gate closed.
-Guarantee   `guarantees.cards`; a voter's whole history, from clients.
-Deviations  sound: a gate before each round takes the place of the promise that P peers exist; once
-            it is shut, uniform for ever. Silence counts as a dislike. Rounds may have fewer
-            objects; voters may abstain, come and go (docs: p-REC, with the proofs).
+Sees        all votes, and clients' answers.
+Releases    to each client the objects recommended to them, and the round in which their gate shut.
+Guarantee   `guarantees.cards`: a voter's whole history is protected from clients.
+Deviations  sound: a gate (`gate.py`) before each round replaces the promise that P peers exist;
+            once it is shut, recommendations are uniform. No answer counts as a dislike. Rounds may
+            have fewer objects; voters may abstain, come and go (docs: p-REC, with the proofs).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.prec.clients import Entry, Run, Transcript
+from tacit.designs.prec.clients import ClientRun, Entry, Transcript
 from tacit.designs.prec.files import ClientState, RunState, require
-from tacit.designs.prec.output_distribution import uniform
-from tacit.designs.prec.round import Block
+from tacit.designs.prec.output_distribution import draw_uniformly
+from tacit.designs.prec.round import Answer, Block, VoteCount
 from tacit.designs.prec.settings import PRecSettings
-from tacit.designs.prec.voters import Id, Voters, candidate_index, plain_id, read_votes
+from tacit.designs.prec.voters import Id, Voters, index_candidates, read_id, read_votes
 from tacit.engine.votes import CLIENTS, Counts, Votes
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.gate import GateRun
@@ -34,10 +34,10 @@ from tacit.randomness import Source
 
 
 class Curator(MechanismRun):
-    """One run at the platform: votes come in, and each client is given one object per round.
+    """One run at the platform: votes come in, and each client is recommended one object per round.
 
-    One run exists once: it cannot be copied, a forked process is refused, and after `save` only the
-    file goes on. `candidates` are those of the open round.
+    A run is used in one place only: it cannot be copied, a forked process is refused, and after
+    `save` only the file can be continued.
     """
 
     def __init__(
@@ -49,18 +49,19 @@ class Curator(MechanismRun):
             settings: Settings of the run.
             randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The
                 gate's noise is always the system's.
-            number: Number of the run, below 2^64, else drawn; only abstainers' votes follow from
-                it.
+            number: Number of the run, below 2^64; None to draw it. It affects only the votes of
+                abstainers.
 
         Raises:
-            ConfigError: One of them is of another kind.
+            ConfigError: An argument is not of the kind described here.
         """
         super().__init__()
         if not isinstance(settings, PRecSettings):
             raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
         if not hasattr(randomness, "words"):
-            wanted = "randomness is a source, such as tacit.randomness.secure(); got"
-            raise ConfigError(f"{wanted} {randomness!r}.")
+            raise ConfigError(
+                f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
+            )
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
             raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
         self.settings = settings
@@ -68,26 +69,30 @@ class Curator(MechanismRun):
         self.plan = settings.plan if settings.has_gate else None
         self.number = int(randomness.words(1)[0]) if number is None else number
         self.round = 0
-        self._law = settings.law
+        """Number of the open round, from 1; 0 before the first."""
+        self.candidates: tuple[Id, ...] = ()
+        """Candidates of the open round."""
+        self._distribution = settings.output_distribution
         self._voters = Voters(settings.voters)
         self._blocks: list[Block] = []
-        self._free: list[tuple[Block, int]] = []  # places that no client has
-        self._runs: dict[Id, Run] = {}
-        self._left: set[Id] = set()
-        self.candidates: tuple[Id, ...] = ()
+        self._free_slots: list[tuple[Block, int]] = []
+        self._runs: dict[Id, ClientRun] = {}
+        self._clients_who_left: set[Id] = set()
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
+        """(rows,) position of the candidate that each voter votes for in the open round."""
         self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self._handed_over = False
+        """(rows,) voters whose votes count in the open round."""
+        self._is_handed_over = False
 
     @property
     def clients(self) -> tuple[Id, ...]:
-        """Clients whose runs have begun and not ended, in that order."""
+        """Clients whose runs have begun and not ended, in the order of joining."""
         return tuple(self._runs)
 
     @property
     def runs_begun(self) -> int:
-        """How many runs have begun, ended ones among them."""
-        return len(self._runs) + len(self._left)
+        """How many clients' runs have begun, including those that have ended."""
+        return len(self._runs) + len(self._clients_who_left)
 
     def join_voters(self, voters: Any) -> None:
         """Register voters; their votes count from the next round, for clients who join then."""
@@ -95,9 +100,9 @@ class Curator(MechanismRun):
             self._voters.join(voters)
 
     def leave_voters(self, voters: Any) -> None:
-        """Sign voters off; they count for nobody from the next round.
+        """Remove voters; they count for no client from the next round.
 
-        A voter who comes back is a new one.
+        A voter who comes back is a new voter.
         """
         with self._take_turn():
             self._voters.leave(voters)
@@ -106,163 +111,177 @@ class Curator(MechanismRun):
         """Close the round that is open and open the next.
 
         Args:
-            candidates: Their ids, at least one and at most `objects`.
+            candidates: Ids of the round's candidates, at least one and at most `objects`.
             votes: Voter id to candidate id, or two aligned columns (voters, candidates). A voter
-                who never joined joins now; a voter who is left out abstains and is given a vote, by
-                a rule that looks at nobody's.
+                who never joined joins now; a voter who is not in it abstains, and gets a vote that
+                depends on no votes (`Voters.default_votes`).
 
         Raises:
             DataError: A candidate or a voter is named twice, or a vote is for no candidate.
         """
         with self._take_turn():
-            index = candidate_index(candidates, self.settings.objects)
-            voters, places = read_votes(votes, index)
-            rows = self._voters.admit(voters)
-            cast = places
-            if not isinstance(rows, slice):
-                cast = self._voters.default_votes(self.number, self.round + 1, len(index.ids))
-                cast[rows] = places
-            self._advance(tuple(index.ids.tolist()), cast)
+            index = index_candidates(candidates, self.settings.objects)
+            voters, positions = read_votes(votes, index)
+            rows = self._voters.find_or_add_rows(voters)
+            if isinstance(rows, slice):
+                votes_by_row = positions
+            else:
+                votes_by_row = self._voters.default_votes(
+                    self.number, self.round + 1, len(index.ids)
+                )
+                votes_by_row[rows] = positions
+            self._advance(tuple(index.ids.tolist()), votes_by_row)
 
     def join(self, client: Any) -> None:
-        """Begin a client's run: the plan's epsilon for one more view of the same votes.
+        """Begin a client's run, which costs the plan's epsilon: one more view of the same votes.
 
-        Their electorate, fixed for good, are the voters of the round that is open, or of the first.
+        The client's electorate never changes: the voters of the open round, or of the first round
+        if none is open yet.
         """
         with self._take_turn():
-            self._join(plain_id(client))
+            self._begin_run(read_id(client))
 
     def leave(self, client: Any) -> None:
-        """End a client's run. Nothing is refunded, and the same id cannot begin another."""
+        """End a client's run. No epsilon is refunded, and the same id cannot join again."""
         with self._take_turn():
-            name = plain_id(client)
+            name = read_id(client)
             run = self._find_run(name)
-            self._free.append((run.block, run.place))
-            self._left.add(name)
+            self._free_slots.append((run.block, run.slot))
+            self._clients_who_left.add(name)
             del self._runs[name]
 
     def recommend(self, client: Any) -> Id:
-        """Recommend one candidate of this round; asked again, the same. A new client joins first.
+        """Recommend one candidate of the open round to a client, who joins if they are new.
+
+        A second call in the same round returns the same candidate without a draw.
 
         Raises:
             ConfigError: No round is open.
             PrivacyError: The client has had all recommendations, or was replayed, or has left.
         """
         with self._take_turn():
-            name = plain_id(client)
+            name = read_id(client)
             self._check_open()
-            run = self._run_of(name)
-            if run.replayed:
+            run = self._runs[name] if name in self._runs else self._begin_run(name)
+            if run.is_replayed:
                 raise PrivacyError(
                     f"Client {name!r} was replayed, and another gate would cost its epsilon again. "
                     "Serve them from the file of their run: PRec.load(path)."
                 )
-            given = run.entry_of(self.round)
-            if given is None:
-                if len(run.entries) >= self.settings.rounds:
-                    raise PrivacyError(
-                        f"Client {name!r} has had all {self.settings.rounds} recommendations that "
-                        "the guarantee is computed for."
-                    )
-                given = Entry(self.round, self.candidates[self._choose(run)], None)
-                run.entries.append(given)
-            return given.candidate
+            entry = run.entry_in_round(self.round)
+            if entry is not None:
+                return entry.candidate
+            if len(run.entries) >= self.settings.rounds:
+                raise PrivacyError(
+                    f"Client {name!r} has had all {self.settings.rounds} recommendations that "
+                    "the guarantee is computed for."
+                )
+            candidate = self.candidates[self._choose(run)]
+            run.entries.append(Entry(self.round, candidate, None))
+            return candidate
 
     def feedback(self, client: Any, liked: bool) -> None:
         """Take the client's answer to this round's recommendation, once.
 
-        A client who says nothing until the next round opens is taken to have disliked it.
+        If the client does not answer before the next round opens, this counts as a dislike.
 
         Raises:
             ConfigError: No round is open, nothing was recommended, or it was answered already.
             DataError: `liked` is neither True nor False.
         """
         with self._take_turn():
-            name = plain_id(client)
+            name = read_id(client)
             self._check_open()
             run = self._find_run(name)
-            given = run.entry_of(self.round)
+            entry = run.entry_in_round(self.round)
             if not isinstance(liked, bool | np.bool_):
                 raise DataError("feedback is True or False", found=liked)
-            if given is None:
+            if entry is None:
                 raise ConfigError(
                     f"Client {name!r} was recommended nothing in this round. Feedback is for what "
                     "recommend(client) gave since the round was opened."
                 )
-            if given.liked is not None:
+            if entry.liked is not None:
                 raise ConfigError(
                     f"Client {name!r} has given their feedback of this round. It is given once."
                 )
-            run.entries[-1] = Entry(self.round, given.candidate, bool(liked))
+            run.entries[-1] = Entry(self.round, entry.candidate, bool(liked))
 
     def transcript(self, client: Any) -> Transcript:
         """Return the client's view so far."""
-        return self._find_run(plain_id(client)).transcript
+        return self._find_run(read_id(client)).transcript
 
     def has_stopped(self, client: Any) -> bool:
-        """Say whether the client's gate is shut, so that they are served uniformly.
+        """Say whether the client's gate is shut, so that recommendations are uniform.
 
-        This is public.
+        The answer is part of the client's view, which the guarantee covers.
         """
-        return self._find_run(plain_id(client)).stopped is not None
+        return self._find_run(read_id(client)).stopped_round is not None
 
     # For audits: what the recommendations depend on. Never to be released
     def counts(self, client: Any) -> Counts:
-        """Count the votes that count for a client in this round: (candidates,)."""
-        return self._tallies(self._find_run(plain_id(client)))[0]
+        """Count the votes that count for a client in the open round: (candidates,)."""
+        return self._count_votes(self._find_run(read_id(client))).votes
 
     def credit_left(self, client: Any) -> int:
-        """Sum the credit of the voters who count for a client; their number where D = R = 0."""
-        return self._tallies(self._find_run(plain_id(client)))[1]
+        """Sum the credits of the voters who count for a client; with D = R = 0, their number."""
+        return self._count_votes(self._find_run(read_id(client))).credit_left
 
     def survivors(self, client: Any) -> set[Id]:
-        """Name the voters who count for a client in this round."""
-        run = self._find_run(plain_id(client))
-        counting = self._electorate
-        if run.joined is not None:
-            counting = run.block.counting_voters(run.place)
-        return set(self._voters.ids[: len(counting)][counting].tolist())
+        """Return the ids of the voters who count for a client in the open round."""
+        run = self._find_run(read_id(client))
+        if run.joined_round is None:
+            is_survivor = self._electorate
+        else:
+            is_survivor = run.block.counting_voters(run.slot)
+        return set(self._voters.ids[: len(is_survivor)][is_survivor].tolist())
 
     def votes(self) -> dict[Id, Id]:
-        """Look up what counts as each voter's vote in the open round, also where they abstain."""
-        ids = self._voters.ids[: len(self._votes)][self._electorate]
-        chosen = [self.candidates[place] for place in self._votes[self._electorate]]
-        return dict(zip(ids.tolist(), chosen, strict=True))
+        """Return each voter's vote in the open round, also the votes that abstainers were given."""
+        voters = self._voters.ids[: len(self._votes)][self._electorate]
+        chosen = [self.candidates[position] for position in self._votes[self._electorate]]
+        return dict(zip(voters.tolist(), chosen, strict=True))
 
-    def put_in(self, client: Any, entry: Entry, *, has_stopped: bool) -> None:
+    def record_recommendation(self, client: Any, entry: Entry, *, has_stopped: bool) -> None:
         """Record what another curator of this run recommended in the open round.
 
+        From then on the client gets no recommendations here.
+
         Args:
-            client: Has joined; they are served no recommendation here from now on.
+            client: A client who has joined.
             entry: Entry of the open round, without an answer.
-            has_stopped: Whether the client's gate was shut by then.
+            has_stopped: Whether the client's gate was shut in this round.
         """
         with self._take_turn():
-            run = self._find_run(plain_id(client))
-            run.replayed = True
-            if has_stopped:
-                run.stopped = run.stopped or self.round
+            run = self._find_run(read_id(client))
+            run.is_replayed = True
+            if has_stopped and run.stopped_round is None:
+                run.stopped_round = self.round
             run.entries.append(entry)
 
     def state(self) -> RunState:
-        """Return all of the run as a frozen value; voters who left are nameless in it."""
+        """Return the whole run as a frozen value, without the ids of voters who left."""
         ids = self._voters.ids.copy()
         ids[~self._voters.present] = 0 if ids.dtype != object else ""
         clients = {}
         for name, run in self._runs.items():
-            drawn = None if run.gate is None else run.gate.noisy_threshold
-            block = self._blocks.index(run.block)
-            seen = run.transcript
-            clients[name] = ClientState(block, run.place, drawn, run.replayed, seen, run.passed)
+            clients[name] = ClientState(
+                block=self._blocks.index(run.block),
+                slot=run.slot,
+                noisy_threshold=None if run.gate is None else run.gate.noisy_threshold,
+                is_replayed=run.is_replayed,
+                transcript=run.transcript,
+                last_open_round=run.last_open_round,
+            )
         return RunState(
             settings=self.settings,
-            plan=self._gate_numbers(),
+            gate_parameters=self._gate_parameters(),
             number=self.number,
             round=self.round,
-            begun=self.runs_begun,
+            runs_begun=self.runs_begun,
             candidates=self.candidates,
             clients=clients,
-            left=frozenset(self._left),
+            clients_who_left=frozenset(self._clients_who_left),
             voters=ids,
             present=self._voters.present,
             votes=self._votes,
@@ -271,81 +290,94 @@ class Curator(MechanismRun):
         )
 
     def restore(self, state: RunState) -> None:
-        """Go on from a state of this run.
+        """Continue from a state of this run.
 
         Raises:
-            ValueError: The state is of another division of epsilon, or counts other runs.
+            ValueError: The state's gates have other parameters, its clients are not distinct, or
+                it has another number of runs than it states.
         """
-        is_same = state.plan == self._gate_numbers()
-        require(is_same, "its gates were drawn for another division of epsilon than this version's")
+        has_same_gates = state.gate_parameters == self._gate_parameters()
+        require(
+            has_same_gates,
+            "its gates were drawn for another division of epsilon than this version's",
+        )
         self.round = state.round
         self._voters.restore(state.voters, state.present)
         self._electorate = state.electorate
         self.candidates = state.candidates
         self._votes = state.votes
-        self._blocks = [Block.of_credits(credit) for credit in state.blocks]
-        self._left = set(state.left)
-        self._runs = {name: self._restored_run(saved) for name, saved in state.clients.items()}
-        taken = {(run.block, run.place) for run in self._runs.values()}
-        self._free = []
+        self._blocks = [Block.from_credits(credit) for credit in state.blocks]
+        self._clients_who_left = set(state.clients_who_left)
+        self._runs = {name: self._restore_run(saved) for name, saved in state.clients.items()}
+        used_slots = {(run.block, run.slot) for run in self._runs.values()}
+        self._free_slots = []
         for block in reversed(self._blocks):
-            for place in reversed(range(CLIENTS)):
-                if (block, place) not in taken:
-                    self._free.append((block, place))
-        are_distinct = len(taken) == len(self._runs) and not self._left & set(self._runs)
-        require(are_distinct, "its clients are not distinct")
+            for slot in reversed(range(CLIENTS)):
+                if (block, slot) not in used_slots:
+                    self._free_slots.append((block, slot))
+        have_own_slots = len(used_slots) == len(self._runs)
+        nobody_is_back = self._clients_who_left.isdisjoint(self._runs)
+        require(have_own_slots and nobody_is_back, "its clients are not distinct")
         most = self.runs_begun if self.settings.clients is None else self.settings.clients
-        is_counted = state.begun == self.runs_begun <= most
+        is_counted = state.runs_begun == self.runs_begun <= most
         require(is_counted, "it counts another number of runs than it holds")
 
-    def _restored_run(self, saved: ClientState) -> Run:
+    def _restore_run(self, saved: ClientState) -> ClientRun:
+        """Make a client's run from its saved state, with the noisy threshold drawn before."""
+        transcript = saved.transcript
         gate = None
-        seen = saved.transcript
         if self.plan is not None:
             # Noise on counts that the saved run drew ahead was never used, and is drawn anew
-            has_stopped = seen.stopped is not None
             gate = GateRun(
-                self.plan.mechanism, noisy_threshold=saved.drawn, has_stopped=has_stopped
+                self.plan.mechanism,
+                noisy_threshold=saved.noisy_threshold,
+                has_stopped=transcript.stopped_round is not None,
             )
-        return Run(
-            self._blocks[saved.block],
-            saved.place,
-            gate,
-            seen.joined,
-            list(seen.entries),
-            seen.stopped,
-            saved.passed,
-            saved.is_replayed,
+        return ClientRun(
+            block=self._blocks[saved.block],
+            slot=saved.slot,
+            gate=gate,
+            joined_round=transcript.joined_round,
+            entries=list(transcript.entries),
+            stopped_round=transcript.stopped_round,
+            last_open_round=saved.last_open_round,
+            is_replayed=saved.is_replayed,
         )
 
-    def _gate_numbers(self) -> tuple[float, ...] | None:
-        """Return what the gates are drawn for; with other numbers they promise nothing."""
+    def _gate_parameters(self) -> tuple[float, ...] | None:
+        """Return peers, slack and epsilon of the gates, without which no saved gate can continue.
+
+        None in runs without gates.
+        """
         plan = self.plan
-        return None if plan is None else (plan.peers, plan.slack, plan.gate)
+        return None if plan is None else (plan.peers, plan.slack, plan.gate_epsilon)
 
     @contextmanager
     def _take_turn(self) -> Iterator[None]:
-        """Let one call at a time work, in the process that began the run.
+        """Let one call at a time run, and only in the process that began the run.
 
         Raises:
-            PrivacyError: The run was handed over.
+            PrivacyError: The run was handed over to a file or to bytes.
         """
         self._check_process()
         with self._lock:
-            if self._handed_over:
+            if self._is_handed_over:
                 raise PrivacyError(
                     "This run was saved and goes on in its file: PRec.load(path). Going on in two "
                     "places would answer the same rounds twice."
                 )
             yield
 
-    def _run_of(self, name: Id) -> Run:
-        return self._runs[name] if name in self._runs else self._join(name)
+    def _begin_run(self, name: Id) -> ClientRun:
+        """Begin a new client's run, in a free slot of a block.
 
-    def _join(self, name: Id) -> Run:
+        Raises:
+            ConfigError: The client has joined already.
+            PrivacyError: The client has left, or as many runs have begun as the settings allow.
+        """
         if name in self._runs:
             raise ConfigError(f"Client {name!r} has joined already.")
-        if name in self._left:
+        if name in self._clients_who_left:
             raise PrivacyError(
                 f"Client {name!r} has left. Beginning anew would be a second view of the same "
                 "votes, which costs what the first did. To vote again, use another id."
@@ -355,25 +387,28 @@ class Curator(MechanismRun):
                 f"The settings' number of clients is {self.settings.clients}, and so many runs "
                 "have begun; another would cost more than is promised for them together."
             )
-        if not self._free:
-            sizes = {"diversity": self.settings.diversity, "radius": self.settings.radius}
-            self._blocks.append(Block(len(self._votes), **sizes))
-            self._free = [(self._blocks[-1], place) for place in reversed(range(CLIENTS))]
-        block, place = self._free.pop()
-        run = Run(block, place, self._gate())
+        if not self._free_slots:
+            settings = self.settings
+            block = Block(len(self._votes), diversity=settings.diversity, radius=settings.radius)
+            self._blocks.append(block)
+            self._free_slots = [(block, slot) for slot in reversed(range(CLIENTS))]
+        block, slot = self._free_slots.pop()
+        run = ClientRun(block, slot, self._start_gate())
         self._runs[name] = run
-        if self.round:
+        if self.round > 0:
             self._enrol(run)
         return run
 
-    def _gate(self) -> GateRun | None:
+    def _start_gate(self) -> GateRun | None:
+        """Start a client's gate, which draws the noise on its threshold; None without gates."""
         return None if self.plan is None else self.plan.mechanism.start()
 
-    def _enrol(self, run: Run) -> None:
-        run.block.enrol(run.place, self._electorate)
-        run.joined = self.round
+    def _enrol(self, run: ClientRun) -> None:
+        """Give the voters of the open round their full credits with a client."""
+        run.block.enrol(run.slot, self._electorate)
+        run.joined_round = self.round
 
-    def _find_run(self, name: Id) -> Run:
+    def _find_run(self, name: Id) -> ClientRun:
         if name not in self._runs:
             raise ConfigError(f"No client {name!r} has joined.")
         return self._runs[name]
@@ -382,52 +417,62 @@ class Curator(MechanismRun):
         if self.round == 0:
             raise ConfigError("No round is open: call open_round(candidates, votes) first.")
 
-    def _choose(self, run: Run) -> int:
-        """Choose a candidate's place.
+    def _choose(self, run: ClientRun) -> int:
+        """Choose the position of the candidate to recommend.
 
-        The order matters: nothing that depends on votes happens before the gate has spoken.
+        The gate is asked first: nothing that depends on votes may be drawn before its answer.
         """
-        if run.stopped is None:
-            counts, credit = self._tallies(run)
-            if run.passes(self.round, credit // self.settings.credit):
-                return self._law.draw(counts, self.source)
-        place = uniform(len(self.candidates), self.source)
-        run.stopped = run.stopped or self.round
-        return place
+        if run.stopped_round is None:
+            count = self._count_votes(run)
+            survivors = count.credit_left // self.settings.credit
+            if run.is_gate_open(self.round, survivors):
+                return self._distribution.draw(count.votes, self.source)
+        position = draw_uniformly(len(self.candidates), self.source)
+        if run.stopped_round is None:
+            run.stopped_round = self.round
+        return position
 
-    def _tallies(self, run: Run) -> tuple[Counts, int]:
-        """Count the client's votes by candidate, and the credit that is left."""
+    def _count_votes(self, run: ClientRun) -> VoteCount:
+        """Count the votes of the open round that count for a client."""
         self._check_open()
-        return run.block.counts(run.place, self._votes, len(self.candidates))
+        return run.block.count_votes(run.slot, self._votes, len(self.candidates))
 
-    def _charged_answer(self, run: Run) -> tuple[int, bool] | None:
-        """Return place and liking of what is charged for; None where nothing is.
+    def _answer_to_charge(self, run: ClientRun) -> Answer | None:
+        """Return the client's answer that costs voters credit when the open round closes.
 
-        Silence is a dislike; what a shut gate gave is free.
+        No answer counts as a dislike. None if nothing was recommended, or if the gate was shut:
+        then the recommendation did not depend on votes.
         """
-        given = run.entry_of(self.round)
-        if run.stopped is not None or given is None:
+        entry = run.entry_in_round(self.round)
+        if run.stopped_round is not None or entry is None:
             return None
-        return self.candidates.index(given.candidate), bool(given.liked)
+        return Answer(self.candidates.index(entry.candidate), bool(entry.liked))
 
     def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
-        """Charge for the answers of the round that closes, and open the next."""
+        """Charge for the answers of the open round, and open the next one.
+
+        Args:
+            candidates: Candidates of the next round.
+            votes: (rows,) positions of the candidates that voters vote for in it.
+        """
         present = self._voters.present.copy()
-        gone = self._electorate & ~present[: len(self._electorate)]
-        new = len(present) - len(self._votes)
-        last = np.append(self._votes, np.zeros(new, dtype=np.uint16))
-        answers: dict[Block, dict[int, tuple[int, bool]]] = {block: {} for block in self._blocks}
+        has_left = self._electorate & ~present[: len(self._electorate)]
+        new_rows = len(present) - len(self._votes)
+        last_votes = np.append(self._votes, np.zeros(new_rows, dtype=np.uint16))
+        answers: dict[Block, dict[int, Answer]] = {block: {} for block in self._blocks}
         for run in self._runs.values():
-            answer = self._charged_answer(run)
+            answer = self._answer_to_charge(run)
             if answer is not None:
-                answers[run.block][run.place] = answer
-        for block, answered in answers.items():
-            block.make_room(len(present), present if gone.any() else None)
-            block.advance(last, len(self.candidates), votes, len(candidates), answered)
+                answers[run.block][run.slot] = answer
+        for block, answers_in_block in answers.items():
+            block.update_voters(len(present), present if has_left.any() else None)
+            block.advance(
+                last_votes, len(self.candidates), votes, len(candidates), answers_in_block
+            )
         self._votes = votes
         self.candidates = candidates
         self._electorate = present
         self.round += 1
         for run in self._runs.values():
-            if run.joined is None:
+            if run.joined_round is None:
                 self._enrol(run)

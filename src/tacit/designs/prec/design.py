@@ -15,7 +15,9 @@ from tacit.privacy import Guarantee
 class CardSettings:
     """Options of `tacit guarantee prec`."""
 
-    epsilon: float | None = option("Epsilon for what --clients clients see.", default=None)
+    epsilon: float | None = option(
+        "Epsilon for what the number of clients in --clients see together.", default=None
+    )
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     objects: int = option("Objects of a round.", default=2, least=2)
     rounds: int = option("Rounds of one client.", default=1000, least=1)
@@ -45,7 +47,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def contenders(*_: Any) -> str:
-    """Say why `tacit compare` leaves it out."""
+    """Return why `tacit compare` cannot compare p-REC, in words."""
     return "it learns from votes in rounds, not from ratings: tacit simulate prec"
 
 

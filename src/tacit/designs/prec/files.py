@@ -1,4 +1,4 @@
-"""The state of a run between two of its lives, and the file that holds it.
+"""The saved state of a run, and the file that holds it.
 
 A file holds votes and the gates' noise: it is as secret as the votes.
 """
@@ -17,102 +17,107 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.designs.prec.clients import Entry, Transcript
 from tacit.designs.prec.settings import PRecSettings
-from tacit.designs.prec.voters import Column, Id, candidate_index, column, plain_id
+from tacit.designs.prec.voters import Id, Ids, index_candidates, read_id, read_ids
 from tacit.engine.votes import CLIENTS, Credits, Votes, no_credits
 from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 from tacit.recommenders.headers import read_array
 
 KIND = "p-rec"
-PLANES = ("alive", "both", "radius")
-"""Bits of a block's voters, in the order of the file."""
+CREDIT_ARRAYS = ("alive", "both", "radius")
+"""Names of the arrays of `Credits`, in the order of the file."""
 Arrays = Mapping[str, NDArray[Any]]
 Bits = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class ClientState:
-    """One client's run."""
+    """The saved state of one client's run."""
 
     block: int
-    """Number of the block with the credits of its voters."""
-    place: int
-    """Place in the block."""
-    drawn: int | None
+    """Number of the block that holds the voters' credits with this client, from 0."""
+    slot: int
+    """The client's slot in the block."""
+    noisy_threshold: int | None
     """The gate's noisy threshold; None without a gate."""
     is_replayed: bool
-    """Whether another curator's recommendations were put in."""
+    """Whether recommendations of another curator were recorded."""
     transcript: Transcript
-    """What the client was given and said."""
-    passed: int
-    """The last round that the gate let pass."""
+    """What the client was recommended and answered."""
+    last_open_round: int
+    """The last round in which the gate was open; 0 before any."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunState:
-    """Everything that a run's curator knows, between two rounds or within one."""
+    """The saved state of a run, between two rounds or within one."""
 
     settings: PRecSettings
     """Settings of the run."""
-    plan: tuple[float, ...] | None
-    """Peers, slack and epsilon that the gates were drawn for; None without gates."""
+    gate_parameters: tuple[float, ...] | None
+    """Peers, slack and epsilon of the gates; None without gates."""
     number: int
-    """Number of the run, from which abstainers' votes follow."""
+    """Number of the run, which abstainers' votes depend on."""
     round: int
     """The open round, from 1; 0 before the first."""
-    begun: int
-    """How many clients' runs have begun."""
+    runs_begun: int
+    """How many clients' runs have begun, including those that have ended."""
     candidates: tuple[Id, ...]
     """Candidates of the open round."""
     clients: Mapping[Id, ClientState]
     """Clients by id, in the order in which they joined."""
-    left: frozenset[Id]
+    clients_who_left: frozenset[Id]
     """Ids of clients who left."""
-    voters: Column
-    """(rows,) ids, nameless for voters who left."""
+    voters: Ids
+    """(rows,) ids of voters; 0 or "" for those who left."""
     present: Bits
     """(rows,) which voters have not left."""
     votes: Votes
-    """(rows,) place of each vote in the open round."""
+    """(rows,) position of the candidate that each voter votes for in the open round."""
     electorate: Bits
-    """(rows,) whose votes count in the open round."""
+    """(rows,) voters whose votes count in the open round."""
     blocks: tuple[Credits, ...]
     """Credits of voters, for up to CLIENTS clients each."""
 
 
 def pack_state(state: RunState) -> bytes:
-    """Write a state as its file holds it."""
-    has_numbers = state.voters.dtype != object
+    """Write a state as the bytes of its file."""
+    ids_are_numbers = state.voters.dtype != object
+    clients = [[name, *_client_values(client)] for name, client in state.clients.items()]
     header = {
         "recommender": KIND,
         "settings": state.settings.to_header(),
-        "plan": None if state.plan is None else list(state.plan),
+        "plan": None if state.gate_parameters is None else list(state.gate_parameters),
         "number": f"{state.number:016x}",
         "round": state.round,
-        "begun": state.begun,
+        "begun": state.runs_begun,
         "blocks": len(state.blocks),
         "candidates": list(state.candidates),
-        "clients": [[name, *_client_values(client)] for name, client in state.clients.items()],
-        "left": sorted(state.left, key=str),
-        "voters": None if has_numbers else state.voters.tolist(),
+        "clients": clients,
+        "left": sorted(state.clients_who_left, key=str),
+        "voters": None if ids_are_numbers else state.voters.tolist(),
     }
     arrays: dict[str, NDArray[Any]] = {
         "votes": state.votes.astype(np.int32),
         "electorate": state.electorate.view(np.uint8),
         "present": state.present.view(np.uint8),
     }
-    if has_numbers:
+    if ids_are_numbers:
         arrays["voters"] = state.voters
     for number, credit in enumerate(state.blocks):
-        for name, plane in zip(PLANES, _planes(credit), strict=True):
-            arrays[f"{number}.{name}"] = plane.view(np.int64)
+        for name, array in zip(CREDIT_ARRAYS, _credit_arrays(credit), strict=True):
+            arrays[f"{number}.{name}"] = array.view(np.int64)
     return container.pack(header, arrays)
 
 
 def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> RunState:
-    """Read a state from what `container` read at a path.
+    """Read a state from a file's header and arrays.
+
+    Args:
+        content: Header and arrays, as `container` reads them.
+        path: Named in errors.
 
     Raises:
-        ModelFileError: It is no run, or its parts do not fit each other.
+        ModelFileError: It is not a run, or its parts do not fit each other.
     """
     header, arrays = content
     if header.get("recommender") != KIND:
@@ -124,71 +129,83 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
 
 
 def incomplete_run_error(path: str | Path, error: Exception) -> ModelFileError:
-    """Make the error for a file whose content is no whole run."""
+    """Make the error for a file whose content is not a complete run."""
     return ModelFileError(
         f"{path}: its content is incomplete ({error}). Take another copy of the file."
     )
 
 
-def require(fits: Any, otherwise: str) -> None:
-    """Check that something fits.
+def require(is_met: Any, otherwise: str) -> None:
+    """Check a condition on a file's content.
+
+    Args:
+        is_met: Whether the condition holds.
+        otherwise: What is wrong if it does not.
 
     Raises:
-        ValueError: It does not; `otherwise` says what is wrong.
+        ValueError: It does not hold.
     """
-    if not fits:
+    if not is_met:
         raise ValueError(otherwise)
 
 
 def _client_values(client: ClientState) -> list[Any]:
-    """Write a client as JSON values, the gate's secret among them."""
-    seen = client.transcript
-    rows = [[entry.round, entry.candidate, entry.liked] for entry in seen.entries]
-    transcript = [seen.joined, rows, seen.stopped]
-    place = [client.block, client.place]
-    return [place, client.drawn, client.is_replayed, transcript, client.passed]
+    """List a client's state as JSON values, with the gate's secret noisy threshold."""
+    transcript = client.transcript
+    return [
+        [client.block, client.slot],
+        client.noisy_threshold,
+        client.is_replayed,
+        [
+            transcript.joined_round,
+            [[entry.round, entry.candidate, entry.liked] for entry in transcript.entries],
+            transcript.stopped_round,
+        ],
+        client.last_open_round,
+    ]
 
 
-def _planes(credit: Credits) -> tuple[NDArray[np.uint64], ...]:
-    """List the arrays of a block's credits, in the order of PLANES."""
+def _credit_arrays(credit: Credits) -> tuple[NDArray[np.uint64], ...]:
+    """List the arrays of a block's credits, in the order of CREDIT_ARRAYS."""
     return credit.alive, credit.both, credit.radius
 
 
 def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
+    """Read every part of a state, and check that the parts fit each other."""
     settings = PRecSettings.from_header(header["settings"])
     number = int(header["number"], 16)
-    plan = header["plan"]
-    open_round = _whole_number(header["round"])
+    gate_parameters = header["plan"]
+    open_round = _read_whole_number(header["round"])
     present = _read_bits(arrays, "present")
-    named = header["voters"]
-    voters = column(read_array(arrays, "voters", None) if named is None else named)
+    ids = header["voters"]  # null where ids are numbers: these are an array
+    voters = read_ids(read_array(arrays, "voters", None) if ids is None else ids)
     require(len(voters) == len(present), "its voters do not fit their state")
     electorate = _read_bits(arrays, "electorate")
     rows = len(electorate)
     candidates: tuple[Id, ...] = ()
     if open_round:
-        index = candidate_index(header["candidates"], settings.objects)
+        index = index_candidates(header["candidates"], settings.objects)
         candidates = tuple(index.ids.tolist())
     votes = read_array(arrays, "votes", rows)
-    require(votes.dtype == np.int32, "its votes are no places")
-    are_placed = ((votes >= 0) & (votes < len(candidates))).all()
-    fits = rows <= len(present) and are_placed
+    require(votes.dtype == np.int32, "its votes are no numbers of candidates")
+    are_for_candidates = ((votes >= 0) & (votes < len(candidates))).all()
+    fits = rows <= len(present) and are_for_candidates
     require(fits, "its votes do not fit its voters and candidates")
-    count = _whole_number(header["blocks"])
-    blocks = [_read_block(settings, arrays, place, rows) for place in range(count)]
+    block_count = _read_whole_number(header["blocks"])
+    blocks = [_read_block(settings, arrays, block, rows) for block in range(block_count)]
     clients = {}
     for name, *values in header["clients"]:
-        clients[plain_id(name)] = _read_client(values, settings, open_round, candidates)
+        clients[read_id(name)] = _read_client(values, settings, open_round, candidates)
     require(len(clients) == len(header["clients"]), "its clients are not distinct")
     return RunState(
         settings=settings,
-        plan=None if plan is None else tuple(plan),
+        gate_parameters=None if gate_parameters is None else tuple(gate_parameters),
         number=number,
         round=open_round,
-        begun=_whole_number(header["begun"]),
+        runs_begun=_read_whole_number(header["begun"]),
         candidates=candidates,
         clients=clients,
-        left=frozenset(plain_id(name) for name in header["left"]),
+        clients_who_left=frozenset(read_id(name) for name in header["left"]),
         voters=voters,
         present=present,
         votes=votes.astype(np.uint16),
@@ -198,71 +215,90 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
 
 
 def _read_block(settings: PRecSettings, arrays: Arrays, number: int, rows: int) -> Credits:
+    """Read the credits of the block with a number, from 0."""
     credit = no_credits(rows, diversity=settings.diversity, radius=settings.radius)
-    for name, plane in zip(PLANES, _planes(credit), strict=True):
-        values = read_array(arrays, f"{number}.{name}", *plane.shape)
+    for name, array in zip(CREDIT_ARRAYS, _credit_arrays(credit), strict=True):
+        values = read_array(arrays, f"{number}.{name}", *array.shape)
         require(values.dtype == np.int64, f"'{number}.{name}' is of another type")
-        plane[:] = values.view(np.uint64)
+        array[:] = values.view(np.uint64)
     return credit
 
 
 def _read_client(
     values: list[Any], settings: PRecSettings, open_round: int, candidates: tuple[Id, ...]
 ) -> ClientState:
-    """Read one client, and hold the transcript against the rounds of the run."""
-    (block, place), drawn, is_replayed, (joined, rows, stopped), passed = values
+    """Read what `_client_values` wrote, and check it against the rounds of the run."""
+    (block, slot), noisy_threshold, is_replayed, transcript_values, last_open_round = values
+    joined_round, rows, stopped_round = transcript_values
     require(type(is_replayed) is bool, "a client was replayed or not")
-    require(0 <= _whole_number(place) < CLIENTS, "a client has no place in a block")
-    require(type(passed) is int and passed >= 0, "a gate's last round is no round")
-    require(passed <= open_round, "a gate has let pass in a round that was not opened")
-    for number in (joined, stopped):
-        _whole_number(1 if number is None else number, least=1)
+    require(0 <= _read_whole_number(slot) < CLIENTS, "a client has no place in a block")
+    is_number = type(last_open_round) is int and last_open_round >= 0
+    require(is_number, "a gate's last round is no round")
+    require(last_open_round <= open_round, "a gate was open in a round that was not opened")
+    for number in (joined_round, stopped_round):
+        if number is not None:
+            _read_whole_number(number, least=1)
     if settings.has_gate:
-        _whole_number(drawn, least=None)
+        _read_whole_number(noisy_threshold, least=None)
     entries = []
     for number, candidate, liked in rows:
-        entries.append(Entry(_whole_number(number, least=1), plain_id(candidate), liked))
-    _check_entries(entries, settings, open_round, joined, stopped)
+        entries.append(Entry(_read_whole_number(number, least=1), read_id(candidate), liked))
+    transcript = Transcript(joined_round, tuple(entries), stopped_round)
+    _check_transcript(transcript, settings, open_round)
     if entries and entries[-1].round == open_round:
         is_offered = entries[-1].candidate in candidates
         require(is_offered, "a client was given no candidate of the round")
-    transcript = Transcript(joined, tuple(entries), stopped)
-    return ClientState(_whole_number(block), place, drawn, is_replayed, transcript, passed)
+    return ClientState(
+        block=_read_whole_number(block),
+        slot=slot,
+        noisy_threshold=noisy_threshold,
+        is_replayed=is_replayed,
+        transcript=transcript,
+        last_open_round=last_open_round,
+    )
 
 
-def _check_entries(
-    entries: list[Entry],
-    settings: PRecSettings,
-    open_round: int,
-    joined: int | None,
-    stopped: int | None,
-) -> None:
-    """Check that recommendations can have been given in this order.
+def _check_transcript(transcript: Transcript, settings: PRecSettings, open_round: int) -> None:
+    """Check that a run with this open round can have led to a transcript.
 
     Raises:
-        ValueError: They cannot.
+        ValueError: It cannot.
     """
-    rounds = [entry.round for entry in entries]
-    answers = {type(entry.liked) for entry in entries}
-    require(answers <= {bool, type(None)}, "a client likes, dislikes or is silent")
+    joined_round = transcript.joined_round
+    stopped_round = transcript.stopped_round
+    rounds = [entry.round for entry in transcript.entries]
+    kinds_of_answers = {type(entry.liked) for entry in transcript.entries}
+    require(kinds_of_answers <= {bool, type(None)}, "a client likes, dislikes or is silent")
     is_ascending = all(earlier < later for earlier, later in pairwise(rounds))
     require(is_ascending, "a client's rounds do not ascend")
-    joins = (joined is None) == (open_round == 0) and (joined or 0) <= open_round
-    require(joins, "a client joined in no round of this run")
-    are_within = all((joined or 1) <= number <= open_round for number in rounds)
-    require(are_within, "a client has a recommendation of a round that they did not take part in")
-    fits = len(rounds) <= settings.rounds and (stopped is None or stopped in rounds)
-    require(fits, "a client has more recommendations than there were rounds, or lacks one")
+    if joined_round is None:
+        has_valid_join = open_round == 0
+    else:
+        has_valid_join = open_round > 0 and joined_round <= open_round
+    require(has_valid_join, "a client joined in no round of this run")
+    first_round = 1 if joined_round is None else joined_round
+    are_in_own_rounds = all(first_round <= number <= open_round for number in rounds)
+    require(
+        are_in_own_rounds,
+        "a client has a recommendation of a round that they did not take part in",
+    )
+    has_stopping_round = stopped_round is None or stopped_round in rounds
+    require(
+        len(rounds) <= settings.rounds and has_stopping_round,
+        "a client has more recommendations than there were rounds, or lacks one",
+    )
 
 
 def _read_bits(arrays: Arrays, name: str) -> Bits:
+    """Read an array of zeros and ones, stored as bytes."""
     values = read_array(arrays, name, None)
     is_bits = values.dtype == np.uint8 and (values <= 1).all()
     require(is_bits, f"'{name}' does not say yes or no")
     return values.astype(bool)
 
 
-def _whole_number(value: Any, *, least: int | None = 0) -> int:
+def _read_whole_number(value: Any, *, least: int | None = 0) -> int:
+    """Check that a JSON value is a whole number, of at least `least` if that is not None."""
     is_whole = type(value) is int and (least is None or value >= least)
     require(is_whole, "a number in it is not whole")
     return int(value)

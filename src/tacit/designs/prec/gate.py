@@ -1,11 +1,25 @@
-"""How the gate before each round can fail, and how far above `peers` its threshold has to stand.
+"""p-REC's gate: in each round it asks, with noise, whether enough voters are left to hide among.
 
-Source     AboveThreshold (Dwork, Roth, 2014), monotonic (Lyu, Su, Li, 2017): `mechanisms.gate`.
-           `settings.Plan.mechanism` sets its threshold, `clients.Run.passes` asks it about the
-           survivors of one client's run, and the curator withholds the votes of a round that it
-           stops. The paper takes a promise about survivors in its place, which nobody can check.
-Guarantee  All answers cost the gate's epsilon. Except with chance delta, while a gate is open
-           `peers` survivors are left even if any one voter is taken away: see `failure_chance`.
+The paper takes a promise in its place, of at least P peers, which nobody can check. The sound
+variant gives each client a gate of their own.
+
+Formula    In round t a client's gate is open if and only if
+
+               survivors_t + noise_t  >  P + slack + threshold_noise
+
+           where survivors_t is the number of voters who still count for the client (with D or R
+           above 0, their credits over what one voter has at the start). A gate that has shut
+           stays shut: from then on the client is recommended objects uniformly at random.
+Noise      discrete Laplace, P(noise = k) in proportion to e^(-|k| / scale), with the scale
+           2 / epsilon (`noise_scale`). `make_gate(...).start()` draws threshold_noise, once, when
+           the client's run begins. `is_open` draws noise_t, anew in each round. Both are drawn by
+           the operating system's generator in `mechanisms/gate.py`, and never released.
+Epsilon    `epsilon` for all answers of a gate together, however many rounds there are. It is
+           `Plan.gate_epsilon`: the part of a client's epsilon that `settings.py` leaves for it.
+Delta      the chance that a gate is ever open with fewer than P survivors, the voter who is to
+           be hidden among them: `failure_chance`. `smallest_slack` finds the slack for a delta.
+Source     AboveThreshold (Dwork, Roth, 2014, Algorithm 1), with the smaller noise for monotonic
+           counts (Lyu, Su, Li, 2017): one voter more raises counts or leaves them, by at most 1.
 """
 
 from __future__ import annotations
@@ -15,48 +29,81 @@ from bisect import bisect_left
 
 from tacit.accounting.rounding import round_up
 from tacit.errors import ConfigError
-from tacit.mechanisms.gate import ThresholdGate
+from tacit.mechanisms.gate import GateRun, ThresholdGate
 
-_MOST_SLACK = 1 << 40
+_LARGEST_SLACK = 1 << 40
+
+
+def make_gate(epsilon: float, peers: int, slack: int) -> ThresholdGate:
+    """Make the gate that shuts in the first round with about peers + slack survivors or fewer.
+
+    Args:
+        epsilon: Nats of all answers of one started gate together.
+        peers: P, the least number of survivors that the gate is for.
+        slack: Distance of the threshold above `peers`.
+    """
+    threshold = peers + slack
+    return ThresholdGate(epsilon, threshold, sensitivity=1, monotonic=True, stops="below")
+
+
+def noise_scale(epsilon: float) -> float:
+    """Compute the scale of the gate's noises, 2 / epsilon, rounded up to a float."""
+    return make_gate(epsilon, peers=0, slack=0).count_scale
+
+
+def is_open(gate: GateRun, survivors: int) -> bool:
+    """Ask a client's gate whether this round may read votes; it draws noise for the answer.
+
+    Args:
+        gate: The client's gate, started when their run began.
+        survivors: How many voters still count for the client.
+    """
+    return not gate.stops_at(survivors)
 
 
 def failure_chance(epsilon: float, slack: int) -> float:
-    """Bound the chance that a gate ever is open while fewer than `peers` are left.
+    """Bound the chance that a gate is ever open with fewer than `peers` survivors.
 
-    The gate's threshold is peers + slack. Asked about a count of peers - 1 or less, it is open by
-    mistake if the noise on the threshold less the noise on the count comes to slack + 2 or more.
-    The chance is that of the first such round: a gate that is open by mistake later was so before.
-    With
-    q = e^(-1/scale) the difference of two discrete Laplace draws is k >= 0 with chance
-    ((1-q)/(1+q))^2 q^k (k + 1 + 2 q^2 / (1 - q^2)); here is the sum from slack + 2 on.
+    With peers - 1 survivors or fewer, the gate of the threshold peers + slack is open only if
+    noise_t - threshold_noise exceeds slack + 1, that is, if it is slack + 2 or more. Only the first
+    such round counts: a gate that is open by mistake later was open by mistake then. With
+    q = e^(-1 / scale), the difference of two discrete Laplace draws is k >= 0 with the chance
+
+        ((1 - q) / (1 + q))^2  q^k  (k + 1 + 2 q^2 / (1 - q^2))
+
+    and the bound is its sum over all k from slack + 2 on.
     """
-    return _failure_chance_at(1 / ThresholdGate(epsilon, 0, monotonic=True).count_scale, slack)
+    return _failure_chance_at_rate(1 / noise_scale(epsilon), slack)
 
 
-def _failure_chance_at(rate: float, slack: int) -> float:
-    """Bound the chance of `failure_chance` from the rate, 1 / scale."""
+def _failure_chance_at_rate(rate: float, slack: int) -> float:
+    """Sum the series of `failure_chance` for noise of the scale 1 / rate.
+
+    From K = slack + 2 on the sum is
+    (1 - q) / (1 + q)^2  q^K  (K + 1 + 2 q^2 / (1 - q^2) + q / (1 - q)).
+    """
     q = math.exp(-rate)
-    rest = -math.expm1(-rate)
-    first = slack + 2
-    terms = (first + 1 + 2 * q * q / (rest * (1 + q))) + q / rest
-    chance = rest / (1 + q) ** 2 * math.exp(-rate * first) * terms
-    return min(1.0, round_up(chance, slack=chance * rate * first))
+    one_minus_q = -math.expm1(-rate)
+    least_difference = slack + 2
+    series = (least_difference + 1 + 2 * q * q / (one_minus_q * (1 + q))) + q / one_minus_q
+    chance = one_minus_q / (1 + q) ** 2 * math.exp(-rate * least_difference) * series
+    return min(1.0, round_up(chance, slack=chance * rate * least_difference))
 
 
 def smallest_slack(epsilon: float, delta: float) -> int:
-    """Find the least slack at which the gate fails with chance at most delta.
+    """Find the smallest slack at which the gate fails with a chance of at most delta.
 
     Raises:
         ConfigError: There is none below 2^40.
     """
-    rate = 1 / ThresholdGate(epsilon, 0, monotonic=True).count_scale
+    rate = 1 / noise_scale(epsilon)
 
     def suffices(slack: int) -> bool:
-        return _failure_chance_at(rate, slack) <= delta
+        return _failure_chance_at_rate(rate, slack) <= delta
 
-    enough = 1
-    while not suffices(enough):
-        if enough >= _MOST_SLACK:
+    sufficient_slack = 1
+    while not suffices(sufficient_slack):
+        if sufficient_slack >= _LARGEST_SLACK:
             raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
-        enough *= 2
-    return bisect_left(range(enough), True, key=suffices)
+        sufficient_slack *= 2
+    return bisect_left(range(sufficient_slack), True, key=suffices)

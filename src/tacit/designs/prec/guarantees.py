@@ -1,10 +1,11 @@
-"""Cards of a p-REC run: its guarantee to voters, against whom, and on what evidence."""
+"""Guarantee cards of a p-REC run: what voters are promised, against whom, on what evidence."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ _NOT_COVERED = (
     "how long a call takes",
     "what other voters' histories say about a voter without the voter's own",
 )
-_NOTHING = Guarantee(
+_NO_GUARANTEE = Guarantee(
     name="p-REC without a gate or a promise",
     sentence="Nobody is protected: this is for comparison and simulation, not for use.",
     protects="nobody",
@@ -47,12 +48,13 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
 
     Args:
         settings: Settings of the run.
-        private: Whether draws come from the system's generator.
+        private: Whether draws come from the system's generator; with a replayed seed nothing is
+            promised.
     """
     if not private:
-        return (replace(_NOTHING, name="p-REC with a replayed seed"),)
+        return (replace(_NO_GUARANTEE, name="p-REC with a replayed seed"),)
     if settings.noiseless:
-        return (_NOTHING,)
+        return (_NO_GUARANTEE,)
     if settings.variant == "published":
         return (_card_of_published(settings),)
     views = {settings.clients_together: "several clients together"}
@@ -67,59 +69,62 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
 
 
 def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
-    """Write the card of the sound variant for what so many clients see together."""
+    """Write the card of the sound variant for what a number of clients see together."""
     plan = settings.plan
-    exact = plan.basis == "exact"
     epsilon = float_above(clients * Fraction(plan.epsilon))
     delta = float_above(clients * Fraction(plan.delta))
-    bounded = clients == settings.clients
+    has_lifetime_bound = clients == settings.clients
+    basis_words = "the exact worst case" if plan.basis == "exact" else "a proved bound"
     if clients == 1:
-        who = "one client"
+        viewers = "one client"
         see = "sees"
-        together = "clients do not share with each other what they were recommended"
+        sharing = "clients do not share with each other what they were recommended"
     else:
-        who = f"{clients} clients together"
+        viewers = f"{clients} clients together"
         see = "see"
-        together = (
+        sharing = (
             "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
             "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
         )
     if settings.clients is None:
-        most = "no bound on the number of clients was set"
+        client_limit = "no bound on the number of clients was set"
     else:
-        most = f"{settings.clients} runs are the most, then new clients are refused"
+        client_limit = f"{settings.clients} runs are the most, then new clients are refused"
     return replace(
-        _NOTHING,
+        _NO_GUARANTEE,
         name=f"p-REC (sound), {view}",
         sentence=(
-            f"Whatever {who} {see} in all rounds is "
+            f"Whatever {viewers} {see} in all rounds is "
             f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
             "of votes. It does not assume that the client has peers."
         ),
         protects=_PROTECTS,
         against=(
-            f"{who}, who may answer as they like, after all they have seen, and know all "
+            f"{viewers}, who may answer as they like, after all they have seen, and know all "
             "other votes"
         ),
-        basis=Basis.EXACT if exact else Basis.PROVED,
+        basis=Basis.EXACT if plan.basis == "exact" else Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
         lifetime=(
             "a run ends after its rounds, and each further client who shares what it sees costs as "
-            "much again; " + most
+            "much again; " + client_limit
         ),
-        lifetime_epsilon=epsilon if bounded else None,
-        lifetime_delta=delta if bounded else None,
+        lifetime_epsilon=epsilon if has_lifetime_bound else None,
+        lifetime_delta=delta if has_lifetime_bound else None,
         assumptions=(
             (
-                f"each client's gate costs {plan.gate:.4g}; while it lets pass, at least "
-                f"{plan.peers} survivors hide the voter, and all {settings.rounds} rounds cost "
-                f"{plan.floor:.4g} ({'the exact worst case' if exact else 'a proved bound'})"
+                f"each client's gate costs epsilon {plan.gate_epsilon:.4g}; while it is open, at "
+                f"least {plan.peers} survivors hide the voter, and all {settings.rounds} rounds "
+                f"cost epsilon {plan.rounds_epsilon:.4g} ({basis_words})"
             ),
-            f"the gate's noise fails with chance {plan.delta:.3g}, summed up exactly",
+            (
+                "the gate is open with fewer survivors with a probability of at most "
+                f"{plan.delta:.3g}, summed up exactly"
+            ),
             f"with and without the voter there are at most {settings.voters} voters",
             "others' votes depend on the voter's only through these clients' recommendations",
-            together,
+            sharing,
             "noise from the operating system's generator",
         ),
         not_covered=_NOT_COVERED,
@@ -133,11 +138,11 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
 
 
 def _card_of_published(settings: PRecSettings) -> Guarantee:
-    """Write the card of the published variant, which holds on a promise."""
-    peers = settings.peers or settings.fewest_peers
+    """Write the card of the published variant, which is conditional on the promise of peers."""
+    peers = settings.fewest_peers if settings.peers is None else settings.peers
     promised = theory.eps_tight(*settings.sizes, peers)
     return replace(
-        _NOTHING,
+        _NO_GUARANTEE,
         name="p-REC (published), one client, if the client has peers",
         sentence=(
             f"If a client has {peers} peers, with and without the voter, what the client sees is "
@@ -168,35 +173,46 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
     )
 
 
-def lonely_losses(law: OutputDistribution, rounds: int) -> tuple[float, float]:
-    """Compute log ratios, with one voter and with none, of a client who follows the voter.
+class LogRatios(NamedTuple):
+    """Log ratios of two events, between one voter present and no voter at all."""
+
+    all_are_votes: float
+    """ln(P / P') of the event that all recommendations are the voter's votes."""
+    none_is_a_vote: float
+    """ln(P' / P) of the event that no recommendation is."""
+
+
+def log_ratios_without_peers(distribution: OutputDistribution, rounds: int) -> LogRatios:
+    """Compute how well a client without peers can tell whether one voter is present.
 
     The client likes an object if and only if the voter voted for it, so the voter always survives.
-
-    Returns:
-        The log ratio if all recommendations are the voter's votes, and if none is.
+    Without the voter each object has the chance 1 / m.
     """
-    with_voter = law.chances(np.array([1] + [0] * (law.objects - 1), dtype=np.int64))
-    same, other = (math.log(chance * law.objects) for chance in with_voter[:2])
-    return rounds * same, -rounds * other
+    objects = distribution.objects
+    one_vote = np.zeros(objects, dtype=np.int64)
+    one_vote[0] = 1
+    chances = distribution.chances(one_vote)
+    log_ratio_of_vote = math.log(chances[0] * objects)
+    log_ratio_of_other = math.log(chances[1] * objects)
+    return LogRatios(rounds * log_ratio_of_vote, -rounds * log_ratio_of_other)
 
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
-    """Write the paper's claim, with the losses of a client who breaks its promise."""
-    same, other = lonely_losses(settings.law, settings.rounds)
-    few, fewer = lonely_losses(OutputDistribution(20, 2), 20)
+    """Write the paper's claim, with the log ratios of a client who breaks its promise."""
+    own = log_ratios_without_peers(settings.output_distribution, settings.rounds)
+    example = log_ratios_without_peers(OutputDistribution(20, 2), 20)
     return Claim(
         "Theorems 11 and 17: recommendations are differentially private, if P peers exist",
         "true under this assumption, which only the adversary can ensure; false without it",
         (
             (
                 f"with these settings, claimed {promised:.4g}; a client without peers who follows "
-                f"one voter: log ratio {same:.4g} if all recommendations are that voter's votes, "
-                f"{other:.4g} in the other direction if none is"
+                f"one voter: log ratio {own.all_are_votes:.4g} if all recommendations are that "
+                f"voter's votes, {own.none_is_a_vote:.4g} in the other direction if none is"
             ),
             (
                 f"20 rounds of 2 objects, claimed {theory.eps_tight(2, 20, 0, 0, 100):.4g} for 100 "
-                f"peers: {few:.4g} and {fewer:.4g}"
+                f"peers: {example.all_are_votes:.4g} and {example.none_is_a_vote:.4g}"
             ),
         ),
     )

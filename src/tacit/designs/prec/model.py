@@ -25,59 +25,66 @@ Content = tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]
 class PRec(Curator):
     """Recommends from other people's votes, round after round, without revealing any voter.
 
-    One run exists once: it cannot be copied, a forked process is refused, and after `save` only
-    the file goes on.
+    A run is used in one place only: it cannot be copied, a forked process is refused, and after
+    `save` only the file can be continued.
 
     Args:
         settings: Settings of the run.
         randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's
             noise is always the system's.
-        number: Number of the run, below 2^64, else drawn; only abstainers' votes follow from it.
+        number: Number of the run, below 2^64; None to draw it. It affects only the votes of
+            abstainers.
     """
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return a card for one client's view, one for those priced together, one for all."""
+        """Return the cards: for one client, for `clients_together` clients, and for all clients."""
         return guarantees.cards(self.settings, private=self.source.is_private)
 
     def save(self, path: str | Path) -> None:
-        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once.
+        """Hand the run over to a file, from which `load` continues it. The file holds secrets.
 
-        An old file stays until the new one is on disk.
+        Afterwards this object refuses every call. An older file at the path is replaced once the
+        new one is on disk.
         """
         self._hand_over(partial(write_whole, path))
 
     def to_bytes(self) -> bytes:
-        """Hand the run over as bytes, as secret as the file; this object is used up."""
+        """Hand the run over as bytes, which are as secret as the file.
+
+        Afterwards this object refuses every call.
+        """
         return self._hand_over(lambda _: None)
 
     def _hand_over(self, write: Callable[[bytes], None]) -> bytes:
+        """Write the run's bytes, and only if that succeeds, end the use of this object."""
         with self._take_turn():
             data = pack_state(self.state())
             write(data)
-            self._handed_over = True
+            self._is_handed_over = True
             return data
 
     @classmethod
     def from_bytes(cls, data: bytes, *, settings: PRecSettings, randomness: Source) -> Self:
-        """Go on with the run that `to_bytes` handed over.
+        """Continue the run that `to_bytes` handed over.
 
-        What is said of loading a file twice holds here. A transaction that is undone, with the
-        bytes kept in it, may be done again: nobody saw it, and all is drawn anew.
+        As with `load`, the same bytes must not be continued twice. There is one exception: if all
+        that was done since was undone before anybody saw it, such as a database transaction, it
+        may be done again, with new draws.
 
         Raises:
-            ModelFileError: Other bytes, or a run of other settings.
+            ModelFileError: The bytes are not a run, or a run of other settings.
         """
         return cls._from_content(container.unpack(data), "this run", randomness, settings)
 
     @classmethod
     def load(cls, path: str | Path, *, randomness: Source) -> Self:
-        """Go on with the run of a file that `save` wrote.
+        """Continue the run of a file that `save` wrote.
 
-        Loading a file twice, or one that is older than what clients have seen since, answers the
-        same rounds twice, which costs their epsilon twice. Nothing here can prevent that.
+        Do not load a file twice, nor one that is older than what clients have seen: this answers
+        the same rounds twice, which costs their epsilon twice. Nothing here can prevent it.
 
         Raises:
-            ModelFileError: The file holds no run.
+            ModelFileError: The file is not a run.
         """
         return cls._from_content(container.read(path), path, randomness)
 
@@ -89,13 +96,13 @@ class PRec(Curator):
         randomness: Source,
         expected: PRecSettings | None = None,
     ) -> Self:
-        """Make the run that goes on from a file's content.
+        """Continue a run from a file's content.
 
         Args:
             content: Header and arrays, as `container` reads them.
             path: Named in errors.
-            randomness: Randomness of the run that goes on.
-            expected: Settings of the run, where they are known and planned for already.
+            randomness: Source of the further draws.
+            expected: Settings that the run has to have; their plan is used again. None for any.
         """
         state = read_state(content, path)
         try:

@@ -1,17 +1,22 @@
-"""The law of one round: from counts of votes to one recommended object, drawn exactly.
+"""The output distribution of one round: from counts of votes to one recommended object.
 
-Source     Gilbert, Liu, Yu (2015), Section 8: phi, gamma, lambda, rho.
-Releases   nothing by itself; `OutputDistribution.draw` is what a client gets to see.
-Exactness  gamma is a fraction and is tested with integers. Whether a share is above rho is the
-           integer test 2 m count > W. What is left is a draw in proportion to
-           e^(lambda share) - e^(lambda rho), numbers that no float and no fraction holds. It is
-           made from a uniform number of 64 bits: floats decide it unless it lies within a stated
-           distance of a border between two objects; then decimals of growing length do, together
-           with further bits. So every object is drawn with exactly its chance, and none of delta
-           is spent on rounding. The distance assumes that the platform's exp, expm1 and log are
-           right to 2^-46 of themselves; common ones are off by 2^-51.
-Rounds     with fewer than the most objects keep lambda, rho and gamma, and share gamma among
-           the objects there are (docs: p-REC, "Rounds of different size").
+Source     Gilbert, Liu, Yu (2015), Section 8: phi, gamma, lambda, rho (`theory.py`). With W votes
+           in all and x_j = count_j / W, object j of m is recommended with the chance
+
+               gamma / m + (1 - gamma) phi(x_j) / (sum of all phi)
+               phi(x) = e^(lambda x) - e^(lambda rho) for x > rho, else 0
+
+Releases   nothing by itself; a client sees what `OutputDistribution.draw` returns.
+Exactness  every object is drawn with exactly its chance, so no part of delta is spent on rounding.
+           gamma is a fraction, so the draw between the two terms is made with integers. Whether x_j
+           is above rho = 1/2m is the integer test 2 m count_j > W. The draw in proportion to phi,
+           whose values no float and no fraction holds, uses a uniform number of 64 bits. Floats
+           decide it, unless the number lies within a stated distance of a border between two
+           objects: then decimals of increasing length decide it, with further random bits. The
+           distance assumes that the platform's exp, expm1 and log have relative errors of at most
+           2^-46; common ones are within 2^-51.
+Rounds     with k < m objects keep lambda, rho and gamma, and the first term is gamma / k
+           (docs: p-REC, "Rounds of different size").
 """
 
 from __future__ import annotations
@@ -27,126 +32,173 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.designs.prec import theory
 from tacit.engine.votes import Counts
 from tacit.randomness import Source, integers_below
 
 Floats = NDArray[np.float64]
 
-_WORD = 64
-_DOUBT = 2.0**-40
-"""Per object, of the whole: how far a border between two objects may be from where floats put it.
-Their weights lie between 0 and 1 and sum to more than 0.6, each wrong by at most 2^-44."""
+_WORD_BITS = 64
+_BORDER_ERROR = 2.0**-40
+"""How far floats may misplace a border between two objects on the line from 0 to 1, per object.
+The weights lie between 0 and 1 and sum to more than 0.6, and each is wrong by at most 2^-44."""
 _FIRST_DIGITS = 80
+"""Digits of the first decimals that are tried."""
+_MORE_DIGITS = 20
+"""Digits that are added at each further try."""
 _LOST_DIGITS = 30
-"""At most: exponents below 10^8, weights of at least 10^-12, sums of up to 10^5 of them."""
+"""Digits of a decimal weight that may be wrong. The exponents are below 10^8, the weights are at
+least 10^-12, and at most 10^5 of them are summed."""
 
 
 @dataclass(frozen=True)
 class OutputDistribution:
-    """Distribution that one round draws from."""
+    """The distribution that a round's recommendation is drawn from, for any counts of votes."""
 
     rounds: int
     """T."""
     objects: int
-    """m, the most in a round."""
+    """m, the most objects of a round."""
     radius: int = 0
     """R."""
 
     @cached_property
     def gamma(self) -> Fraction:
-        """Chance of a uniform object: m / (3 T/(R+1) - 1)."""
-        return Fraction(self.objects * (self.radius + 1), 3 * self.rounds - self.radius - 1)
+        """Chance that the object is drawn uniformly (`theory.exact_gamma`)."""
+        return theory.exact_gamma(self.objects, self.rounds, self.radius)
 
     @cached_property
-    def _log(self) -> float:
-        return math.log(self.rounds / (self.radius + 1))
+    def _log_ratio(self) -> float:
+        """Logarithm of r = T / (R + 1): lambda is 2 m ln r."""
+        return math.log(theory.ratio(self.rounds, self.radius))
 
     def chances(self, counts: Counts) -> Floats:
-        """Compute the chance of each object, as near as floats come; as secret as the counts.
+        """Compute the chance of each object in floats. The result is as secret as the counts.
 
         Args:
-            counts: (k,) votes of 1 <= k <= m objects, 0 or more; with no vote all are alike.
+            counts: (k,) votes of 1 <= k <= m objects, 0 or more each. Without any vote all objects
+                have the same chance.
 
         Returns:
             (k,) chances.
         """
-        size = len(counts)
+        objects = len(counts)
         if counts.sum() == 0:
-            return np.full(size, 1 / size)
+            return np.full(objects, 1 / objects)
         gamma = float(self.gamma)
         leading = self._leading_objects(counts)
         weights = self._weights(counts, leading)
-        chances = np.full(size, gamma / size)
+        chances = np.full(objects, gamma / objects)
         chances[leading] += (1 - gamma) * weights / weights.sum()
         return chances
 
     def draw(self, counts: Counts, source: Source) -> int:
-        """Draw the place of one object with exactly its chance, from (objects,) counts."""
+        """Draw the position of one object, with exactly its chance.
+
+        Args:
+            counts: (k,) votes of 1 <= k <= m objects, 0 or more each.
+            source: Source of randomness.
+        """
         gamma = self.gamma
-        if counts.sum() == 0 or uniform(gamma.denominator, source) < gamma.numerator:
-            return uniform(len(counts), source)
+        if counts.sum() == 0 or draw_uniformly(gamma.denominator, source) < gamma.numerator:
+            return draw_uniformly(len(counts), source)
         leading = self._leading_objects(counts)
         if len(leading) == 1:
             return int(leading[0])
         word = int(source.words(1)[0])
-        borders = self._weights(counts, leading).cumsum()
-        point = word / 2**_WORD
-        doubt = _DOUBT * len(borders)
-        low, high = np.searchsorted(borders[:-1] / borders[-1], (point - doubt, point + doubt))
-        place = low if low == high else self._draw_exactly(counts, leading, word, source)
-        return int(leading[place])
+        point = word / 2**_WORD_BITS
+        cumulative = self._weights(counts, leading).cumsum()
+        borders = cumulative[:-1] / cumulative[-1]
+        error = _BORDER_ERROR * len(cumulative)
+        lowest, highest = np.searchsorted(borders, (point - error, point + error))
+        if lowest == highest:
+            return int(leading[lowest])
+        return int(leading[self._draw_exactly(counts, leading, word, source)])
 
     def _leading_objects(self, counts: Counts) -> NDArray[np.intp]:
-        """Find the objects with a share above rho, tested in integers; never none."""
+        """Find the positions of the objects with a share above rho = 1/2m; at least one has."""
         return np.flatnonzero(2 * self.objects * counts > counts.sum())
 
     def _weights(self, counts: Counts, leading: NDArray[np.intp]) -> Floats:
-        """Compute phi of the leading objects, over e^(lambda times the largest share)."""
+        """Compute phi of the leading objects, over e^(lambda times the largest share).
+
+        lambda (x_j - rho) is ln r times excess_j / W, with excess_j = 2 m count_j - W. So
+        phi(x_j) / e^(lambda x_max) = e^(lambda (x_j - x_max)) (1 - e^(-lambda (x_j - rho))).
+
+        Returns:
+            (leading objects,) weights between 0 and 1.
+        """
         total = counts.sum()
         excess = 2 * self.objects * counts[leading] - total
-        fall = self._log * (excess - excess.max()) / total
-        return np.asarray(np.exp(fall) * -np.expm1(-self._log * excess / total), dtype=np.float64)
+        below_largest = self._log_ratio * (excess - excess.max()) / total
+        weights = np.exp(below_largest) * -np.expm1(-self._log_ratio * excess / total)
+        return np.asarray(weights, dtype=np.float64)
 
     def _draw_exactly(
         self, counts: Counts, leading: NDArray[np.intp], bits: int, source: Source
     ) -> int:
-        """Settle a draw near a border, with as many digits and further bits as it takes."""
-        length = _WORD
+        """Finish a draw near a border, with as many digits and random bits as are needed.
+
+        Args:
+            counts: (k,) votes of the objects.
+            leading: Positions of the leading objects.
+            bits: The 64 random bits that were drawn already.
+            source: Source of further bits.
+
+        Returns:
+            The object's position within `leading`.
+        """
+        length = _WORD_BITS
         digits = _FIRST_DIGITS
         while True:
-            weights = self._decimals(counts, leading, digits)
-            place = _decide_object(bits, length, weights, digits - _LOST_DIGITS)
-            if place is not None:
-                return place
-            bits = bits << _WORD | int(source.words(1)[0])
-            length += _WORD
-            digits += 20
+            weights = self._decimal_weights(counts, leading, digits)
+            position = _decide_object(bits, length, weights, digits - _LOST_DIGITS)
+            if position is not None:
+                return position
+            bits = bits << _WORD_BITS | int(source.words(1)[0])
+            length += _WORD_BITS
+            digits += _MORE_DIGITS
 
-    def _decimals(self, counts: Counts, leading: NDArray[np.intp], digits: int) -> list[Fraction]:
-        """Compute phi / e^(lambda rho) of the leading objects; _LOST_DIGITS may be wrong."""
+    def _decimal_weights(
+        self, counts: Counts, leading: NDArray[np.intp], digits: int
+    ) -> list[Fraction]:
+        """Compute phi / e^(lambda rho) of the leading objects with so many digits.
+
+        This is e^(ln r * excess / W) - 1. The last _LOST_DIGITS digits may be wrong.
+        """
         context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
-        log = context.subtract(
+        log_ratio = context.subtract(
             context.ln(Decimal(self.rounds)), context.ln(Decimal(self.radius + 1))
         )
         total = int(counts.sum())
         weights = []
         for count in counts[leading].tolist():
             excess = 2 * self.objects * count - total
-            power = context.divide(context.multiply(log, Decimal(excess)), Decimal(total))
-            weights.append(Fraction(context.subtract(context.exp(power), Decimal(1))))
+            exponent = context.divide(context.multiply(log_ratio, Decimal(excess)), Decimal(total))
+            weights.append(Fraction(context.subtract(context.exp(exponent), Decimal(1))))
         return weights
 
 
-def uniform(size: int, source: Source) -> int:
-    """Draw a place below `size`, all alike."""
+def draw_uniformly(size: int, source: Source) -> int:
+    """Draw a whole number from 0 to size - 1, each with the same chance."""
     return int(integers_below(source, size, 1)[0])
 
 
 def _decide_object(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:
-    """Find the object at bits / 2^length of the way, if `digits` digits of weights decide it."""
+    """Find the object that a uniform number chooses, if its first bits decide it.
+
+    Args:
+        bits: The number's first bits: it lies from bits / 2^length to (bits + 1) / 2^length.
+        length: How many bits these are.
+        weights: Weights of the objects.
+        digits: How many digits of the weights are right.
+
+    Returns:
+        The object's position; None if more bits or digits are needed.
+    """
     *borders, total = accumulate(weights)
-    doubt = total / 10**digits
-    low = total * bits / 2**length - doubt
-    high = total * (bits + 1) / 2**length + doubt
-    place = bisect_left(borders, high)
-    return place if place == bisect_right(borders, low) else None
+    error = total / 10**digits
+    low = total * bits / 2**length - error
+    high = total * (bits + 1) / 2**length + error
+    position = bisect_left(borders, high)
+    return position if position == bisect_right(borders, low) else None

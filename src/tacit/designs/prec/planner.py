@@ -1,11 +1,15 @@
-"""Bounds of what p-REC reveals and of how often it errs, and the voters that it takes.
+"""Bounds of p-REC's epsilon and of its loss, and how many voters it needs, before the first vote.
 
-floor    any votes and any answers, as long as the pattern with the voter has at least `peers`
-         survivors: what a gate enforces. No promise.
-promise  the client likes exactly one object a round and `peers` others vote for it in every round.
+There are two bounds of epsilon, by what is assumed (`Mode`):
 
-Values are rounded upwards. How they are found, and that they cover rounds with fewer objects and
-voters who leave, is in docs/prec-theory.md.
+floor    any votes and any answers, as long as at least `peers` survivors are left, the hidden voter
+         among them. A gate enforces this; the gate's own epsilon and delta are added.
+promise  the client likes exactly one object in each round, and `peers` other voters vote for it in
+         every round. Nobody can check this.
+
+Values are rounded upwards. docs/prec-theory.md derives them, and shows that they also hold for
+rounds with fewer objects and for voters who leave. The formulas are in `theory.py`; the exact worst
+case is computed by `tacit.engine.prec_chain_compiled`.
 """
 
 from __future__ import annotations
@@ -23,29 +27,32 @@ from tacit.errors import ConfigError
 Mode = Literal["floor", "promise"]
 Basis = Literal["exact", "bound"]
 EXACT_VOTERS = {2: 6000, 3: 600}
-"""Most voters of whom every number is tried, by the number of objects: a second or two."""
+"""Largest numbers of voters for which epsilon is computed exactly with D = R = 0, by the number of
+objects. It takes a second or two."""
 EXACT_CREDITED = 40
-"""Most voters for two objects and diversity + radius = 1, where voters differ by their credits."""
+"""The same for two objects and diversity + radius = 1, where voters differ by their credits."""
 _ROUNDING = 1e-10
-"""A log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
-UNLIKELY = 0.01  # the chance with which a plan's `likely_loss_bound` may fail
+"""Added to computed losses: a log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
+UNLIKELY = 0.01
+"""Chance with which a plan's `likely_loss_bound` may fail."""
 
 
 def floor_epsilon(
     *, objects: int, rounds: int, peers: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> tuple[float, Basis]:
-    """Bound the nats of a gated run, its gate apart; no promise about anybody.
+    """Bound the nats of a run with a gate, without the gate's own epsilon.
 
     Args:
         objects: m.
         rounds: T.
-        peers: P, the floor on all credits over `theory.credit`, what one voter has at the start.
-        voters: n, at most all whom the client could ever count.
+        peers: P. The gate keeps the sum of all credits at P c or above, where c is the credit of
+            one voter at the start (`theory.credit`).
+        voters: n, the most voters who can ever count for the client.
         diversity: D.
         radius: R.
 
     Returns:
-        Nats, and whether they are exact or a bound.
+        Nats, and whether they are the exact worst case or an upper bound.
 
     Raises:
         ConfigError: A size is out of range.
@@ -57,7 +64,10 @@ def floor_epsilon(
 def promise_epsilon(
     *, objects: int, rounds: int, peers: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> tuple[float, Basis]:
-    """Bound the nats of a run without a gate, if the promise is kept in both patterns.
+    """Bound the nats of a run without a gate, if the promise holds in both patterns.
+
+    Returns:
+        As `floor_epsilon`.
 
     Raises:
         ConfigError: A size is out of range.
@@ -69,64 +79,101 @@ def promise_epsilon(
 def peers_needed(
     epsilon: float, *, objects: int, rounds: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> int | None:
-    """Find the smallest floor that costs `epsilon` at most; None if all voters are too few."""
-    least = 6 * objects
-    theory.check(objects, rounds, diversity, radius, max(voters, least), least)
+    """Find the fewest peers at which a run with a gate costs at most `epsilon` nats.
+
+    The gate's own epsilon is not included. None if even all voters are too few.
+    """
+    fewest = theory.fewest_peers(objects)
+    theory.check(objects, rounds, diversity, radius, max(voters, fewest), fewest)
 
     def suffices(peers: int) -> bool:
         cost, _ = cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)
         return cost <= epsilon
 
-    if voters < least or not suffices(voters):
+    if voters < fewest or not suffices(voters):
         return None
-    return least + bisect_left(range(least, voters), True, key=suffices)
+    return fewest + bisect_left(range(fewest, voters), True, key=suffices)
 
 
 @lru_cache(maxsize=512)
 def cached_epsilon(
     mode: Mode, m: int, T: int, D: int, R: int, n: int, P: int
 ) -> tuple[float, Basis]:
-    """Bound the nats of a gated run or of a promise, once for each setting."""
-    if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
-        return _whole_voters(mode, m, T, n, P)
-    floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
-    if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
-        from tacit.engine.prec_chain_compiled import largest_loss_with_credits
+    """Bound the nats of a run with a gate ("floor") or under the promise, once for each setting.
 
-        log_ratio = math.log(theory.ratio(T, R))
-        gamma = theory.gamma(m, T, R)
-        value = float(largest_loss_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max())
-        certain = mode == "floor" and _leaking_rounds(12, 3 * n, floor) <= T
-        return value + _ROUNDING, "exact" if certain else "bound"  # a promise keeps more
-    chain = theory.eps_chain(m, T, D, R, n, floor, P)
+    Sizes are not checked (`theory.check`).
+
+    Returns:
+        As `floor_epsilon`.
+    """
+    if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
+        return _epsilon_without_credits(mode, m, T, n, P)
     if mode == "floor":
-        formula = theory.eps_gated(m, T, D, R, P)
+        least_credit = theory.gated_credit(D, R, P)
     else:
-        formula = theory.eps_tight(m, T, D, R, P)
+        least_credit = theory.promised_credit(D, R, P)
+    if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
+        return _epsilon_with_three_credits(mode, T, R, n, least_credit)
+    chain = theory.eps_chain(m, T, D, R, n, least_credit, P)
+    formula = theory.eps_at_credit(m, T, D, R, least_credit)
     return round_up(min(chain, formula), slack=1.0), "bound"
 
 
-def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Basis]:
-    """Compute the loss exactly up to so many voters, and by the chain bound with more survivors."""
+def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Basis]:
+    """Compute the nats for D = R = 0: exactly for up to EXACT_VOTERS survivors.
+
+    The chain bound is added for rounds with more survivors.
+    """
     from tacit.engine.prec_chain_compiled import largest_loss
 
-    most = min(n, EXACT_VOTERS[m])
-    least = P if mode == "promise" else P - 1
-    limit = T if _leaking_rounds(2 * m, most, P) > T else 0
-    sums = largest_loss(
-        math.log(T), theory.gamma(m, T, 0), m, least, most - 1, limit, mode == "promise"
+    most_survivors = min(n, EXACT_VOTERS[m])
+    fewest_others = P if mode == "promise" else P - 1  # besides the hidden voter
+    is_limited = _most_leaking_rounds(2 * m, most_survivors, P) > T
+    losses = largest_loss(
+        math.log(T),
+        theory.gamma(m, T, 0),
+        m,
+        fewest_others,
+        most_survivors - 1,
+        T if is_limited else 0,  # 0: any number of rounds, of which fewer than T leak
+        mode == "promise",
     )
-    value = float(sums.max()) + _ROUNDING
-    if most == n:
+    value = float(losses.max()) + _ROUNDING
+    if most_survivors == n:
         return value, "exact"
-    return round_up(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
+    more_survivors = theory.eps_chain(m, T, 0, 0, n, most_survivors + 1, most_survivors + 1)
+    return round_up(value + more_survivors, slack=1.0), "bound"
 
 
-def _leaking_rounds(parts: int, credits_: int, floor: int) -> int:
-    """Bound the rounds that tell anything: each costs one of so many parts of all credits."""
+def _epsilon_with_three_credits(
+    mode: Mode, T: int, R: int, n: int, least_credit: int
+) -> tuple[float, Basis]:
+    """Compute the nats for two objects and D + R = 1, where a voter starts with three credits.
+
+    The value is exact for a gate, if the rounds that can leak are no more than T. For the promise
+    it is a bound, since peers keep more than the least credit.
+    """
+    from tacit.engine.prec_chain_compiled import largest_loss_with_credits
+
+    log_ratio = math.log(theory.ratio(T, R))
+    losses = largest_loss_with_credits(
+        log_ratio, theory.gamma(2, T, R), least_credit, n - 1, R == 0
+    )
+    # Of W survivors at least W / 4 lose a credit each (2m = 4): with 3 credits each, 1/12 of all
+    leaking_rounds = _most_leaking_rounds(12, 3 * n, least_credit)
+    is_exact = mode == "floor" and leaking_rounds <= T
+    return float(losses.max()) + _ROUNDING, "exact" if is_exact else "bound"
+
+
+def _most_leaking_rounds(parts: int, credit_at_start: int, least_credit: int) -> int:
+    """Bound how many rounds can leak: each costs at least one of `parts` parts of all credit.
+
+    The part is rounded up. Below `least_credit` no round leaks.
+    """
     rounds = 0
-    while credits_ >= floor:
-        credits_ -= -(-credits_ // parts)
+    credit_left = credit_at_start
+    while credit_left >= least_credit:
+        credit_left -= theory.divide_up(credit_left, parts)
         rounds += 1
     return rounds
 
@@ -143,7 +190,7 @@ def plan(
     loss: float | None = None,
     mode: Mode | None = None,
 ) -> dict[str, Any]:
-    """Compute all that is known before the first vote, with epsilon also the voters it takes.
+    """Compute the bounds of epsilon and loss for one setting.
 
     Args:
         objects: m.
@@ -152,17 +199,24 @@ def plan(
         voters: n.
         diversity: D.
         radius: R.
-        epsilon: Nats for which voters are counted; None to count none.
-        loss: Disliked recommendations that are allowed; None to plan no loss.
-        mode: Whose epsilon a loss takes.
+        epsilon: Nats for which the needed peers are computed; None for none.
+        loss: Disliked recommendations that are allowed, for which the least epsilon is found; None
+            for none.
+        mode: Mode of that epsilon; None for the smaller of both.
 
     Returns:
-        JSON values; epsilons in nats, for one voter with all their votes, seen by one client.
-        `loss_bound`: expected disliked recommendations at most; `likely_loss_bound`: but for
-        UNLIKELY; `loss_lower_bound`, `epsilon_lower_bound`: nobody can go below, with or without
-        privacy, or if they keep the loss bound; `epsilon_proven`: the best upper bounds known, by
-        mode; `epsilon_exact`: those of them that are exact, None where none is; `peers_needed`: see
-        `_count_needed_voters`; with a loss also the fields of `LossPlan`.
+        JSON values. Epsilons are in nats, for one voter with all their votes, seen by one client.
+
+        `loss_bound`: upper bound of the expected disliked recommendations.
+        `likely_loss_bound`: upper bound that fails with the chance UNLIKELY.
+        `loss_lower_bound`: no algorithm has less, private or not.
+        `epsilon_lower_bound`: no algorithm that keeps `loss_bound` has less.
+        `epsilon_tight`, `epsilon_paper`: the theorem's bounds.
+        `epsilon_proven`: the best upper bound known, by mode.
+        `epsilon_exact`: those of them that are exact, by mode; None if neither is.
+        `epsilon_exact_reason`: why one is not exact; None if both are.
+        `peers_needed`: with `epsilon`, see `_compute_needed_peers`.
+        Fields of `LossPlan`: with `loss`.
 
     Raises:
         ConfigError: A number is out of range.
@@ -172,10 +226,19 @@ def plan(
     if epsilon is not None and not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
     modes: tuple[Mode, ...] = ("promise", "floor")
-    values = {mode: cached_epsilon(mode, m, T, D, R, n, P) for mode in modes}
-    exact = {mode: value if basis == "exact" else None for mode, (value, basis) in values.items()}
-    sizes = {"objects": m, "rounds": T, "diversity": D, "radius": R, "peers": P, "voters": n}
-    planned: dict[str, Any] = sizes | {
+    proven: dict[Mode, float] = {}
+    exact: dict[Mode, float | None] = {}
+    for proof_mode in modes:
+        value, basis = cached_epsilon(proof_mode, m, T, D, R, n, P)
+        proven[proof_mode] = value
+        exact[proof_mode] = value if basis == "exact" else None
+    planned: dict[str, Any] = {
+        "objects": m,
+        "rounds": T,
+        "diversity": D,
+        "radius": R,
+        "peers": P,
+        "voters": n,
         "gamma": theory.gamma(m, T, R),
         "lambda": theory.lam(m, T, R),
         "loss_bound": theory.loss_bound(m, T, R, n, P),
@@ -184,12 +247,12 @@ def plan(
         "epsilon_tight": theory.eps_tight(m, T, D, R, P),
         "epsilon_paper": theory.eps_paper(m, T, D, R, P),
         "epsilon_lower_bound": theory.eps_lower_bound(m, T, D, R, n, P),
-        "epsilon_proven": {mode: value for mode, (value, _) in values.items()},
+        "epsilon_proven": proven,
         "epsilon_exact": exact if any(exact.values()) else None,
         "epsilon_exact_reason": None if all(exact.values()) else _reason_not_exact(m, D, R),
     }
     if epsilon is not None:
-        planned["peers_needed"] = _count_needed_voters(epsilon, m, T, D, R, n)
+        planned["peers_needed"] = _compute_needed_peers(epsilon, m, T, D, R, n)
     if loss is not None:
         sizes = {"objects": m, "rounds": T, "peers": P, "voters": n}
         planned |= asdict(plan_loss(loss, **sizes, diversity=D, radius=R, mode=mode))
@@ -198,31 +261,31 @@ def plan(
 
 @dataclass(frozen=True)
 class LowerBound:
-    """Lower bound of epsilon for everybody who keeps a loss."""
+    """Lower bound of the epsilon of any algorithm with at most a given expected loss."""
 
     name: str
-    """Lemma or theorem."""
+    """Lemma or theorem that proves it."""
     epsilon: float
-    """Nats; 0 where it says nothing."""
+    """Nats; 0 if the lemma or theorem says nothing here."""
 
 
 @dataclass(frozen=True)
 class LossPlan:
-    """The least epsilon that p-REC is proven to have for a loss, and the lower bounds beside it."""
+    """The least epsilon proven for p-REC at an allowed loss, and the lower bounds at this loss."""
 
     loss: float
     """Expected disliked recommendations that are allowed."""
     epsilon: float | None
-    """Nats of one voter's whole history; 0 where uniform recommendations are good enough; None
-    below p-REC's own loss bound: it has no knob that buys less loss for more epsilon."""
+    """Nats of one voter's whole history; 0 if uniform recommendations have at most this loss; None
+    below p-REC's own loss bound, as it has no setting that lowers the loss for more epsilon."""
     mode: Mode | None
-    """Whose epsilon it is; None where nothing of votes is used, or nothing is proven."""
+    """Mode of this epsilon; None if epsilon is 0 or None."""
     bounds: tuple[LowerBound, ...]
     """Lower bounds of epsilon at this loss, for any algorithm."""
     decides: str | None
-    """Name of the largest bound; None where all are 0."""
+    """Name of the largest bound; None if all are 0."""
     gap: float | None
-    """Epsilon over the largest bound; None where either says nothing."""
+    """Epsilon divided by the largest bound; None if epsilon is None or all bounds are 0."""
     impossible: bool
     """Whether no algorithm has so small a loss, at any epsilon (Theorem 6)."""
 
@@ -238,10 +301,11 @@ def plan_loss(
     radius: int = 0,
     mode: Mode | None = None,
 ) -> LossPlan:
-    """Find the least proven epsilon for a loss, and the lower bounds beside it.
+    """Find the least epsilon proven for p-REC at a loss, and the lower bounds at this loss.
 
-    Theorems 1, 2, 7 and 15: p-REC's epsilon is a step at its own loss bound, and the lower bounds
-    hardly fall until a loss is near that of uniform recommendations.
+    From its own loss bound on p-REC has one epsilon, whatever the loss (Theorems 1 and 2). The
+    lower bounds hardly fall until the loss is near that of uniform recommendations (Theorems 7 and
+    15).
 
     Args:
         loss: Expected disliked recommendations that are allowed.
@@ -251,10 +315,10 @@ def plan_loss(
         voters: n.
         diversity: D.
         radius: R.
-        mode: Whose proven epsilon is taken; None for the smaller of both.
+        mode: Mode of the proven epsilon; None for the smaller of both.
 
     Raises:
-        ConfigError: The loss is no number from 0 up, or a size is out of range.
+        ConfigError: The loss is not a finite number of at least 0, or a size is out of range.
     """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
     theory.check(m, T, D, R, n, P)
@@ -267,32 +331,35 @@ def plan_loss(
     if loss >= theory.uniform_loss(m, T):
         epsilon = 0.0
     elif loss >= theory.loss_bound(m, T, R, n, P):
-        modes: tuple[Mode, ...] = ("promise", "floor") if mode is None else (mode,)
-        proven = [(cached_epsilon(mode, m, T, D, R, n, P)[0], mode) for mode in modes]
-        epsilon, decisive_mode = min(proven)
+        modes: tuple[Mode, ...] = ("floor", "promise") if mode is None else (mode,)
+        for proof_mode in modes:
+            proven, _ = cached_epsilon(proof_mode, m, T, D, R, n, P)
+            if epsilon is None or proven < epsilon:
+                epsilon = proven
+                decisive_mode = proof_mode
     bounds = lower_bounds(T, D, R, n, P, loss)
     highest = max(bounds, key=lambda bound: bound.epsilon)
-    known = highest.epsilon > 0
+    has_lower_bound = highest.epsilon > 0
     return LossPlan(
         loss=loss,
         epsilon=epsilon,
         mode=decisive_mode,
         bounds=bounds,
-        decides=highest.name if known else None,
-        gap=epsilon / highest.epsilon if known and epsilon is not None else None,
+        decides=highest.name if has_lower_bound else None,
+        gap=epsilon / highest.epsilon if has_lower_bound and epsilon is not None else None,
         impossible=loss < theory.loss_lower_bound(m, T, R, n, P),
     )
 
 
 def lower_bounds(T: int, D: int, R: int, n: int, P: int, loss: float) -> tuple[LowerBound, ...]:
-    """Compute the lower bounds of epsilon at a loss; 0 where one says nothing.
+    """Compute the two lower bounds of any algorithm's epsilon at a loss.
 
-    Theorem 1 is the larger of the two. A loss of 0 is bounded as one of a millionth.
+    Theorem 1 states the larger of the two. A loss of 0 is treated as one millionth.
     """
-    at_least = max(loss, 1e-6)
+    positive_loss = max(loss, 1e-6)
     return (
-        LowerBound("Lemma 8", theory.eps_lower_8(T, n, P, at_least)),
-        LowerBound("Theorem 15", theory.eps_lower_15(T, D, R, n, P, at_least)),
+        LowerBound("Lemma 8", theory.eps_lower_8(T, n, P, positive_loss)),
+        LowerBound("Theorem 15", theory.eps_lower_15(T, D, R, n, P, positive_loss)),
     )
 
 
@@ -307,25 +374,27 @@ def loss_curve(
     mode: Mode | None = None,
     points: int = 60,
 ) -> list[LossPlan]:
-    """Plan losses from half of p-REC's bound to the number of rounds, on a logarithmic scale.
+    """Plan losses from half of p-REC's loss bound to the number of rounds, on a logarithmic scale.
 
-    p-REC's loss bound and the loss of uniform recommendations, where the curve steps, are among
-    them, and what is just below.
+    The curve has a step at p-REC's loss bound and one at the loss of uniform recommendations. These
+    losses are included, and so are losses just below them.
     """
-    bound = theory.loss_bound(objects, rounds, radius, voters, peers)
-    uniform = theory.uniform_loss(objects, rounds)
-    first = math.log(min(bound, uniform) / 2)
-    last = math.log(rounds)
-    losses = {math.exp(first + (last - first) * step / points) for step in range(points + 1)}
-    for step in (bound, uniform):
-        losses |= {step, step * (1 - 1e-9)}
+    own_loss = theory.loss_bound(objects, rounds, radius, voters, peers)
+    uniform_loss = theory.uniform_loss(objects, rounds)
+    log_first = math.log(min(own_loss, uniform_loss) / 2)
+    log_last = math.log(rounds)
+    losses = set()
+    for point in range(points + 1):
+        losses.add(math.exp(log_first + (log_last - log_first) * point / points))
+    for step_loss in (own_loss, uniform_loss):
+        losses |= {step_loss, step_loss * (1 - 1e-9)}
     sizes = {"objects": objects, "rounds": rounds, "peers": peers, "voters": voters}
     sizes |= {"diversity": diversity, "radius": radius}
     return [plan_loss(loss, **sizes, mode=mode) for loss in sorted(losses)]
 
 
 def _reason_not_exact(m: int, D: int, R: int) -> str:
-    """Say why no exact number is known."""
+    """Write why the exact epsilon is not known, in a sentence or two."""
     if D == R == 0 and m in EXACT_VOTERS:
         return f"With {m} objects every number of voters is tried up to {EXACT_VOTERS[m]} of them."
     if D + R == 1 and m == 2:
@@ -339,20 +408,23 @@ def _reason_not_exact(m: int, D: int, R: int) -> str:
     )
 
 
-def _count_needed_voters(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:
-    """Count the voters for one epsilon, the gate's own apart.
+def _compute_needed_peers(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:
+    """Compute how many peers one epsilon needs, without the gate's own epsilon.
 
     Returns:
-        `theorem`: by the proof's formula; `floor`: the fewest that are known to be enough under a
-        gate, None where not even all voters are; `exact_floor`: `floor` where it is exact, so that
-        one voter fewer would not be enough.
+        JSON values. `theorem`: peers by the proof's formula. `floor`: the fewest peers that are
+        known to be enough with a gate; None if not even all voters are enough. `exact_floor`:
+        `floor` if one peer fewer would not be enough, else None.
     """
-    theorem = max(6 * m, math.ceil(theory.eps_tight(m, T, D, R, 1) / epsilon))
+    theorem = math.ceil(theory.eps_tight(m, T, D, R, 1) / epsilon)
     floor = peers_needed(epsilon, objects=m, rounds=T, voters=n, diversity=D, radius=R)
-    certain = floor is not None and cached_epsilon("floor", m, T, D, R, n, floor)[1] == "exact"
+    exact_floor = None
+    if floor is not None:
+        _, basis = cached_epsilon("floor", m, T, D, R, n, floor)
+        exact_floor = floor if basis == "exact" else None
     return {
         "epsilon": epsilon,
-        "theorem": theorem,
+        "theorem": max(theory.fewest_peers(m), theorem),
         "floor": floor,
-        "exact_floor": floor if certain else None,
+        "exact_floor": exact_floor,
     }

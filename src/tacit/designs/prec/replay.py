@@ -1,4 +1,4 @@
-"""Replay of a run from its votes and its clients' transcripts: nothing is drawn."""
+"""Replay of a run: its state is rebuilt from votes and clients' transcripts, without any draw."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tacit.randomness import Source
 
 @dataclass(frozen=True)
 class Round:
-    """Input of one round, and voters who join and leave before it."""
+    """Input of one round, and the voters who join and leave before it."""
 
     candidates: Collection[Any]
-    """Ids of the round's objects."""
+    """Ids of the round's candidates."""
     votes: Mapping[Any, Any] | tuple[Any, Any]
     """Voter id to candidate id, or two aligned columns (voters, candidates)."""
-    joined: Collection[Any] = ()
-    """Ids of voters who join before it."""
-    left: Collection[Any] = ()
-    """Ids of voters who leave before it."""
+    joining_voters: Collection[Any] = ()
+    """Ids of voters who join before the round."""
+    leaving_voters: Collection[Any] = ()
+    """Ids of voters who leave before the round."""
 
 
 def replay(
@@ -35,38 +35,38 @@ def replay(
     *,
     number: int,
     randomness: Source,
-    left: Collection[Id] = (),
+    clients_who_left: Collection[Id] = (),
 ) -> PRec:
-    """Rebuild a curator after these rounds from what its clients were given and answered.
+    """Rebuild a curator as it was after these rounds, from its clients' transcripts.
 
-    It serves no replayed client.
+    The rebuilt curator refuses recommendations to the replayed clients; new clients may join.
 
     Args:
         settings: Settings of the run.
-        rounds: Their input, in order.
-        transcripts: Views of the clients.
-        number: Number of the run (`PRec.number`), from which abstainers' votes follow.
-        randomness: For clients who join later.
-        left: Clients who left; nobody's state depends on them, but their runs count and they cannot
-            begin another.
+        rounds: Input of the rounds, in order.
+        transcripts: What each client was recommended and answered.
+        number: Number of the run (`PRec.number`), which abstainers' votes depend on.
+        randomness: Source of draws for clients who join later.
+        clients_who_left: Ids of clients who left. No state depends on them, but their runs are
+            counted and they cannot join again.
 
     Raises:
         DataError: A transcript does not fit the rounds.
     """
     server = PRec(settings, randomness=randomness, number=number)
-    for client in left:
+    for client in clients_who_left:
         server.join(client)
         server.leave(client)
-    _record(server, transcripts)
-    for opened in rounds:
-        server.join_voters(opened.joined)
-        server.leave_voters(opened.left)
-        server.open_round(opened.candidates, opened.votes)
-        _record(server, transcripts)
+    _record_open_round(server, transcripts)
+    for round_input in rounds:
+        server.join_voters(round_input.joining_voters)
+        server.leave_voters(round_input.leaving_voters)
+        server.open_round(round_input.candidates, round_input.votes)
+        _record_open_round(server, transcripts)
     for client, recorded in transcripts.items():
         replayed = server.transcript(client) if client in server.clients else None
-        if replayed is not None and recorded.joined is None:
-            replayed = replace(replayed, joined=None)
+        if replayed is not None and recorded.joined_round is None:
+            replayed = replace(replayed, joined_round=None)  # recorded before the first round
         if replayed != recorded or len(recorded.entries) > settings.rounds:
             raise DataError(
                 "a transcript does not fit the rounds that were given",
@@ -76,17 +76,24 @@ def replay(
     return server
 
 
-def _record(server: PRec, transcripts: Mapping[Id, Transcript]) -> None:
-    """Put in what clients were given in the open round, where it fits: nothing is drawn."""
+def _record_open_round(server: PRec, transcripts: Mapping[Id, Transcript]) -> None:
+    """Record what clients were recommended and answered in the open round, if it fits the round.
+
+    Clients whose transcripts begin with this round join. Before the first round (number 0) these
+    are the clients who joined before it.
+    """
     for client, recorded in transcripts.items():
-        if (recorded.joined or 0) == server.round:
+        first_round = 0 if recorded.joined_round is None else recorded.joined_round
+        if first_round == server.round:
             server.join(client)
         if client not in server.clients:
             continue
+        stopped_round = recorded.stopped_round
+        has_stopped = stopped_round is not None and stopped_round <= server.round
         for entry in recorded.entries:
             if entry.round == server.round and entry.candidate in server.candidates:
-                has_stopped = recorded.stopped is not None and recorded.stopped <= server.round
-                server.put_in(client, replace(entry, liked=None), has_stopped=has_stopped)
+                unanswered = replace(entry, liked=None)
+                server.record_recommendation(client, unanswered, has_stopped=has_stopped)
                 if entry.liked is not None:
                     server.feedback(client, entry.liked)
                 break

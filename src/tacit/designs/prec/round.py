@@ -6,6 +6,7 @@ Source     Gilbert, Liu, Yu (2015), UpdateWeight of p-REC: creditD, creditR and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,168 +14,220 @@ from numpy.typing import NDArray
 from tacit.engine.votes import Counts, Credits, States, Votes, enrol, no_credits
 
 Bits = NDArray[np.bool_]
-Answers = Mapping[int, tuple[int, bool]]
-"""Place of a client in the block: the object they were given, and whether they liked it."""
+
+
+class Answer(NamedTuple):
+    """One client's answer to a recommendation."""
+
+    object_number: int
+    """The recommended object's position among the candidates of its round, from 0."""
+    liked: bool
+    """Whether the client liked it."""
+
+
+class VoteCount(NamedTuple):
+    """The votes of one round that count for one client."""
+
+    votes: Counts
+    """(objects,) how many votes each object has."""
+    credit_left: int
+    """Sum of the credits of all voters who count for the client."""
+
+
+Answers = Mapping[int, Answer]
+"""Answers of a block's clients, by the client's slot."""
 
 
 class Block:
-    """Credits of the voters for up to 64 clients side by side: a few bits per voter and client.
+    """Credits of all voters for a block of up to 64 clients: a few bits per voter and client.
 
-    A client alone, where D = R = 0, has a byte for each voter in place of a word: there is an
-    eighth of the memory to walk over, and one counter for each object in place of 64.
+    Each client has a slot, 0 to 63, which is their bit in the 64-bit word of each voter.
+
+    There is a shorter form for the client in slot 0 alone, with D = R = 0: one byte for each voter.
+    It needs an eighth of the memory, and one counter for each object in place of 64.
     """
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
-        """Make a block in which nobody counts yet."""
+        """Make a block without clients, for whom no voter counts.
+
+        Args:
+            voters: Rows of voters.
+            diversity: D.
+            radius: R.
+        """
         self._credit = no_credits(voters, diversity=diversity, radius=radius)
-        self._only: States | None = None
-        """States of the voters while they count for nobody but the client at place 0."""
-        self._counts: tuple[Counts, Counts] | None = None
+        self._byte_states: States | None = None
+        """(rows,) the shorter form; None while the block is in words."""
+        self._counted: tuple[Counts, Counts] | None = None
+        """(slots, objects) votes of the open round and (slots,) credit left; None if not counted
+        yet. The shorter form has one slot."""
 
     @classmethod
-    def of_credits(cls, credit: Credits) -> Block:
+    def from_credits(cls, credit: Credits) -> Block:
         """Make the block that has these credits."""
         block = cls(0, diversity=0, radius=0)
-        block.hold_credits(credit)
+        block.replace_credits(credit)
         return block
 
     @property
     def credit(self) -> Credits:
-        """The credits of all voters; a copy while there is one client."""
-        if self._only is None:
+        """The credits of all voters; a copy while the block is in the shorter form."""
+        if self._byte_states is None:
             return self._credit
         old = self._credit
-        alive = self._only.astype(np.uint64)
+        alive = self._byte_states.astype(np.uint64)
         return Credits(old.diversity, old.radius_allowed, alive, old.both, old.radius)
 
-    def hold_credits(self, credit: Credits) -> None:
-        """Go on with these credits."""
+    def replace_credits(self, credit: Credits) -> None:
+        """Take these credits in place of the block's own."""
         self._credit = credit
-        self._only = None
-        self._counts = None
-        if self._has_single_credit and not (credit.alive >> np.uint64(1)).any():
-            self._only = credit.alive.astype(np.uint8)
+        self._byte_states = None
+        self._counted = None
+        has_other_slots = bool((credit.alive >> np.uint64(1)).any())
+        if self._has_single_credit and not has_other_slots:
+            self._byte_states = credit.alive.astype(np.uint8)
 
-    def enrol(self, place: int, electorate: Bits) -> None:
-        """Begin a client at this place, for whom the electorate (rows,) has full credits."""
-        self._counts = None
-        is_empty = self._only is None and not self._credit.alive.any()
-        if self._has_single_credit and place == 0 and (self._only is not None or is_empty):
-            self._only = electorate.astype(np.uint8)
+    def enrol(self, slot: int, electorate: Bits) -> None:
+        """Begin a client's run in a slot: each voter of the electorate (rows,) has full credits."""
+        self._counted = None
+        in_bytes = self._byte_states is not None
+        is_empty = not in_bytes and not self._credit.alive.any()
+        if self._has_single_credit and slot == 0 and (in_bytes or is_empty):
+            self._byte_states = electorate.astype(np.uint8)
             return
-        self._widen_states()
-        enrol(self._credit, place, electorate)
+        self._widen_to_words()
+        enrol(self._credit, slot, electorate)
 
-    def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
-        """Count the votes of the open round for a client.
-
-        Returns:
-            (objects,) votes that count for the client, and the credit that is left.
-        """
-        if self._counts is None:
-            from tacit.engine import votes_compiled as engine
-
-            if self._only is not None:
-                tally = engine.tally_one(votes, self._only, objects)
-            else:
-                tally = engine.tally(votes, self._credit.alive, objects)
-            if self._has_single_credit:
-                total = tally.sum(axis=1)
-            else:
-                total = engine.total_credit(self._credit)
-            self._counts = tally, total
-        tally, total = self._counts
-        if place >= len(tally):  # a client for whom nobody is left, beside one who is alone
-            return np.zeros(objects, np.int64), 0
-        return tally[place], int(total[place])
-
-    def counting_voters(self, place: int) -> Bits:
-        """Mark the voters who count for the client at this place: (rows,)."""
-        if self._only is not None:
-            return self._only.astype(bool) if place == 0 else np.zeros(len(self._only), bool)
-        return (self._credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
-
-    def make_room(self, rows: int, present: Bits | None) -> None:
-        """Make room for so many voters; the new ones count for no client who is here already.
+    def count_votes(self, slot: int, votes: Votes, objects: int) -> VoteCount:
+        """Count the votes of the open round that count for the client in a slot.
 
         Args:
-            rows: Voters, with those who left.
-            present: (rows,) voters who have not left; None if nobody left since. A voter who left
-                counts for nobody.
+            slot: The client's slot.
+            votes: (rows,) number of the object that each voter votes for.
+            objects: How many objects the round has.
+        """
+        if self._counted is None:
+            self._counted = self._count_for_all_slots(votes, objects)
+        counts, credit_left = self._counted
+        if slot >= len(counts):  # a client for whom no voter is left, in the shorter form
+            return VoteCount(np.zeros(objects, np.int64), 0)
+        return VoteCount(counts[slot], int(credit_left[slot]))
+
+    def _count_for_all_slots(self, votes: Votes, objects: int) -> tuple[Counts, Counts]:
+        """Count the open round: (slots, objects) votes, and (slots,) credit left."""
+        from tacit.engine import votes_compiled as engine
+
+        if self._byte_states is not None:
+            counts = engine.tally_one(votes, self._byte_states, objects)
+        else:
+            counts = engine.tally(votes, self._credit.alive, objects)
+        if self._has_single_credit:
+            return counts, counts.sum(axis=1)
+        return counts, engine.total_credit(self._credit)
+
+    def counting_voters(self, slot: int) -> Bits:
+        """Mark the voters who count for the client in a slot: (rows,)."""
+        if self._byte_states is None:
+            return (self._credit.alive >> np.uint64(slot) & np.uint64(1)).astype(bool)
+        if slot == 0:
+            return self._byte_states.astype(bool)
+        return np.zeros(len(self._byte_states), bool)
+
+    def update_voters(self, rows: int, present: Bits | None) -> None:
+        """Add rows for new voters, and remove the credits of voters who left.
+
+        New voters count for no client who joined before them.
+
+        Args:
+            rows: How many voters have a row now, with those who left.
+            present: (rows,) voters who have not left; None if nobody left since the last round.
         """
         old = self._credit
-        more = rows - old.alive.size
-        if more:
-            planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
-            alive = np.pad(old.alive, (0, more))
-            self._credit = Credits(old.diversity, old.radius_allowed, alive, *planes)
-            if self._only is not None:
-                self._only = np.pad(self._only, (0, more))
-            self._counts = None
+        new_rows = rows - old.alive.size
+        if new_rows:
+            alive = np.pad(old.alive, (0, new_rows))
+            both = np.pad(old.both, ((0, 0), (0, new_rows)))
+            radius = np.pad(old.radius, ((0, 0), (0, new_rows)))
+            self._credit = Credits(old.diversity, old.radius_allowed, alive, both, radius)
+            if self._byte_states is not None:
+                self._byte_states = np.pad(self._byte_states, (0, new_rows))
+            self._counted = None
         if present is not None:
             self._credit.alive[~present] = 0
-            if self._only is not None:
-                self._only[~present] = 0
-            self._counts = None
+            if self._byte_states is not None:
+                self._byte_states[~present] = 0
+            self._counted = None
 
     def advance(
         self, last_votes: Votes, last_objects: int, votes: Votes, objects: int, answers: Answers
     ) -> None:
-        """Charge for the answers of the last round, and count this one's votes in the same walk.
+        """Charge credits for the answers of the last round, and count the votes of the new round.
+
+        The paper's UpdateWeight: if the client liked the object, every voter for another object
+        loses a creditD; if not, every voter for that object loses a creditR.
 
         Args:
             last_votes: (rows,) votes of the last round.
             last_objects: Objects of the last round.
-            votes: (rows,) votes of this round.
-            objects: Objects of this round.
+            votes: (rows,) votes of the new round.
+            objects: Objects of the new round.
             answers: Clients' answers in the last round.
         """
-        self._counts = None
+        self._counted = None
         if not answers:
             return
-        if self._only is not None:
-            self._advance_only(last_votes, votes, objects, answers)
+        if self._byte_states is not None:
+            self._advance_in_bytes(last_votes, votes, objects, answers)
             return
         from tacit.engine import votes_compiled as engine
 
-        # Bit c of each object: for client c its voters lose a creditD, a creditR
-        diverse = np.zeros(last_objects, np.uint64)
-        radius = np.zeros(last_objects, np.uint64)
-        for client, (chosen, liked) in answers.items():
-            bit = np.uint64(1 << client)
-            if liked:
-                diverse |= bit
-                diverse[chosen] &= ~bit
+        # (last_objects,) words: bit c says that the object's voters lose a credit with client c
+        loses_diversity = np.zeros(last_objects, np.uint64)
+        loses_radius = np.zeros(last_objects, np.uint64)
+        for slot, answer in answers.items():
+            bit = np.uint64(1 << slot)
+            if answer.liked:
+                loses_diversity |= bit
+                loses_diversity[answer.object_number] &= ~bit
             else:
-                radius[chosen] |= bit
+                loses_radius[answer.object_number] |= bit
         if self._has_single_credit:
-            spared = ~(diverse | radius)
-            tally = engine.keep_and_tally(last_votes, spared, votes, self._credit.alive, objects)
-            self._counts = tally, tally.sum(axis=1)
+            still_counts = ~(loses_diversity | loses_radius)
+            counts = engine.keep_and_tally(
+                last_votes, still_counts, votes, self._credit.alive, objects
+            )
+            self._counted = counts, counts.sum(axis=1)
         else:
-            self._counts = engine.charge_and_tally(
-                last_votes, diverse, radius, votes, self._credit, objects
+            self._counted = engine.charge_and_tally(
+                last_votes, loses_diversity, loses_radius, votes, self._credit, objects
             )
 
-    def _advance_only(
+    def _advance_in_bytes(
         self, last_votes: Votes, votes: Votes, objects: int, answers: Answers
     ) -> None:
-        """`advance` for the client at place 0; nobody counts for others."""
-        if self._only is None or 0 not in answers:
+        """Charge and count as `advance` does, in the shorter form, for slot 0 alone."""
+        if self._byte_states is None or 0 not in answers:
             return
         from tacit.engine import votes_compiled as engine
 
-        chosen, liked = answers[0]
-        tally = engine.keep_and_tally_one(last_votes, chosen, liked, votes, self._only, objects)
-        self._counts = tally, tally.sum(axis=1)
+        answer = answers[0]
+        counts = engine.keep_and_tally_one(
+            last_votes,
+            answer.object_number,
+            answer.liked,
+            votes,
+            self._byte_states,
+            objects,
+        )
+        self._counted = counts, counts.sum(axis=1)
 
-    def _widen_states(self) -> None:
-        """Go back from the form for one client to a 64-bit word for each voter."""
-        if self._only is not None:
-            self._credit.alive[:] = self._only
-            self._only = None
+    def _widen_to_words(self) -> None:
+        """Change from the shorter form to a 64-bit word for each voter."""
+        if self._byte_states is not None:
+            self._credit.alive[:] = self._byte_states
+            self._byte_states = None
 
     @property
     def _has_single_credit(self) -> bool:
-        """Whether a voter has one credit, D = R = 0."""
+        """Whether D = R = 0, so that a voter who loses a credit counts no more."""
         return self._credit.start_both == 0

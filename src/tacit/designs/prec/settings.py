@@ -1,9 +1,10 @@
 """Every choice of a p-REC run, checked once, and how the sound variant divides epsilon.
 
-A part of epsilon is for the gate, a part for what the gate lets pass. The gate keeps at least P
-voters (or P times c credits) in play, but for delta. What the rounds then cost is a number of P, T,
-m and n alone; the rest of epsilon is the gate's, and decides how far above P its threshold lies.
-What is made small here is the threshold: the voters it takes.
+One part of epsilon is spent by the rounds, the other by the gate. Except with the chance delta, the
+gate is open only while at least P voters count for the client (or P times c credits). So the rounds
+cost a number that depends on P, T, m and n alone (`planner.py`). The gate gets the rest of epsilon,
+which determines how far above P its threshold has to be. Without a given P, the P is chosen that
+makes this threshold low, so that few voters are needed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Literal
 
 from tacit.accounting.rounding import sum_above
 from tacit.designs.prec import theory
-from tacit.designs.prec.gate import failure_chance, smallest_slack
+from tacit.designs.prec.gate import failure_chance, make_gate, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
@@ -26,56 +27,60 @@ from tacit.mechanisms.gate import ThresholdGate
 Variant = Literal["sound", "published"]
 
 LEAST_EPSILON = 1e-6
-_MOST = 1 << 39
+_LARGEST = 1 << 39
 _BOUNDS = {
-    "rounds": (1, _MOST),
+    "rounds": (1, _LARGEST),
     "objects": (2, 1 << 16),
     "voters": (1, (1 << 31) - 1),
-    "diversity": (0, _MOST),
-    "radius": (0, _MOST),
-    "peers": (1, _MOST),
-    "clients_together": (1, _MOST),
-    "clients": (1, _MOST),
+    "diversity": (0, _LARGEST),
+    "radius": (0, _LARGEST),
+    "peers": (1, _LARGEST),
+    "clients_together": (1, _LARGEST),
+    "clients": (1, _LARGEST),
 }
+"""Smallest and largest value of each whole number."""
 _SAFE = 1 - 2**-40
-"""Keeps a difference of floats below the exact one."""
-_TURNS = 3
-_MANY = 12
-_STEP = 1.01
-"""Factor from one number of peers to the next: a threshold is at most so much above the best."""
+"""A factor just below 1 that keeps results of floats below the exact ones."""
+_REFINEMENTS = 3
+"""How often `_plan_lowest_threshold` computes the rounds' cost again at better peers."""
+_VOTERS_PER_PEER = 12
+"""Voters for each peer, beyond which further voters hardly change the rounds' cost."""
+_PEERS_FACTOR = 1.01
+"""Factor from one tried number of peers to the next. The threshold found is above the lowest one
+by at most this factor."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Cost of one client's run, with the gate that it is for."""
+    """How one client's run spends epsilon and delta: on the gate, and on the rounds."""
 
     peers: int
     """P: the least number of survivors that the gate is for."""
     slack: int
     """Distance of the gate's threshold above `peers`."""
-    gate: float
-    """Nats of the gate."""
-    floor: float
-    """Nats of the votes that the gate lets pass, at `peers` survivors."""
+    gate_epsilon: float
+    """Nats of all answers of the gate together."""
+    rounds_epsilon: float
+    """Nats of all recommendations while at least `peers` survivors are left."""
     basis: str
-    """`exact` where `floor` is the exact worst case, else `bound`."""
+    """`exact` if `rounds_epsilon` is the exact worst case, `bound` if it is an upper bound."""
     delta: float
-    """Chance that the gate's noise fails."""
+    """Chance that the gate is ever open with fewer than `peers` survivors."""
 
     @property
     def threshold(self) -> int:
-        """The gate's threshold: about so many voters have to be left."""
+        """The gate's threshold: about so many survivors keep it open."""
         return self.peers + self.slack
 
     @property
     def epsilon(self) -> float:
         """Nats of one client's whole run."""
-        return sum_above([self.gate, self.floor])
+        return sum_above([self.gate_epsilon, self.rounds_epsilon])
 
     @cached_property
     def mechanism(self) -> ThresholdGate:
-        """The gate: it shuts at the first count that is, with noise, at or below the threshold."""
-        return ThresholdGate(self.gate, self.threshold, monotonic=True, stops="below")
+        """The gate, which each client's run starts for itself (`gate.py`)."""
+        return make_gate(self.gate_epsilon, self.peers, self.slack)
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class PRecSettings:
     """Choices of a run, with the paper's letters.
 
     Raises:
-        ConfigError: A value is out of range, or the values do not hold together.
+        ConfigError: A value is out of range, or two values contradict each other.
     """
 
     rounds: int
@@ -93,42 +98,42 @@ class PRecSettings:
     voters: int
     """n, an upper bound on the voters."""
     peers: int | None = None
-    """P. Sound: the least number of voters that one is hidden among, kept by the gate; None to have
-    it chosen. Published: what the paper has the caller promise."""
+    """P. Sound: the least number of voters that the gate requires, among whom a voter is hidden;
+    None to choose it. Published: the number of peers that the caller promises."""
     diversity: int = 0
-    """D, rounds in which the client likes more than one object."""
+    """D, the most rounds in which the client likes more than one object."""
     radius: int = 0
-    """R, disliked objects that a peer may vote for."""
+    """R, the most disliked objects that a peer votes for."""
     variant: Variant = "sound"
     """`sound`, or `published` as the paper prints it."""
     epsilon: float | None = None
     """Nats of what `clients_together` clients see together; inf for the paper's algorithm without a
-    gate and without a promise; None to have it follow from peers."""
+    gate and without a guarantee; None to compute it from `peers`."""
     delta: float = 1e-6
     """Chance that this bound fails."""
     clients_together: int = 1
-    """Clients whom epsilon and delta are for, all of them together."""
+    """Number of clients that epsilon and delta are for, all together."""
     clients: int | None = None
-    """The most runs that are ever begun; None for no limit."""
+    """The most clients whose runs may ever begin; None for no limit."""
 
     def __post_init__(self) -> None:
         self._check_types()
         if self.variant not in ("sound", "published"):
             raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
-        theory.check_law(*self.sizes)
+        theory.check_round_sizes(*self.sizes)
         if self.peers is not None:
             theory.check_peers(self.objects, self.voters, self.peers)
         self._check_budget()
 
     def _check_types(self) -> None:
-        """Turn whole numbers into int and other numbers into float; refuse what is neither."""
+        """Convert whole numbers to int and other numbers to float; refuse all other values."""
         values = asdict(self)
         for name, (low, high) in _BOUNDS.items():
             value = values[name]
             if value is None and name in ("peers", "clients"):
                 continue
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not whole or not low <= value <= high:
+            is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not is_whole or not low <= value <= high:
                 raise ConfigError(f"{name} is a whole number from {low} to {high}; got {value!r}.")
             object.__setattr__(self, name, int(value))
         for name in ("epsilon", "delta"):
@@ -140,7 +145,7 @@ class PRecSettings:
             object.__setattr__(self, name, float(value))
 
     def _check_budget(self) -> None:
-        """Refuse an epsilon, delta or number of clients that cannot be."""
+        """Check epsilon, delta and the numbers of clients against each other and the variant."""
         if self.epsilon is not None and not self.epsilon >= LEAST_EPSILON * self.clients_together:
             raise ConfigError(
                 f"epsilon is at least {LEAST_EPSILON:g} for each of the clients priced together, "
@@ -167,12 +172,12 @@ class PRecSettings:
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """The paper's m, T, D and R, in the order that `theory` takes them."""
+        """The paper's m, T, D and R, in the order of the parameters in `theory`."""
         return self.objects, self.rounds, self.diversity, self.radius
 
     @property
-    def law(self) -> OutputDistribution:
-        """The distribution that a round draws from."""
+    def output_distribution(self) -> OutputDistribution:
+        """The distribution that a round's recommendation is drawn from."""
         return OutputDistribution(self.rounds, self.objects, self.radius)
 
     @property
@@ -183,11 +188,11 @@ class PRecSettings:
     @property
     def fewest_peers(self) -> int:
         """The fewest peers that the proofs allow."""
-        return 6 * self.objects
+        return theory.fewest_peers(self.objects)
 
     @property
     def noiseless(self) -> bool:
-        """Whether nothing is promised: the paper's algorithm, without a gate."""
+        """Whether epsilon is inf: the paper's algorithm without a gate and without a guarantee."""
         return self.epsilon == math.inf
 
     @property
@@ -200,25 +205,25 @@ class PRecSettings:
         """Nats for one client's run."""
         return (math.inf if self.epsilon is None else self.epsilon) / self.clients_together
 
-    def floor(self, peers: int, voters: int | None = None) -> tuple[float, str]:
-        """Compute the nats of all rounds that a gate for so many peers lets pass.
+    def rounds_epsilon(self, peers: int, voters: int | None = None) -> tuple[float, str]:
+        """Compute the nats of all recommendations while at least `peers` survivors are left.
 
         Args:
             peers: P.
-            voters: At most; all of the settings' if None.
+            voters: n; None for `self.voters`.
 
         Returns:
             Nats, and whether they are `exact` or a `bound`.
         """
-        most = max(self.voters if voters is None else voters, peers)
-        return cached_epsilon("floor", *self.sizes, most, peers)
+        most_voters = max(self.voters if voters is None else voters, peers)
+        return cached_epsilon("floor", *self.sizes, most_voters, peers)
 
     @cached_property
     def plan(self) -> Plan:
-        """How the sound variant spends one client's epsilon.
+        """How the sound variant spends one client's epsilon and delta.
 
         Raises:
-            ConfigError: There is no gate, or epsilon or the voters are too few for one.
+            ConfigError: There is no gate, epsilon is too small, or there are too few voters.
         """
         if not self.has_gate:
             raise ConfigError("Only the sound variant with a finite epsilon has a gate to plan.")
@@ -235,35 +240,50 @@ class PRecSettings:
         return plan
 
     def _plan_for_peers(self, peers: int) -> Plan:
-        """Plan for so many peers; refuse them where the rounds alone cost too much."""
+        """Plan for a given number of peers.
+
+        Raises:
+            ConfigError: The rounds alone cost more than epsilon.
+        """
         plan = _try_peers(self, peers)
         if plan is None:
-            floor, _ = self.floor(peers)
+            rounds_epsilon, _ = self.rounds_epsilon(peers)
             raise ConfigError(
-                f"With {peers} peers the rounds alone cost epsilon {floor:.4g} for each client, of "
-                f"{self.epsilon_per_client:.4g}. Take more peers, a larger epsilon, or leave peers "
-                "out."
+                f"With {peers} peers the rounds alone cost epsilon {rounds_epsilon:.4g} for each "
+                f"client, of {self.epsilon_per_client:.4g}. Take more peers, a larger epsilon, or "
+                "leave peers out."
             )
         return plan
 
     def to_header(self) -> dict[str, Any]:
-        """Write JSON values; infinity is the text "inf"."""
-        return asdict(self) | ({"epsilon": "inf"} if self.noiseless else {})
+        """Return the settings as JSON values; an infinite epsilon is the text "inf"."""
+        header = asdict(self)
+        if self.noiseless:
+            header["epsilon"] = "inf"
+        return header
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> PRecSettings:
         """Read what `to_header` wrote."""
-        noiseless = header.get("epsilon") == "inf"
-        return cls(**(header | ({"epsilon": math.inf} if noiseless else {})))
+        values = dict(header)
+        if values.get("epsilon") == "inf":
+            values["epsilon"] = math.inf
+        return cls(**values)
 
 
 def _plan_lowest_threshold(settings: PRecSettings) -> Plan:
-    """Find a plan with a threshold near the lowest, for the settings' epsilon and delta."""
-    least = settings.fewest_peers
-    peers = _best_peers(settings, least * theory.eps_tight(*settings.sizes, least))
-    for _ in range(_TURNS):  # the weight hardly depends on the peers, or on voters beyond many
-        few = min(settings.voters, _MANY * peers)
-        peers = _best_peers(settings, peers * settings.floor(peers, few)[0])
+    """Find a plan with nearly the lowest threshold, for the settings' epsilon and delta.
+
+    The search assumes that the rounds cost K / P, with K = P times their cost at the peers that
+    were best so far. K hardly depends on P.
+    """
+    fewest = settings.fewest_peers
+    first_k = fewest * theory.eps_tight(*settings.sizes, fewest)
+    peers = _find_best_peers(settings, first_k)
+    for _ in range(_REFINEMENTS):
+        voters = min(settings.voters, _VOTERS_PER_PEER * peers)
+        rounds_epsilon, _ = settings.rounds_epsilon(peers, voters)
+        peers = _find_best_peers(settings, peers * rounds_epsilon)
     plan = _try_peers(settings, peers)
     while plan is None:
         peers += peers // 8 + 1
@@ -272,33 +292,39 @@ def _plan_lowest_threshold(settings: PRecSettings) -> Plan:
 
 
 def _try_peers(settings: PRecSettings, peers: int) -> Plan | None:
-    """Plan for so many peers; None where the rounds alone cost too much.
+    """Plan for a number of peers; None if the rounds alone cost more than epsilon.
 
-    Where no epsilon is set, the gate gets as much as the floor.
+    If no epsilon is set, the gate gets as much as the rounds.
     """
-    floor, basis = settings.floor(peers)
-    gate = max(floor, SMALLEST_EPSILON)
-    if settings.epsilon is not None:
-        gate = (settings.epsilon_per_client - floor) * _SAFE - settings.epsilon_per_client * (
-            1 - _SAFE
-        )
-        if gate < SMALLEST_EPSILON:
+    rounds_epsilon, basis = settings.rounds_epsilon(peers)
+    if settings.epsilon is None:
+        gate_epsilon = max(rounds_epsilon, SMALLEST_EPSILON)
+    else:
+        epsilon = settings.epsilon_per_client
+        # epsilon - rounds_epsilon, less a little: the sum of both parts must not exceed epsilon
+        gate_epsilon = (epsilon - rounds_epsilon) * _SAFE - epsilon * (1 - _SAFE)
+        if gate_epsilon < SMALLEST_EPSILON:
             return None
-    slack = smallest_slack(gate, settings.delta / settings.clients_together * _SAFE)
-    return Plan(peers, slack, gate, floor, basis, failure_chance(gate, slack))
+    slack = smallest_slack(gate_epsilon, settings.delta / settings.clients_together * _SAFE)
+    delta = failure_chance(gate_epsilon, slack)
+    return Plan(peers, slack, gate_epsilon, rounds_epsilon, basis, delta)
 
 
-def _best_peers(settings: PRecSettings, weight: float) -> int:
-    """Find the peers at which P + slack is least, if the floor costs weight / P."""
+def _find_best_peers(settings: PRecSettings, k: float) -> int:
+    """Find the number of peers P with the lowest threshold P + slack, if the rounds cost k / P."""
     epsilon = settings.epsilon_per_client
     delta = settings.delta / settings.clients_together
-    least = max(settings.fewest_peers, math.ceil(weight / epsilon) + 1)
-    best = (math.inf, least)
-    peers = float(least)
-    while peers < best[0]:
-        whole = math.ceil(peers)
-        gate = epsilon - weight / whole
-        if gate > SMALLEST_EPSILON:
-            best = min(best, (whole + smallest_slack(gate, delta), whole))
-        peers = max(peers + 1, peers * _STEP)
-    return best[1]
+    fewest = max(settings.fewest_peers, math.ceil(k / epsilon) + 1)
+    lowest_threshold = math.inf
+    best_peers = fewest
+    candidate = float(fewest)
+    while candidate < lowest_threshold:  # with more peers the threshold is higher in any case
+        peers = math.ceil(candidate)
+        gate_epsilon = epsilon - k / peers
+        if gate_epsilon > SMALLEST_EPSILON:
+            threshold = peers + smallest_slack(gate_epsilon, delta)
+            if threshold < lowest_threshold:
+                lowest_threshold = threshold
+                best_peers = peers
+        candidate = max(candidate + 1, candidate * _PEERS_FACTOR)
+    return best_peers

@@ -1,17 +1,19 @@
-"""Closed formulas of p-REC: what it loses and what it leaks, at most and at least. No data.
+"""Closed formulas of p-REC: upper and lower bounds of its loss and of its epsilon. No data.
 
 Source     Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
-           (2015). The paper gives orders; constants follow from its proofs, line by line
-           (marked *).
+           (2015). The paper gives orders of magnitude; constants that follow from its proofs, line
+           by line, are marked with *.
 Notation   m objects a round, T rounds, at most n voters, at least P peers of the client. The client
            likes several objects in at most D rounds, and a peer casts at most R votes on objects
-           they dislike. r = T / (R + 1). Loss is the number of disliked recommendations; eps is
-           for adding or removing one voter with all their votes, seen by one client.
+           that the client dislikes. r = T / (R + 1) and c = 2D + 2R + 1. Loss is the number of
+           disliked recommendations; eps is for adding or removing one voter with all their votes,
+           seen by one client.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 
 from tacit.errors import ConfigError
@@ -24,21 +26,36 @@ _MOST_STEPS = 100_000
 """Rounds of a chain that are computed one by one. Only settings with thousands of objects or
 hundreds of credits need more."""
 _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
-"""* Theorem 15's constant, 0.1308: of a coin with chance 3/4 against one with 1/2."""
+"""* Theorem 15's constant, 0.1308: the relative entropy of a coin with chance 3/4 to a fair one."""
 
 
 def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
-    """ConfigError, with the reason, where the algorithm or its proofs have no meaning."""
-    names = ("objects", "rounds", "diversity", "radius", "voters", "peers")
-    for name, value, low in zip(names, (m, T, D, R, n, P), (2, 1, 0, 0, 1, 1), strict=True):
+    """Check that the algorithm and its proofs allow these sizes.
+
+    Raises:
+        ConfigError: They do not; the message says why.
+    """
+    sizes = (
+        ("objects", m, 2),
+        ("rounds", T, 1),
+        ("diversity", D, 0),
+        ("radius", R, 0),
+        ("voters", n, 1),
+        ("peers", P, 1),
+    )
+    for name, value, low in sizes:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= 2**40:
             raise ConfigError(f"{name} is a whole number from {low} to 2^40; got {value!r}.")
-    check_law(m, T, D, R)
+    check_round_sizes(m, T, D, R)
     check_peers(m, n, P)
 
 
-def check_law(m: int, T: int, D: int, R: int) -> None:
-    """Check what no number of voters changes; whole numbers are taken for granted."""
+def check_round_sizes(m: int, T: int, D: int, R: int) -> None:
+    """Check the conditions on sizes that do not depend on voters; the sizes are whole numbers.
+
+    Raises:
+        ConfigError: One of them does not hold.
+    """
     r = ratio(T, R)
     if T**2 < 8 * (R + 1) ** 2:
         raise ConfigError(
@@ -57,12 +74,16 @@ def check_law(m: int, T: int, D: int, R: int) -> None:
 
 
 def check_peers(m: int, n: int, P: int) -> None:
-    """Check the number of peers against objects and voters."""
-    if 6 * m > P:
+    """Check the number of peers against objects and voters.
+
+    Raises:
+        ConfigError: There are too few peers, or more than voters.
+    """
+    if fewest_peers(m) > P:
         raise ConfigError(
-            f"{m} objects need more peers than {P}: one vote among fewer than {6 * m} survivors "
-            "can do more than the proof allows for (Lemmas 13 and 14). Take at least 6 peers for "
-            "each object."
+            f"{m} objects need more peers than {P}: one vote among fewer than {fewest_peers(m)} "
+            "survivors can do more than the proof allows for (Lemmas 13 and 14). Take at least 6 "
+            "peers for each object."
         )
     if n < P:
         raise ConfigError(
@@ -70,94 +91,143 @@ def check_peers(m: int, n: int, P: int) -> None:
         )
 
 
+def fewest_peers(m: int) -> int:
+    """Smallest number of peers that the proofs allow, 6m (Lemmas 13 and 14)."""
+    return 6 * m
+
+
 def ratio(T: int, R: int) -> float:
-    """Ratio r = T / (R + 1), of which the paper takes logarithms."""
+    """Ratio r = T / (R + 1), whose logarithm is in most formulas."""
     return T / (R + 1)
 
 
+def exact_gamma(m: int, T: int, R: int) -> Fraction:
+    """Chance gamma that a recommendation is drawn uniformly: m / (3r - 1), as a fraction."""
+    return Fraction(m * (R + 1), 3 * T - (R + 1))
+
+
 def gamma(m: int, T: int, R: int) -> float:
-    """Share of a recommendation that is uniform, whatever the votes: m / (3r - 1)."""
-    return m / (3 * ratio(T, R) - 1)
+    """Chance that a recommendation is drawn uniformly, in floats (`exact_gamma`)."""
+    return float(exact_gamma(m, T, R))
 
 
 def lam(m: int, T: int, R: int) -> float:
-    """lambda: how steeply phi grows with an object's share of the votes: 2m ln r."""
+    """Growth rate lambda of phi with an object's share of the votes: 2m ln r."""
     return 2 * m * math.log(ratio(T, R))
 
 
 def rho(m: int) -> float:
-    """The share up to which phi is 0: 1 / 2m."""
+    """Share rho of the votes up to which phi is 0: 1 / 2m."""
     return 1 / (2 * m)
 
 
 def credit(D: int, R: int) -> int:
-    """Credit of a voter at the start, both kinds together: 2D + 2R + 1."""
+    """c, the credit of a voter at the start, of both kinds together: 2D + 2R + 1."""
     return 2 * D + 2 * R + 1
 
 
-def credit_floor(D: int, R: int, P: int) -> int:
-    """Theorem 17: the credit that P peers keep to the end, P (D + R + 1)."""
+def promised_credit(D: int, R: int, P: int) -> int:
+    """Credit that P peers keep to the end, if the promise holds: P (D + R + 1) (Theorem 17)."""
     return P * (D + R + 1)
 
 
+def gated_credit(D: int, R: int, P: int) -> int:
+    """Credit that all voters have at least while the gate is rightly open: P c."""
+    return P * credit(D, R)
+
+
 def loss_bound(m: int, T: int, R: int, n: int, P: int) -> float:
-    """* Theorems 10 and 16: expected loss at most, for every D."""
-    return _charged_loss(m, R, n, P) + (m - 1) * (R + 1) * T / (3 * T - R - 1)
+    """* Upper bound of the expected loss, for every D (Theorems 10 and 16).
+
+    `_charged_loss`, and the loss of the uniform rounds: a share gamma of T, of whose
+    recommendations at most the share (m - 1) / m is disliked.
+    """
+    uniform_rounds_loss = exact_gamma(m, T, R) * T * Fraction(m - 1, m)
+    return _charged_loss(m, R, n, P) + float(uniform_rounds_loss)
 
 
 def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> float:
-    """* The same but for a chance of delta, by Bernstein's inequality on the uniform rounds."""
-    mean, unlikely = gamma(m, T, R) * T, math.log(1 / delta)
-    uniform = mean + math.sqrt(2 * mean * unlikely) + 2 / 3 * unlikely
-    return _charged_loss(m, R, n, P) + uniform
+    """* Upper bound of the loss that fails with a chance of at most delta.
+
+    `_charged_loss`, and a bound on the number of uniform rounds by Bernstein's inequality:
+    mean + sqrt(2 mean ln(1 / delta)) + 2/3 ln(1 / delta).
+    """
+    mean = gamma(m, T, R) * T
+    log_inverse = math.log(1 / delta)
+    uniform_rounds = mean + math.sqrt(2 * mean * log_inverse) + 2 / 3 * log_inverse
+    return _charged_loss(m, R, n, P) + uniform_rounds
 
 
 def _charged_loss(m: int, R: int, n: int, P: int) -> float:
-    """Rounds that are not uniform: each loss takes a share of rho / (2R + 1) of all R-credit."""
+    """Upper bound of the loss in rounds that are not uniform.
+
+    Each of these disliked recommendations takes at least the share rho / (2R + 1) of all creditR,
+    which falls from (2R + 1) n to no less than (R + 1) P.
+    """
     return 2 * m * (2 * R + 1) * math.log((2 * R + 1) * n / ((R + 1) * P))
 
 
 def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
-    """Theorem 6 and the radius: expected loss at least, for any algorithm, private or not."""
-    halvings = 0
-    while P * m ** (halvings + 1) <= n and (m - 1) * (halvings + 1) <= T:
-        halvings += 1
-    return max((1 - 1 / m) * R, (m - 1) * halvings / 2)
+    """Lower bound of the expected loss of any algorithm, private or not (Theorem 6).
+
+    The larger of (1 - 1/m) R and (m - 1) / 2 times k, where k is how often the n voters can be
+    divided by m with P or more left. Each division takes m - 1 rounds.
+    """
+    divisions = 0
+    while P * m ** (divisions + 1) <= n and (m - 1) * (divisions + 1) <= T:
+        divisions += 1
+    return max((1 - 1 / m) * R, (m - 1) * divisions / 2)
+
+
+def eps_at_credit(m: int, T: int, D: int, R: int, least_credit: int) -> float:
+    """* Theorems 11 and 17 with the proof's constants: 9 m lambda c^2 / least_credit.
+
+    Args:
+        m: Objects.
+        T: Rounds.
+        D: Diversity.
+        R: Radius.
+        least_credit: Credit that all voters together have at least, to the end.
+    """
+    return 9 * m * lam(m, T, R) * credit(D, R) ** 2 / least_credit
 
 
 def eps_tight(m: int, T: int, D: int, R: int, P: int) -> float:
-    """* Theorems 11 and 17 with the proof's constants: 9 m lambda c^2 / (P (D + R + 1)).
+    """* Theorems 11 and 17 under the promise: 9 m lambda c^2 / (P (D + R + 1)).
 
-    c = 2D + 2R + 1. For D = R = 0: 18 m^2 ln T / P, the paper's own constant.
+    For D = R = 0 this is 18 m^2 ln T / P, the paper's own constant.
     """
-    return 9 * m * lam(m, T, R) * credit(D, R) ** 2 / credit_floor(D, R, P)
-
-
-def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
-    """* The same with (D + R + 1) >= c / 2 put in: 18 m lambda c / P; less than twice as large."""
-    return 18 * m * lam(m, T, R) * credit(D, R) / P
+    return eps_at_credit(m, T, D, R, promised_credit(D, R, P))
 
 
 def eps_gated(m: int, T: int, D: int, R: int, P: int) -> float:
-    """* Theorem 17 under a floor of c P on all credits, c = 2D + 2R + 1: 18 m^2 c ln r / P."""
-    return 9 * m * lam(m, T, R) * credit(D, R) / P
+    """* Theorem 17 under a gate that keeps the credit c P: 9 m lambda c / P = 18 m^2 c ln r / P."""
+    return eps_at_credit(m, T, D, R, gated_credit(D, R, P))
+
+
+def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
+    """* `eps_tight` in the paper's simpler form, with D + R + 1 >= c / 2: 18 m lambda c / P.
+
+    It is less than twice as large.
+    """
+    return 18 * m * lam(m, T, R) * credit(D, R) / P
 
 
 def leak(m: int, T: int, R: int, W: int) -> float:
-    """* Lemma 12, sharper: what a round with W >= 2 survivors, one of them extra, tells at most.
+    """* Upper bound of one round's privacy loss with W >= 2 survivors (Lemma 12, sharper).
 
-    kappa lambda ln(W / (W - 1)), with `kappa` from 1.05 to 1.2 for many rounds, where the paper has
-    3 lambda / W.
+    W includes the voter in whom neighbours differ. The bound is kappa lambda ln(W / (W - 1)), with
+    `kappa` from 1.05 to 1.2 for many rounds, where the paper has 3 lambda / W.
     """
     return kappa(m, T, R) * lam(m, T, R) * math.log(W / (W - 1))
 
 
 @lru_cache
 def kappa(m: int, T: int, R: int) -> float:
-    """* Bound how fast the logarithm of a recommendation's probability moves.
+    """* Bound how much a round's log-probability can change, in units of lambda ln(W / (W - 1)).
 
-    In units of lambda ln(W / (W - 1)). docs/prec-theory.md derives the bound and defines h, q, d, x
-    and psi. It leaves three expressions to maximise, of one variable each, d or x:
+    docs/prec-theory.md derives the bound and defines h, q, d, x and psi. It leaves three
+    expressions to maximise, of one variable each, d or x:
 
       part_of_q     (1 + d / lambda) q (1 - q) / (h + q),  q at most 1 / (1 + e^d)
       part_up       (1 - x) / (h S + psi),  S = psi(x) + (m - 1) psi((1 - x) / (m - 1))
@@ -169,13 +239,17 @@ def kappa(m: int, T: int, R: int) -> float:
     slope = lam(m, T, R)
     h = 1 / (3 * r - 1 - m)
     best_q = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
-    part_of_q, part_up, part_down = 1.0, 0.0, 0.0
+    part_of_q = 1.0
+    part_up = 0.0
+    part_down = 0.0
     # Beyond the last piece part_of_q is below 1, and the other two are below e^-39.
     for piece in range(_PIECES):
-        d, d_end = piece * _PIECE, (piece + 1) * _PIECE
+        d = piece * _PIECE
+        d_end = (piece + 1) * _PIECE
         q = min(best_q, 1 / (1 + math.exp(d)))
         part_of_q = max(part_of_q, (1 + d_end / slope) * q * (1 - q) / (h + q))
-        x, x_end = rho(m) + d / slope, rho(m) + d_end / slope
+        x = rho(m) + d / slope
+        x_end = rho(m) + d_end / slope
         psi = math.expm1(d)
         psi_others = math.expm1(slope * ((1 - x_end) / (m - 1) - rho(m)))  # a lower bound
         rate = 1 / (h * (psi + (m - 1) * psi_others) + psi)
@@ -186,62 +260,96 @@ def kappa(m: int, T: int, R: int) -> float:
     return max(upwards, downwards) * (1 + 1e-9)  # for rounding, here and in sums of leaks
 
 
-def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -> float:
+def eps_chain(
+    m: int, T: int, D: int, R: int, n: int, least_credit: int, fewest_survivors: int
+) -> float:
     """* Theorems 11 and 17 with whole voters and `leak`: a third or a fourth of `eps_tight`.
 
-    `floor` is that of the credits of all survivors, `credit_floor` if the promise is kept; `weight`
-    is the fewest survivors, at least 2, P if the promise is kept.
+    A round with W survivors costs at most `leak`. It costs something only if some object that now
+    costs its voters credit is above rho in one of the two patterns: with v votes, 2mv > W, or
+    2mv > W - 1 if the additional voter votes for another object. So v >= W / 2m, where Lemma 14 has
+    W / 3m: at least W / 2m voters lose credit. With C credits left, W >= C / c, rounded up.
 
-    A round with W survivors tells `leak` at most, and it tells something only if some object that
-    now costs its voters credit is above rho in one of the two patterns: with c votes, 2mc > W, or
-    2mc > W - 1 where the extra vote went elsewhere. So c >= W / 2m, where Lemma 14 has W / 3m.
-    With C credits left, W >= C / (2D + 2R + 1), rounded up. The worst chain of such rounds ends at
-    the floor on C. Backwards, each C is the smallest that the next one can follow: a larger C
-    leaks less, and as C grows by 1 the votes grow by at most 1, so that what it leaves never falls
-    and no other chain fits more in.
+    The worst chain of such rounds ends with C = `least_credit` and is computed backwards: the C
+    before each round is the smallest one that can leave the C after it (`_credit_before`). A larger
+    C leaks less. And if C grows by 1, W / 2m grows by at most 1, so a larger C before a round never
+    leaves a smaller C after it: no other chain has more rounds.
+
+    Args:
+        m: Objects.
+        T: Rounds.
+        D: Diversity.
+        R: Radius.
+        n: Voters.
+        least_credit: Credit that all voters together have at least: `promised_credit` if the
+            promise holds, `gated_credit` with a gate.
+        fewest_survivors: 2 or more; P with the promise or the gate.
     """
-    c, left, rounds, total = credit(D, R), floor, 0, 0.0
-    while left <= c * n and rounds < T:
-        if rounds == _MOST_STEPS:  # the theorem's own geometric sum, from here on
-            return total + 9 * m * lam(m, T, R) * c**2 / left
-        total += leak(m, T, R, max(-(-left // c), weight))
+    c = credit(D, R)
+    credit_left = least_credit
+    rounds = 0
+    total = 0.0
+    while credit_left <= c * n and rounds < T:
+        if rounds == _MOST_STEPS:
+            earlier_rounds = eps_at_credit(m, T, D, R, credit_left)  # the theorem's bound
+            return total + earlier_rounds
+        total += leak(m, T, R, _survivors(credit_left, c, fewest_survivors))
         rounds += 1
-        left = _credit_before(left, 2 * m, c, weight)
+        credit_left = _credit_before(credit_left, 2 * m, c, fewest_survivors)
     return total
 
 
-def _credit_before(after: int, parts: int, c: int, weight: int) -> int:
-    """The smallest C that leaves `after` when a part of its survivors, rounded up, loses credit."""
-    left = after
+def _survivors(credit_left: int, c: int, fewest_survivors: int) -> int:
+    """Smallest number of voters who can hold a credit, with at most c each."""
+    return max(divide_up(credit_left, c), fewest_survivors)
+
+
+def divide_up(number: int, divisor: int) -> int:
+    """Divide two whole numbers and round up."""
+    return -(-number // divisor)
+
+
+def _credit_before(credit_after: int, parts: int, c: int, fewest_survivors: int) -> int:
+    """Smallest credit before a round that leaves `credit_after`, by iteration to a fixed point.
+
+    In the round one of `parts` parts of the survivors, rounded up, loses a credit each.
+    """
+    credit_before = credit_after
     while True:
-        needed = after - (-max(-(-left // c), weight) // parts)
-        if needed == left:
-            return left
-        left = needed
+        charged = divide_up(_survivors(credit_before, c, fewest_survivors), parts)
+        if credit_after + charged == credit_before:
+            return credit_before
+        credit_before = credit_after + charged
 
 
 def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
-    """Lemma 8: eps at least, for any algorithm with expected loss L: ln(T / 2L) / P; n >= 2P."""
+    """Lower bound of eps of any algorithm with expected loss L: ln(T / 2L) / P (Lemma 8).
+
+    0 for n < 2P or L = 0, where the lemma says nothing.
+    """
     if n < 2 * P or L <= 0:
         return 0.0
     return max(0.0, math.log(T / (2 * L)) / P)
 
 
 def eps_lower_15(T: int, D: int, R: int, n: int, P: int, L: float) -> float:
-    """Theorem 15, for min(D + R, T) >= 6 ln T: eps at least, for expected loss L. * Constants."""
+    """* Lower bound of eps of any algorithm with expected loss L (Theorem 15).
+
+    0 for n < 2P or S = min(D + R, T) < 6 ln T, where the theorem says nothing.
+    """
     S = min(D + R, T)
     if n < 2 * P or 6 * math.log(T) > S:
         return 0.0
-    spread = min(S / 4 - 1, (T / 2 - 32 * (L + 1)) / 4 - 1)
-    return max(0.0, _KULLBACK / (2 * P) * spread)
+    differing_rounds = min(S / 4 - 1, (T / 2 - 32 * (L + 1)) / 4 - 1)
+    return max(0.0, _KULLBACK / (2 * P) * differing_rounds)
 
 
 def uniform_loss(m: int, T: int) -> float:
-    """Expected loss at most of recommendations that look at no vote: (1 - 1/m) T, at epsilon 0."""
+    """Upper bound of the expected loss of uniform recommendations, (1 - 1/m) T; eps is 0."""
     return (1 - 1 / m) * T
 
 
 def eps_lower_bound(m: int, T: int, D: int, R: int, n: int, P: int) -> float:
-    """Lower bound of eps for everybody who keeps `loss_bound`; 0 where nothing is known."""
+    """Lower bound of eps of any algorithm that keeps `loss_bound`; 0 where nothing is known."""
     L = loss_bound(m, T, R, n, P)
     return max(eps_lower_8(T, n, P, L), eps_lower_15(T, D, R, n, P, L))

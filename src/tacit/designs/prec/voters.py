@@ -1,9 +1,9 @@
-"""Voters: ids turned into rows of the state, and a vote for everybody in every round.
+"""Voters: their ids, their rows in the state, and a vote for each of them in every round.
 
-A voter who abstains gets a vote, from a hash of the run, the voter's own id and the round. It looks
-at nobody's votes, so a voter's votes are still a function of their own history. To leave them out
-of a round instead would break the proof: shares would be of those who voted, and a few voters could
-be asked about in every round while none of the many others is ever used up (docs: p-REC).
+A voter who abstains gets a vote from a hash of the run, the voter's own id and the round. The hash
+reads no votes, so a voter's votes still depend only on their own history. To leave abstainers out
+of a round would break the proof: shares would be shares of those who voted, and a few voters could
+vote in round after round while all others, who abstain, never lose credit (docs: p-REC).
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ from tacit.engine.votes import Votes, Words
 from tacit.errors import DataError
 
 Id = int | str
-Column = NDArray[np.int64] | NDArray[np.object_]
-"""Ids of one kind: whole numbers, or text as objects."""
-Places = NDArray[np.int64]
-NOWHERE = -1
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
-_TEXT = 0x7465787400000000
+Ids = NDArray[np.int64] | NDArray[np.object_]
+"""(n,) ids of one kind: whole numbers, or texts as objects."""
+Positions = NDArray[np.int64]
+NOT_FOUND = -1
+"""Position of an id that an index does not have."""
+_GOLDEN_RATIO = 0x9E3779B97F4A7C15
+"""2^64 over the golden ratio, the step of SplitMix64."""
+_WORD_MASK = (1 << 64) - 1
+_TEXT_TAG = 0x7465787400000000
+"""Changes the hashes of ids that are text. The bytes spell "text"."""
 
 
-def plain_id(value: Any) -> Id:
-    """Return an id as JSON knows it: a whole number of 64 bits or a text.
+def read_id(value: Any) -> Id:
+    """Read an id as a Python `int` of 64 bits or a `str`, which JSON can hold.
 
     Raises:
-        DataError: It is neither.
+        DataError: The value is neither.
     """
     if isinstance(value, np.integer):
         value = int(value)
@@ -41,8 +44,8 @@ def plain_id(value: Any) -> Id:
     raise DataError("an id is neither a whole number nor text", found=value)
 
 
-def column(values: Any) -> Column:
-    """Read ids as one array.
+def read_ids(values: Any) -> Ids:
+    """Read a list or array of ids as one array.
 
     Raises:
         DataError: They are not all whole numbers or all text.
@@ -52,7 +55,8 @@ def column(values: Any) -> Column:
     array = values if isinstance(values, np.ndarray) else None
     if array is not None and array.ndim == 1 and array.dtype.kind == "i":
         return array.astype(np.int64, copy=False)
-    ids = [plain_id(value) for value in (values if array is None else array.tolist())]
+    listed = values if array is None else array.tolist()
+    ids = [read_id(value) for value in listed]
     if all(type(value) is int for value in ids):
         return np.array(ids, dtype=np.int64)
     if any(type(value) is int for value in ids):
@@ -62,49 +66,57 @@ def column(values: Any) -> Column:
     return texts
 
 
-class Index:
-    """Finds the place of an id in a column; `distinct` says whether each id is there once."""
+class IdIndex:
+    """Finds positions of ids in an array; `is_distinct` says whether each id is there once."""
 
-    def __init__(self, ids: Column) -> None:
+    def __init__(self, ids: Ids) -> None:
         self.ids = ids
         if ids.dtype == object:
-            self._place = {name: place for place, name in enumerate(ids.tolist())}
-            self.distinct = len(self._place) == len(ids)
+            self._positions = {name: position for position, name in enumerate(ids.tolist())}
+            self.is_distinct = len(self._positions) == len(ids)
         else:
             self._order = np.argsort(ids, kind="stable")
             self._sorted = ids[self._order]
-            self.distinct = not (self._sorted[1:] == self._sorted[:-1]).any()
+            self.is_distinct = not (self._sorted[1:] == self._sorted[:-1]).any()
 
-    def find(self, ids: Column) -> Places:
-        """Find the place of each id, NOWHERE where there is none."""
+    def find(self, ids: Ids) -> Positions:
+        """Find the (n,) positions of n ids; NOT_FOUND for an id that is not in the index."""
         if len(self.ids) == 0 or (ids.dtype == object) != (self.ids.dtype == object):
-            return np.full(len(ids), NOWHERE, dtype=np.int64)
+            return np.full(len(ids), NOT_FOUND, dtype=np.int64)
         if ids.dtype == object:
-            return np.array([self._place.get(name, NOWHERE) for name in ids.tolist()], np.int64)
-        places = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
-        return np.where(self._sorted[places] == ids, self._order[places], NOWHERE)
+            positions = [self._positions.get(name, NOT_FOUND) for name in ids.tolist()]
+            return np.array(positions, np.int64)
+        nearest = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
+        return np.where(self._sorted[nearest] == ids, self._order[nearest], NOT_FOUND)
 
 
-def candidate_index(candidates: Collection[Any], most: int) -> Index:
+def index_candidates(candidates: Collection[Any], most: int) -> IdIndex:
     """Index the candidates of one round.
 
     Raises:
         DataError: There are not 1 to `most`, each once.
     """
-    index = Index(column(candidates))
+    index = IdIndex(read_ids(candidates))
     if not 1 <= len(index.ids) <= most:
         raise DataError(
             "a round has another number of candidates",
             found=len(index.ids),
             expected=f"1 to {most}",
         )
-    if not index.distinct:
+    if not index.is_distinct:
         raise DataError("a candidate is named twice in one round", expected="each once")
     return index
 
 
-def read_votes(votes: Any, candidates: Index) -> tuple[Column, Votes]:
-    """Read voters, and the places they vote for, from a mapping or from two aligned columns.
+def read_votes(votes: Any, candidates: IdIndex) -> tuple[Ids, Votes]:
+    """Read the votes of a round from a mapping or from two aligned columns.
+
+    Args:
+        votes: Voter id to candidate id, or the pair (voters, candidates).
+        candidates: Candidates of the round.
+
+    Returns:
+        (n,) ids of the voters, and (n,) positions of the candidates that they vote for.
 
     Raises:
         DataError: The votes have another form, or one is for no candidate.
@@ -116,130 +128,153 @@ def read_votes(votes: Any, candidates: Index) -> tuple[Column, Votes]:
             found=type(votes).__name__,
             expected="{voter: candidate}, or (voters, candidates)",
         )
-    voters, chosen = map(column, columns)
+    voters = read_ids(columns[0])
+    chosen = read_ids(columns[1])
     if len(voters) != len(chosen):
         lengths = len(voters), len(chosen)
         raise DataError("the columns of votes are of different lengths", found=lengths)
-    places = candidates.find(chosen)
-    if (places == NOWHERE).any():
-        row = int((places == NOWHERE).argmax())
+    positions = candidates.find(chosen)
+    is_missing = positions == NOT_FOUND
+    if is_missing.any():
+        row = int(is_missing.argmax())
         raise DataError(
             "a vote is for no candidate of this round",
             row=row + 1,
             found=chosen.tolist()[row],
             expected="one of the candidates, or no vote at all",
         )
-    return voters, places.astype(np.uint16)
+    return voters, positions.astype(np.uint16)
 
 
 class Voters:
-    """Rows of the voters, in the order of joining.
+    """All voters of a run: each has a row in the state, in the order of joining.
 
-    A row is never given again: a voter who comes back is new. `ids` are those of all rows, of one
-    kind; `present` (rows,) says who has not left.
+    A row is never reused: a voter who comes back gets a new one.
     """
 
     def __init__(self, most: int) -> None:
-        """Begin with nobody.
+        """Begin without voters.
 
         Args:
             most: n, how many may be present at once.
         """
         self.most = most
-        self.ids: Column = np.zeros(0, dtype=np.int64)
+        self.ids: Ids = np.zeros(0, dtype=np.int64)
+        """(rows,) the voters' ids, all of one kind."""
         self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self._keys: Words = np.zeros(0, dtype=np.uint64)
-        self._rows: Places = np.zeros(0, dtype=np.int64)
-        self._index = Index(self.ids)
+        """(rows,) whether a voter has not left."""
+        self._id_hashes: Words = np.zeros(0, dtype=np.uint64)
+        self._present_rows: Positions = np.zeros(0, dtype=np.int64)
+        self._index = IdIndex(self.ids)
+        """Finds an id's position within `_present_rows`."""
 
     def join(self, voters: Any) -> None:
-        """Give rows to those who have none.
+        """Give a row to each voter who has none; others keep theirs.
 
         Raises:
             DataError: A voter cannot join; then none of them does.
         """
-        named = column(voters)
-        fresh = named[self._index.find(named) == NOWHERE]
-        if len(fresh) == 0:
+        ids = read_ids(voters)
+        new_ids = ids[self._index.find(ids) == NOT_FOUND]
+        if len(new_ids) == 0:
             return
-        fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
-        if len(self.ids) and fresh.dtype != self.ids.dtype:
-            known = "whole numbers or text, as those who joined before"
-            raise DataError("these voters' ids are of another kind", expected=known)
-        if len(self._rows) + len(fresh) > self.most:
+        _, first_positions = np.unique(new_ids, return_index=True)
+        new_ids = new_ids[np.sort(first_positions)]  # each once, in the order given
+        if len(self.ids) and new_ids.dtype != self.ids.dtype:
+            expected = "whole numbers or text, as those who joined before"
+            raise DataError("these voters' ids are of another kind", expected=expected)
+        if len(self._present_rows) + len(new_ids) > self.most:
             raise DataError(
                 "more voters than the run was set up for",
                 expected=f"at most {self.most}",
                 fix="Start a run with a larger bound; nobody of these joined.",
             )
-        self._keys = np.append(self._keys, _keys(fresh))
-        self.ids = np.concatenate([self.ids, fresh]) if len(self.ids) else fresh.copy()
-        self.present = np.append(self.present, np.ones(len(fresh), dtype=bool))
-        self._look_up()
+        self._id_hashes = np.append(self._id_hashes, _hash_ids(new_ids))
+        self.ids = np.concatenate([self.ids, new_ids]) if len(self.ids) else new_ids.copy()
+        self.present = np.append(self.present, np.ones(len(new_ids), dtype=bool))
+        self._index_present_voters()
 
     def leave(self, voters: Any) -> None:
-        """Sign voters off: their rows stay and count for nobody.
+        """Mark voters as gone: their rows stay and count for no client.
 
         Raises:
-            DataError: A person is no voter.
+            DataError: One of the ids is not that of a voter.
         """
-        places = self._index.find(column(voters))
-        if (places == NOWHERE).any():
+        positions = self._index.find(read_ids(voters))
+        if (positions == NOT_FOUND).any():
             raise DataError("a person who is to leave is not a voter", expected="voters who joined")
-        self.present[self._rows[places]] = False
-        self._look_up()
+        self.present[self._present_rows[positions]] = False
+        self._index_present_voters()
 
-    def admit(self, voters: Column) -> Places | slice:
-        """Look up the rows of those who vote in a round; a voter without one joins.
+    def find_or_add_rows(self, voters: Ids) -> Positions | slice:
+        """Find the rows of those who vote in a round; voters without a row join.
+
+        Returns:
+            (n,) the row of each voter, or `slice(None)` if they are all rows in order.
 
         Raises:
             DataError: A voter votes twice, or cannot join; then nothing changes.
         """
-        whole = len(voters) == len(self.ids) == len(self._rows)
-        if whole and np.array_equal(voters, self.ids):
+        may_be_all_rows = len(voters) == len(self.ids) == len(self._present_rows)
+        if may_be_all_rows and np.array_equal(voters, self.ids):
             return slice(None)
-        if not Index(voters).distinct:
+        if not IdIndex(voters).is_distinct:
             raise DataError("a voter votes twice in one round", expected="one vote each, or none")
         self.join(voters)
-        return self._rows[self._index.find(voters)]
+        return self._present_rows[self._index.find(voters)]
 
-    def default_votes(self, run: int, number: int, size: int) -> Votes:
-        """Make everybody's vote in a round, unless they vote themselves: (rows,) places."""
-        word = np.array([(run + number * _GOLDEN) & _MASK], dtype=np.uint64)
-        mixed = _mix(self._keys ^ _mix(word)[0])
-        return (mixed % np.uint64(size)).astype(np.uint16)
+    def default_votes(self, run_number: int, round_number: int, candidates: int) -> Votes:
+        """Compute the votes that voters have in a round if they abstain.
 
-    def restore(self, ids: Column, present: NDArray[np.bool_]) -> None:
-        """Go on with the rows of an earlier run.
+        Args:
+            run_number: Number of the run, below 2^64.
+            round_number: Number of the round, from 1.
+            candidates: How many candidates the round has.
+
+        Returns:
+            (rows,) positions of candidates.
+        """
+        round_word = (run_number + round_number * _GOLDEN_RATIO) & _WORD_MASK
+        round_hash = _mix(np.array([round_word], dtype=np.uint64))[0]
+        mixed = _mix(self._id_hashes ^ round_hash)
+        return (mixed % np.uint64(candidates)).astype(np.uint16)
+
+    def restore(self, ids: Ids, present: NDArray[np.bool_]) -> None:
+        """Continue with the voters of a saved run.
+
+        Args:
+            ids: (rows,) ids of the voters.
+            present: (rows,) whether a voter has not left.
 
         Raises:
             ValueError: The voters are not distinct, or too many.
         """
         self.ids = ids
         self.present = present
-        self._keys = _keys(ids)
-        self._look_up()
-        if not self._index.distinct or len(self._rows) > self.most:
+        self._id_hashes = _hash_ids(ids)
+        self._index_present_voters()
+        if not self._index.is_distinct or len(self._present_rows) > self.most:
             raise ValueError("its voters are not distinct, or too many")
 
-    def _look_up(self) -> None:
-        self._rows = np.flatnonzero(self.present)
-        self._index = Index(self.ids[self._rows])
+    def _index_present_voters(self) -> None:
+        self._present_rows = np.flatnonzero(self.present)
+        self._index = IdIndex(self.ids[self._present_rows])
 
 
-def _keys(ids: Column) -> Words:
-    """Hash each voter's id alone into a word: (rows,)."""
+def _hash_ids(ids: Ids) -> Words:
+    """Hash each id by itself: (n,) words of 64 bits."""
     if ids.dtype != object:
-        return _mix(ids.view(np.uint64) + np.uint64(_GOLDEN))
+        return _mix(ids.view(np.uint64) + np.uint64(_GOLDEN_RATIO))
     try:
         digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist()]
     except UnicodeEncodeError as error:
         raise DataError("a voter's id is no text that can be written", found=error.object) from None
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64) ^ np.uint64(_TEXT)
+    words = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+    return words ^ np.uint64(_TEXT_TAG)
 
 
 def _mix(words: Words) -> Words:
-    """Take SplitMix64's last steps: every bit of a word moves every bit of the result."""
+    """Apply SplitMix64's last steps: every bit of a word affects every bit of the result."""
     words = words ^ (words >> np.uint64(30))
     words = words * np.uint64(0xBF58476D1CE4E5B9)
     words = words ^ (words >> np.uint64(27))

@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.audits import audit_claim, is_as_expected
 from tacit.auditing.bugs import examine
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit.audits import BENCH, features, published_claim, sound_claim
+from tacit.designs.prec.audit.audits import CLAIMS, features, published_claim, sound_claim
 from tacit.designs.prec.audit.exact_checks import settings_for
 from tacit.designs.prec.audit.planted_bugs import BUGS
 from tacit.designs.prec.audit.walk import follow_last_voter, sample_views
@@ -52,8 +52,8 @@ def test_too_low_a_claim_is_refuted_by_samples():
 
 def test_both_variants_are_on_the_bench():
     """What the command can be asked for."""
-    assert set(BENCH) == {"published", "sound"}
-    assert [make().epsilon for make in BENCH["sound"]] == [4.0]
+    assert set(CLAIMS) == {"published", "sound"}
+    assert [make().epsilon for make in CLAIMS["sound"]] == [4.0]
 
 
 def test_features_by_hand():

@@ -41,7 +41,7 @@ from tests.support.seen import require_any
     [
         worst_streams,
         partial(hostile_views, instances=4),
-        partial(hostile_views, gate=0.3, instances=4),
+        partial(hostile_views, gate_epsilon=0.3, instances=4),
         views_without_gate,
         changing_voters,
         colluding_clients,
@@ -70,7 +70,7 @@ def test_the_worst_stream_of_a_thousand_rounds(side, known):
     assert value == pytest.approx(known, abs=1e-4)
     told = walk_pair(PRec, wanted, votes, [(0,) * votes.rounds]).loss_of_rounds
     assert told == pytest.approx(value, abs=1e-9)
-    assert told <= wanted.plan.floor
+    assert told <= wanted.plan.rounds_epsilon
 
 
 def test_gates_are_read_as_the_mechanisms_are():
@@ -79,7 +79,7 @@ def test_gates_are_read_as_the_mechanisms_are():
     votes = follow_last_voter(np.zeros((6, wanted.plan.threshold), dtype=np.int64))
     walk = walk_paths(PRec, wanted, votes, [(0,) * 6])[0]
     *shut, never = walk.answers
-    scale = 2 / wanted.plan.gate
+    scale = 2 / wanted.plan.gate_epsilon
     counts = [-wanted.plan.threshold] * 6
     known = gate_distribution(counts, -wanted.plan.threshold, scale, scale)
     assert [*shut, never] == pytest.approx([known[place] for place in range(7)], abs=1e-12)

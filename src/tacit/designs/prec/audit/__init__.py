@@ -1,7 +1,7 @@
-"""p-REC on the audit's bench.
+"""Audit of p-REC.
 
-audits.py          claims that are sampled with hostile clients, and the plan of the audit
-exact_checks.py    transcripts, views and worst streams that are computed, not sampled
-walk.py            a run of the shipped curator with its draws fixed, and what it asked for
-planted_bugs.py    faulty curators that the checks have to see
+audits.py          the plan of the audit, and claims that are tested by sampling hostile clients
+exact_checks.py    checks that compute losses exactly: all views of short runs, and worst cases
+walk.py            runs of the shipped curator with fixed outputs, and the exact chance of each view
+planted_bugs.py    faulty curators that the checks must detect
 """

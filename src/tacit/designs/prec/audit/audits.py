@@ -1,7 +1,8 @@
-"""p-REC on the audit's bench: samples of whole runs of the shipped curator, with hostile clients.
+"""The plan of p-REC's audit, and the claims that are tested by sampling whole runs.
 
-One sample is one client's run; a server serves many clients, whose draws are their own. The noise
-of many gates is drawn by one call of the sampler and handed out in order.
+One sample is the run of one hostile client of the shipped curator. One curator serves many clients,
+whose draws are independent. The noise of many gates is drawn by one call of the sampler and
+returned in order.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tacit.designs.prec.audit.walk import (
     sample_views,
     walk_pair,
 )
-from tacit.designs.prec.guarantees import lonely_losses
+from tacit.designs.prec.guarantees import log_ratios_without_peers
 from tacit.designs.prec.theory import eps_tight
 
 SAMPLES = 10_000
@@ -40,7 +41,7 @@ _STOP = "rounds until the gate shuts"
 
 
 def features(votes: Pattern) -> dict[str, Feature]:
-    """Name the numbers made of runs in which an event is sought."""
+    """Return functions of sampled views, by name; the audit looks for events in their values."""
     return {
         _MATCHES: lambda runs: (runs[:, :-1] == votes.hidden_votes).sum(axis=1),
         _STOP: lambda runs: runs[:, -1],
@@ -51,8 +52,8 @@ def _sampled_check(
     name: str,
     settings: PRecSettings,
     votes: Pattern,
-    exact: float,
-    of: str,
+    exact_loss: float,
+    known_feature: str,
     chances: tuple[Chances, Chances],
     delta: float = 0.0,
 ) -> Check:
@@ -62,14 +63,14 @@ def _sampled_check(
         name: Name of the pair.
         settings: Settings of the runs.
         votes: The pattern with the hidden voter.
-        exact: Loss of the whole view at delta.
-        of: The feature whose values have known chances.
+        exact_loss: Exact epsilon of the whole view at delta.
+        known_feature: Name of the feature whose values have known chances.
         chances: Chances of its values under the two patterns.
-        delta: Chance beside epsilon.
+        delta: Delta of the claim.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        known = best_known_event(chances, samples, alpha, delta, feature=of)
+        known = best_known_event(chances, samples, alpha, delta, feature=known_feature)
         result = empirical.audit(
             lambda n: sample_views(PRec, settings, votes, n),
             lambda n: sample_views(PRec, settings, votes.neighbour, n),
@@ -80,26 +81,35 @@ def _sampled_check(
             known_event=known,
         )
         ideal = known.ideal if known else 0.0
-        return PairResult(name, exact, None, result.lower_bound, ideal, samples, most=exact)
+        return PairResult(
+            name, exact_loss, None, result.lower_bound, ideal, samples, most=exact_loss
+        )
 
     return check
 
 
 def published_claim() -> AuditedClaim:
-    """Claim Theorem 11 without its promise: a client follows one voter, and nobody else votes."""
+    """Make the claim of Theorem 11, and test it where its promise is broken.
+
+    A client likes exactly what one voter votes for, and nobody else votes.
+    """
     settings = PRecSettings(_ROUNDS, 2, 2 * _PEERS, peers=_PEERS, variant="published")
     votes = follow_last_voter(np.array([[number % 2] for number in range(_ROUNDS)]))
-    never = tuple(1 - place for place in votes.hidden_votes)
-    loss = walk_pair(PRec, settings, votes, [votes.hidden_votes, never], peers=0).loss_of_rounds
-    with_voter = math.exp(lonely_losses(settings.law, 1)[0]) / 2
-    matches = (_binomial(with_voter), _binomial(0.5))
-    check = _sampled_check("one voter, no peers", settings, votes, loss, _MATCHES, matches)
+    all_matches = votes.hidden_votes
+    no_match = tuple(1 - vote for vote in votes.hidden_votes)
+    pair = walk_pair(PRec, settings, votes, [all_matches, no_match], peers=0)
+    log_ratio_of_vote = log_ratios_without_peers(settings.output_distribution, 1).all_are_votes
+    chance_of_match = math.exp(log_ratio_of_vote) / settings.objects
+    chances = (_binomial(chance_of_match), _binomial(1 / settings.objects))
+    check = _sampled_check(
+        "one voter, no peers", settings, votes, pair.loss_of_rounds, _MATCHES, chances
+    )
     claim = eps_tight(2, _ROUNDS, 0, 0, _PEERS)
     return AuditedClaim("p-rec-published", claim, (check,), published=True, **_UNIT)
 
 
 def _binomial(chance: float) -> Chances:
-    """Compute the binomial chances of 0 to _ROUNDS matches."""
+    """Compute the chances of 0 to _ROUNDS matches, if each round matches with the same chance."""
     chances: dict[Hashable, float] = {}
     for matches in range(_ROUNDS + 1):
         misses = _ROUNDS - matches
@@ -108,14 +118,15 @@ def _binomial(chance: float) -> Chances:
 
 
 def sound_claim(epsilon: float) -> AuditedClaim:
-    """Claim the sound variant's epsilon, with the hidden voter among all whom the gate asks for.
+    """Make the claim of the sound variant, and test it with as many voters as the gate's threshold.
 
-    All vote alike, so that nobody ever leaves and only the gate can tell.
+    All voters vote alike and the client likes their votes. So no voter ever loses credit, and only
+    the gate's answers depend on the hidden voter.
     """
     settings = PRecSettings(_ROUNDS // 2, 2, 1000, peers=_PEERS, epsilon=epsilon, delta=1e-6)
     plan = settings.plan
-    own = np.arange(settings.rounds) % 2
-    votes = follow_last_voter(np.repeat(own[:, None], plan.threshold, axis=1))
+    vote_of_round = np.arange(settings.rounds) % 2
+    votes = follow_last_voter(np.repeat(vote_of_round[:, None], plan.threshold, axis=1))
     pair = walk_pair(PRec, settings, votes, [votes.hidden_votes])
     with_voter, without_voter = pair.walks[0]
     chances = (
@@ -127,19 +138,19 @@ def sound_claim(epsilon: float) -> AuditedClaim:
     return AuditedClaim("p-rec-sound", epsilon, (check,), delta=plan.delta, **_UNIT)
 
 
-BENCH: Mapping[str, tuple[Callable[[], AuditedClaim], ...]] = {
+CLAIMS: Mapping[str, tuple[Callable[[], AuditedClaim], ...]] = {
     "published": (published_claim,),
     "sound": (partial(sound_claim, 4.0),),
 }
 
 
 def audit() -> AuditPlan:
-    """Plan the audit of both variants, with the losses computed from the running code."""
+    """Plan the audit of both variants; exact losses are computed from the shipped code."""
     return AuditPlan(
-        BENCH,
+        CLAIMS,
         BUGS,
         SAMPLES,
-        (Study("computed", _COLUMNS, lambda *ask: len(_checks(*ask)), _run_checks),),
+        (Study("computed", _COLUMNS, _count_checks, _run_checks),),
         "The paper's claim is refuted where its promise is broken. "
         "That no violation of the sound variant was found is no proof.",
         "tacit plan prec --objects 2 --rounds 1000 --peers 50 --voters 300  says what it costs.",
@@ -155,8 +166,13 @@ _COLUMNS: Mapping[str, Callable[[Any], object]] = {
 }
 
 
-def _checks(variant: str | None, short: bool) -> tuple[exact_checks.Check, ...]:
+def _list_checks(variant: str | None, short: bool) -> tuple[exact_checks.Check, ...]:
+    """List the exact checks of a variant: the published one has none."""
     return () if variant == "published" else exact_checks.checks(short=short)
+
+
+def _count_checks(variant: str | None, short: bool) -> int:
+    return len(_list_checks(variant, short))
 
 
 def _run_checks(
@@ -164,12 +180,17 @@ def _run_checks(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Run the exact checks.
 
+    Args:
+        variant: Variant that is audited; None for both.
+        short: Whether to run with fewer hostile clients.
+        advance: Called after each check, for the progress bar.
+
     Returns:
-        A row for each result, and a sentence for each that is wrong.
+        A row for each result, and a sentence for each result that did not hold.
     """
     rows = []
-    for check in _checks(variant, short):
+    for check in _list_checks(variant, short):
         rows += [asdict(result) | {"verdict": result.verdict} for result in check(PRec)]
         advance(1)
-    wrong = [f"{row['check']}: {row['verdict']}" for row in rows if row["verdict"] != "held"]
-    return rows, wrong
+    failures = [f"{row['check']}: {row['verdict']}" for row in rows if row["verdict"] != "held"]
+    return rows, failures

@@ -1,9 +1,10 @@
-"""Checks that compute the shipped p-REC and sample nothing: transcripts, all views, worst streams.
+"""Checks of p-REC that compute losses exactly: single transcripts, all views, worst cases.
 
-Every check takes the class to look at, so that a faulty one can be put in its place. Further down:
-the patterns of votes, the law of a round as printed, and the game against it, which share nothing
-with the core. Source: Gilbert, Liu, Yu: On differentially private online collaborative
-recommendation systems (2015).
+Every check takes the curator's class as an argument, so that it can also be run on a faulty one.
+Below the checks are the patterns of votes that they use, the output distribution as the paper
+prints it, and a game against this distribution that finds the worst case. These share no code with
+the design. Source: Gilbert, Liu, Yu: On differentially private online collaborative recommendation
+systems (2015).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from tacit.designs.prec.audit.walk import (
     ABSTAINS,
     Pair,
     Pattern,
-    Places,
+    Positions,
     Views,
     follow_last_voter,
     least_delta,
@@ -33,8 +35,10 @@ from tacit.designs.prec.audit.walk import (
 from tacit.designs.prec.planner import floor_epsilon
 
 PEERS = 12
-"""The fewest that two objects allow."""
+"""The fewest peers that two objects allow."""
 _TOLERANCE = 1e-9
+_SEED = 17
+"""Seed of the hostile patterns."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +48,13 @@ class CheckResult:
     check: str
     """Name of the check."""
     instances: int
-    """Pairs of neighbours."""
+    """How many pairs of neighbours were checked."""
     largest: float
     """Largest loss or delta that was computed."""
     allowed: float
-    """What the proof or the card allows."""
+    """Largest value that the proof or the card allows."""
     at_least: float = 0.0
-    """What it has to reach, or the check was blind."""
+    """Value that `largest` has to reach: below it the check could not have seen a violation."""
 
     @property
     def verdict(self) -> str:
@@ -63,29 +67,42 @@ class CheckResult:
 Check = Callable[[type[PRec]], list[CheckResult]]
 
 
-def settings_for(gate: float, *, rounds: int = 6) -> PRecSettings:
-    """Make settings: two objects, 12 peers, so many nats for the gate beyond what rounds cost."""
-    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
-    return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
+def settings_for(gate_epsilon: float, *, rounds: int = 6) -> PRecSettings:
+    """Make settings with two objects, 12 peers and this epsilon for the gate."""
+    rounds_epsilon, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
+    epsilon = gate_epsilon + rounds_epsilon
+    return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=epsilon, delta=5e-3)
 
 
 def worst_streams(kind: type[PRec]) -> list[CheckResult]:
-    """Replay the votes and answers that tell the most, which a game of its own finds."""
-    floor, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
-    settings = PRecSettings(100, 2, 60, peers=PEERS, epsilon=floor + 2.0)
-    reached = 0.0
-    for side in (1, -1):
-        value, plays = solve_game(100, PEERS, 60, side)
+    """Run the worst votes and answers, found by `solve_game`: they reach the bound of the rounds.
+
+    100 rounds of two objects, 60 voters, both directions of the loss.
+    """
+    bound, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
+    settings = PRecSettings(100, 2, 60, peers=PEERS, epsilon=bound + 2.0)
+    largest = 0.0
+    for direction in (1, -1):
+        game_loss, plays = solve_game(100, PEERS, 60, direction)
         votes = stage_game(plays, 60)
         loss = walk_pair(kind, settings, votes, [(0,) * votes.rounds]).loss_of_rounds
-        reached = max(reached, loss if exceeds(value, loss) else min(loss, value))
+        if not exceeds(game_loss, loss):
+            loss = min(loss, game_loss)  # rounding alone is no violation
+        largest = max(largest, loss)
     name = f"worst, T=100 P={PEERS} n=60: rounds"
-    return [CheckResult(name, 2, reached, floor, floor * (1 - _TOLERANCE))]
+    return [CheckResult(name, 2, largest, bound, bound * (1 - _TOLERANCE))]
 
 
-def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> list[CheckResult]:
-    """Check all views of 6 rounds, and when the gate shut, of clients with few peers or none."""
-    settings = settings_for(gate)
+def hostile_views(
+    kind: type[PRec], gate_epsilon: float = 3.0, instances: int = 60
+) -> list[CheckResult]:
+    """Check all views of 6 rounds of hostile clients, who have few peers or none.
+
+    Four values are compared with what the plan allows: the delta of the whole view at the plan's
+    epsilon, the loss of the gate, the loss of the rounds, and the chance of a draw with fewer than
+    P survivors.
+    """
+    settings = settings_for(gate_epsilon)
     plan = settings.plan
     pairs = [walk_pair(kind, settings, votes) for votes in hostile_patterns(settings, instances)]
     largest = {
@@ -96,19 +113,19 @@ def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> l
     }
     allowed = {
         "delta in all": plan.delta,
-        "gate": plan.gate,
-        "rounds": plan.floor,
+        "gate": plan.gate_epsilon,
+        "rounds": plan.rounds_epsilon,
         "below P": plan.delta,
     }
     results = []
     for part, value in largest.items():
-        name = f"hostile, gate {gate:g}: {part}"
+        name = f"hostile, gate {gate_epsilon:g}: {part}"
         results.append(CheckResult(name, instances, value, allowed[part]))
     return results
 
 
 def views_without_gate(_: type[PRec]) -> list[CheckResult]:
-    """Check that the patterns are hostile: without a gate their views tell more than is allowed."""
+    """Check that the patterns are hostile: without a gate their delta is far above the plan's."""
     settings = settings_for(3.0)
     without_gate = PRecSettings(6, 2, 80, PEERS, variant="published")
     delta = 0.0
@@ -119,49 +136,59 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
 
 
 def changing_voters(kind: type[PRec]) -> list[CheckResult]:
-    """Check runs whose voters replace those who are used up, and runs of rare voters."""
+    """Check runs in which new voters join in every round, and runs in which most voters abstain."""
     results = []
     for name, votes in (("newcomers", refilled_voters(12)), ("abstainers", rare_voters(12))):
         settings = PRecSettings(12, 2, votes.votes.shape[1], PEERS, delta=1e-3)
         loss = walk_pair(kind, settings, votes, [(0,) * 12]).loss_of_rounds
-        results.append(CheckResult(f"{name}: rounds", 1, loss, settings.plan.floor, 0.1))
+        results.append(CheckResult(f"{name}: rounds", 1, loss, settings.plan.rounds_epsilon, 0.1))
     return results
 
 
 def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
-    """Check two clients together: twice the card's epsilon and delta hold, once does not."""
+    """Check two clients who share their views: the card's epsilon and delta hold twice, not once.
+
+    All views of 3 rounds stay within twice the card's epsilon and delta. One long transcript has a
+    loss between the card's epsilon and twice that.
+    """
     settings = settings_for(0.5, rounds=3)
-    most = 0.0
+    largest_delta = 0.0
     for votes in hostile_patterns(settings, 8, rounds=3):
         with_voter, without_voter = walk_pair(kind, settings, votes).views()
-        pairs_of_views = (_views_of_two(with_voter), _views_of_two(without_voter))
-        most = max(most, least_delta(*pairs_of_views, 2 * settings.plan.epsilon))
-    value, plays = solve_game(100, PEERS, 60, 1)
+        views_with_voter = _views_of_two_clients(with_voter)
+        views_without_voter = _views_of_two_clients(without_voter)
+        delta = least_delta(views_with_voter, views_without_voter, 2 * settings.plan.epsilon)
+        largest_delta = max(largest_delta, delta)
+    game_loss, plays = solve_game(100, PEERS, 60, 1)
     votes = stage_game(plays, 60)
-    long_settings = PRecSettings(100, 2, 60, peers=PEERS, epsilon=value + 3.0, delta=1e-3)
+    long_settings = PRecSettings(100, 2, 60, peers=PEERS, epsilon=game_loss + 3.0, delta=1e-3)
     pair = walk_pair(kind, long_settings, votes, [(0,) * votes.rounds] * 2)
     loss = 0.0
     for walk, neighbour in pair.walks:
-        gates = math.log(walk.answers[-1] / neighbour.answers[-1])  # neither ever shuts
-        loss += gates + Pair([(walk, neighbour)], pair.peers).loss_of_rounds
+        loss_of_gate = math.log(walk.answers[-1] / neighbour.answers[-1])  # neither gate ever shuts
+        loss += loss_of_gate + Pair([(walk, neighbour)], pair.peers).loss_of_rounds
     epsilon = long_settings.plan.epsilon
     return [
-        CheckResult("two clients: delta in all", 8, most, 2 * settings.plan.delta),
+        CheckResult("two clients: delta in all", 8, largest_delta, 2 * settings.plan.delta),
         CheckResult("two clients: one transcript", 1, loss, 2 * epsilon, epsilon),
     ]
 
 
-def _views_of_two(views: Views) -> dict[Hashable, float]:
-    """Compute the chances of the views of two clients, who each draw for themselves."""
+def _views_of_two_clients(views: Views) -> dict[Hashable, float]:
+    """Compute the chance of each pair of views of two clients, whose draws are independent."""
     chances: dict[Hashable, float] = {}
-    for (first, p), (second, q) in product(views.items(), repeat=2):
-        chances[first, second] = p * q
+    for (first, first_chance), (second, second_chance) in product(views.items(), repeat=2):
+        chances[first, second] = first_chance * second_chance
     return chances
 
 
 def hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
-    """Make patterns, a third of them with about as many voters as the gate asks for."""
-    rng = np.random.default_rng(17)
+    """Make patterns of hostile clients.
+
+    Two thirds have 0 to 29 voters besides the hidden one, a third has about as many as the gate's
+    threshold. Every sixth is a `dropped_voter`, the others are drawn by `hostile_pattern`.
+    """
+    rng = np.random.default_rng(_SEED)
     near_threshold = []
     for difference in range(-3, 4):
         others = max(0, settings.plan.threshold + difference)
@@ -182,12 +209,12 @@ def checks(*, short: bool = False) -> tuple[Check, ...]:
     """List the checks of the sound variant.
 
     Args:
-        short: Whether there are fewer hostile clients.
+        short: Whether to use fewer hostile clients.
     """
     return (
         worst_streams,
         partial(hostile_views, instances=12 if short else 60),
-        partial(hostile_views, gate=0.3, instances=12),
+        partial(hostile_views, gate_epsilon=0.3, instances=12),
         views_without_gate,
         changing_voters,
         colluding_clients,
@@ -195,51 +222,72 @@ def checks(*, short: bool = False) -> tuple[Check, ...]:
 
 
 def hostile_pattern(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
-    """Draw a pattern of two objects, and others who agree more or less with the last voter.
+    """Draw a pattern of two objects in which other voters agree more or less with the hidden voter.
 
-    The client follows the last voter, or drops them and what they vote for from some round on.
+    The client likes what the hidden voter votes for. In half of the patterns this changes in some
+    round: from then on the client likes the other object.
     """
-    own = rng.integers(0, 2, rounds)
-    agreeing = rng.choice([0.0, 0.3, 0.5, 0.8, 1.0], (rounds, 1))
-    votes = np.where(rng.random((rounds, others)) < agreeing, own[:, None], 1 - own[:, None])
-    drop = int(rng.integers(0, 2 * rounds))
-    answers = np.eye(2, dtype=np.int64)[own]
-    answers[drop:] = 1 - answers[drop:]
-    return make_pattern(np.column_stack([votes, own]), answers)
+    hidden_votes = rng.integers(0, 2, rounds)
+    other_object = 1 - hidden_votes
+    agreement = rng.choice([0.0, 0.3, 0.5, 0.8, 1.0], (rounds, 1))
+    agrees = rng.random((rounds, others)) < agreement
+    votes = np.where(agrees, hidden_votes[:, None], other_object[:, None])
+    first_changed_row = int(rng.integers(0, 2 * rounds))
+    answers = np.eye(2, dtype=np.int64)[hidden_votes]
+    answers[first_changed_row:] = 1 - answers[first_changed_row:]
+    return make_pattern(np.column_stack([votes, hidden_votes]), answers)
 
 
 def refilled_voters(rounds: int) -> Pattern:
-    """Make voters in halves: in every round one half is disliked, and others come in its place."""
+    """Make a pattern in which twelve new voters join in every round.
+
+    The first twelve voters vote for the second object, as the hidden voter does; all who come later
+    vote for the first object. Voters 12 to 23 are there from the first round too.
+    """
     others = np.arange(12 * (rounds + 1))
-    comes = np.maximum(1, others // 12)
-    return _follow_second_object(np.tile(others < 12, (rounds, 1)) * 1, comes)
+    first_rounds = np.maximum(1, others // 12)
+    votes = np.where(others < 12, 1, 0)
+    return _follow_second_object(np.tile(votes, (rounds, 1)), first_rounds)
 
 
 def rare_voters(rounds: int) -> Pattern:
-    """Make 240 others of whom twelve vote in each round, in halves, and the rest abstain."""
+    """Make a pattern with 240 others, twelve of whom vote in each round; the rest abstain.
+
+    Of the twelve, six vote for each object.
+    """
     others = np.arange(240)
-    silent = others // 12 != np.arange(rounds)[:, None]
-    return _follow_second_object(np.where(silent, ABSTAINS, others % 2), np.ones_like(others))
+    round_of_vote = others // 12
+    abstains = round_of_vote != np.arange(rounds)[:, None]
+    votes = np.where(abstains, ABSTAINS, others % 2)
+    return _follow_second_object(votes, np.ones_like(others))
 
 
-def _follow_second_object(votes: Places, comes: Places) -> Pattern:
-    """Add the hidden voter, who votes for the second object in every round and is followed."""
-    made = follow_last_voter(np.column_stack([votes, np.ones(len(votes), dtype=np.int64)]))
-    return replace(made, comes=np.append(comes, 1))
+def _follow_second_object(votes: Positions, first_rounds: Positions) -> Pattern:
+    """Add a hidden voter who votes for the second object in every round, which the client likes."""
+    hidden_votes = np.ones(len(votes), dtype=np.int64)
+    pattern = follow_last_voter(np.column_stack([votes, hidden_votes]))
+    return replace(pattern, first_rounds=np.append(first_rounds, 1))
 
 
 def dropped_voter(others: int, rounds: int) -> Pattern:
-    """Make a hidden voter who is dropped at once: only in the first round they vote otherwise."""
+    """Make a pattern whose hidden voter loses their credit in the first round.
+
+    All others vote for the first object in every round, which the client likes. In the first round
+    the hidden voter votes for the second.
+    """
     votes = np.zeros((rounds, others + 1), dtype=np.int64)
     votes[0, -1] = 1
     return make_pattern(votes, np.tile([1, 0], (rounds, 1)))
 
 
-def chances(weights: list[int], objects: int, rounds: int) -> list[float]:
-    """Compute the law of a round as printed, for R = 0.
+def chances(counts: list[int], objects: int, rounds: int) -> list[float]:
+    """Compute the output distribution of a round as the paper prints it, for R = 0.
+
+    gamma / m + (1 - gamma) phi(x_j) / (sum of all phi), with phi(x) = e^(lambda x) - e^(lambda rho)
+    above rho and 0 elsewhere.
 
     Args:
-        weights: (m,) for each object the weights of those who vote for it, added up.
+        counts: (m,) votes that count, by object.
         objects: m.
         rounds: T.
 
@@ -247,78 +295,104 @@ def chances(weights: list[int], objects: int, rounds: int) -> list[float]:
         (m,) chances.
     """
     gamma = Fraction(objects, 3 * rounds - 1)
-    steep = 2 * objects * math.log(rounds)
-    cut = Fraction(1, 2 * objects)
-    total = sum(weights)
+    lam = 2 * objects * math.log(rounds)
+    rho = Fraction(1, 2 * objects)
+    total = sum(counts)
     if total == 0:
         return [1 / objects] * objects
-    shares = [Fraction(weight, total) for weight in weights]
-    phi = [math.exp(steep * max(x, cut)) - math.exp(steep * cut) for x in shares]
-    return [float(gamma) / objects + float(1 - gamma) * x / sum(phi) for x in phi]
+    shares = [Fraction(count, total) for count in counts]
+    phi = [math.exp(lam * max(share, rho)) - math.exp(lam * rho) for share in shares]
+    sum_of_phi = sum(phi)
+    return [float(gamma) / objects + float(1 - gamma) * value / sum_of_phi for value in phi]
 
 
 @dataclass(frozen=True)
 class Play:
-    """A round of the game."""
+    """One move of the game: a round, or one voter who leaves."""
 
     agreeing: int | None
-    """Others who vote for the output; None where one of them leaves instead."""
-    own: bool
-    """Whether the hidden voter votes for the output, too; then it is liked."""
+    """How many others vote for the output; None if one of the others leaves instead."""
+    hidden_agrees: bool
+    """Whether the hidden voter votes for the output, which the client then likes."""
 
 
-def solve_game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[Play]]:
-    """Find the most that two objects tell about the hidden voter, and the plays that tell it.
+class BestPlay(NamedTuple):
+    """The best move at a number of other voters."""
 
-    Votes and answers are any, as long as `peers` are left with the hidden voter among them. There
-    are as many rounds as one likes, which are fewer than T.
+    play: Play
+    """The move."""
+    others_left: int
+    """Other voters who count after it."""
+
+
+def solve_game(rounds: int, peers: int, voters: int, direction: int) -> tuple[float, list[Play]]:
+    """Find the largest loss of the hidden voter with two objects, and the moves that lead to it.
+
+    The adversary chooses all votes and answers, as long as `peers` voters are left, the hidden one
+    among them. The number of rounds is not limited: the moves that are found are fewer than T.
 
     Args:
         rounds: T.
         peers: P.
-        voters: Voters at the start, with the hidden one.
-        side: 1 for the log-ratio with the hidden voter over without, -1 for its inverse.
+        voters: Voters at the start, the hidden one among them.
+        direction: 1 for the log-ratio of with over without the hidden voter, -1 for its inverse.
+
+    Returns:
+        The loss in nats, and the moves in order.
     """
-    value = [0.0] * voters
-    best: dict[int, tuple[Play, int]] = {}  # by number of others: the play, and who is left then
+    largest_loss = [0.0] * voters  # by the number of other voters
+    best: dict[int, BestPlay] = {}  # by the number of other voters
     for others in range(peers - 1, voters):
-        value[others] = value[others - 1]
-        best[others] = (Play(None, True), others - 1)
+        largest_loss[others] = largest_loss[others - 1]
+        best[others] = BestPlay(Play(None, True), others - 1)
+        # Chance of the output by the votes for it, of all votes without and with the hidden voter
         without = [chances([k, others - k], 2, rounds)[0] for k in range(others + 1)]
-        with_vote = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
-        for agreeing, own in product(range(others + 1), (True, False)):
-            loss = side * math.log(with_vote[agreeing + own] / without[agreeing])
-            left = agreeing if own else others - agreeing  # if the answer spares them
-            later = value[left] if peers - 1 <= left < others else 0.0
-            if loss + later > value[others] + 1e-15:
-                value[others] = loss + later
-                best[others] = (Play(agreeing, own), left)
+        with_voter = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
+        for agreeing, hidden_agrees in product(range(others + 1), (True, False)):
+            votes_with_hidden = agreeing + 1 if hidden_agrees else agreeing
+            loss = direction * math.log(with_voter[votes_with_hidden] / without[agreeing])
+            # The client's answer is the one that costs the hidden voter nothing
+            others_left = agreeing if hidden_agrees else others - agreeing
+            later_loss = 0.0
+            if peers - 1 <= others_left < others:
+                later_loss = largest_loss[others_left]
+            if loss + later_loss > largest_loss[others] + 1e-15:
+                largest_loss[others] = loss + later_loss
+                best[others] = BestPlay(Play(agreeing, hidden_agrees), others_left)
     plays = []
     others = voters - 1
     while others in best:
-        play, others = best[others]
-        plays.append(play)
-    return value[-1], plays
+        plays.append(best[others].play)
+        others = best[others].others_left
+    return largest_loss[-1], plays
 
 
 def stage_game(plays: list[Play], voters: int) -> Pattern:
-    """Make the game's pattern, in which object 0 is given in every round."""
-    staying = list(range(voters - 1))
-    leaves = np.full(voters, len(plays) + 1)
-    votes: list[Places] = []
+    """Make the pattern of a game's moves, in which object 0 is recommended in every round.
+
+    Args:
+        plays: Moves that `solve_game` found.
+        voters: Voters at the start; the last one is the hidden voter.
+    """
+    counting = list(range(voters - 1))  # others who still count
+    last_rounds = np.full(voters, len(plays))
+    votes: list[Positions] = []
     answers: list[list[int]] = []
     for play in plays:
         if play.agreeing is None:
-            leaves[staying.pop()] = len(votes) + 1
+            last_rounds[counting.pop()] = len(votes)
             continue
         row = np.ones(voters, dtype=np.int64)
-        row[staying[: play.agreeing]] = 0
-        row[-1] = 0 if play.own else 1
+        row[counting[: play.agreeing]] = 0
+        row[-1] = 0 if play.hidden_agrees else 1
         votes.append(row)
-        answers.append([int(play.own), int(not play.own)])
-        staying = [voter for voter in staying if (row[voter] == 0) == play.own]
-    made = make_pattern(np.array(votes), np.array(answers))
-    takes_part = leaves > 1  # who leaves before the first round was never there
+        answers.append([1, 0] if play.hidden_agrees else [0, 1])
+        counting = [voter for voter in counting if row[voter] == row[-1]]
+    pattern = make_pattern(np.array(votes), np.array(answers))
+    takes_part = last_rounds > 0
     return Pattern(
-        made.votes[:, takes_part], made.answers, made.comes[takes_part], leaves[takes_part]
+        pattern.votes[:, takes_part],
+        pattern.answers,
+        pattern.first_rounds[takes_part],
+        last_rounds[takes_part],
     )

@@ -1,4 +1,4 @@
-"""Faulty curators: each overrides one step of the shipped class, and a check has to see it."""
+"""Faulty curators: each overrides one step of the shipped class, and a check must detect it."""
 
 from __future__ import annotations
 
@@ -18,146 +18,159 @@ from tacit.designs.prec.audit.exact_checks import (
     hostile_views,
     worst_streams,
 )
-from tacit.designs.prec.clients import Run
-from tacit.designs.prec.output_distribution import uniform
+from tacit.designs.prec.clients import ClientRun
+from tacit.designs.prec.gate import make_gate
+from tacit.designs.prec.output_distribution import draw_uniformly
+from tacit.designs.prec.round import Answer, VoteCount
 from tacit.designs.prec.voters import Id
-from tacit.engine.votes import Counts, Votes
+from tacit.engine.votes import Votes
 from tacit.mechanisms.gate import GateRun, ThresholdGate
 
 
-class _HalfNoise(ThresholdGate):
-    """A gate both of whose noises have half their scale."""
+class _HalfNoiseGate(ThresholdGate):
+    """A gate whose two noises have half the scale that they need."""
 
     def _scale(self, factor: int) -> float:
         return super()._scale(factor) / 2
 
 
-def _with_gates(kind: type[ThresholdGate] = ThresholdGate, *, slack: bool = True) -> type[PRec]:
-    """Make a curator with gates of another kind, or with gates that stand at P itself."""
+class HalfNoise(PRec):
+    """The gates draw noise of half the scale."""
 
-    class OtherGates(PRec):
-        def _gate(self) -> GateRun | None:
-            plan = self.plan
-            if plan is None:
-                return None
-            threshold = plan.threshold if slack else plan.peers
-            return kind(plan.gate, threshold, monotonic=True, stops="below").start()
+    def _start_gate(self) -> GateRun | None:
+        plan = self.plan
+        if plan is None:
+            return None
+        gate = _HalfNoiseGate(plan.gate_epsilon, plan.threshold, monotonic=True, stops="below")
+        return gate.start()
 
-    return OtherGates
+
+class NoSlack(PRec):
+    """The gates' threshold is P, without the slack for their noise."""
+
+    def _start_gate(self) -> GateRun | None:
+        plan = self.plan
+        return None if plan is None else make_gate(plan.gate_epsilon, plan.peers, 0).start()
 
 
 class GateAfterDraw(PRec):
     """The output distribution draws first, and the gate decides about the next round."""
 
-    def _choose(self, run: Run) -> int:
-        if run.stopped is not None:
-            return uniform(len(self.candidates), self.source)
-        counts, credit = self._tallies(run)
-        place = self._law.draw(counts, self.source)
-        if run.gate is not None and run.gate.stops_at(credit // self.settings.credit):
-            run.stopped = self.round
-        return place
+    def _choose(self, run: ClientRun) -> int:
+        if run.stopped_round is not None:
+            return draw_uniformly(len(self.candidates), self.source)
+        count = self._count_votes(run)
+        position = self._distribution.draw(count.votes, self.source)
+        survivors = count.credit_left // self.settings.credit
+        if run.gate is not None and run.gate.stops_at(survivors):
+            run.stopped_round = self.round
+        return position
 
 
-class FreshGates(PRec):
-    """A new gate before every round, none of which is charged but the first."""
+class NewGateEachRound(PRec):
+    """A new gate is started before every round, while only one is paid for."""
 
-    def _choose(self, run: Run) -> int:
-        run.gate = self._gate()
+    def _choose(self, run: ClientRun) -> int:
+        run.gate = self._start_gate()
         return super()._choose(run)
 
 
 class RepeatedDraw(PRec):
-    """A client who asks again in the same round is given another draw."""
+    """A client who asks again in the same round gets another draw."""
 
     def recommend(self, client: Any) -> Id:
-        """Draw again, whether or not the client was given something in this round."""
-        run = self._run_of(client)
+        """Draw a candidate, also if the client has a recommendation of this round."""
+        run = self._find_run(client)
         candidate = self.candidates[self._choose(run)]
-        if run.entry_of(self.round) is None:
+        if run.entry_in_round(self.round) is None:
             run.entries.append(Entry(self.round, candidate, None))
         return candidate
 
 
-class SilenceIsFree(PRec):
-    """A client's dislike costs nobody."""
+class DislikeIsFree(PRec):
+    """A client's dislike costs no voter any credit."""
 
-    def _charged_answer(self, run: Run) -> tuple[int, bool] | None:
-        answer = super()._charged_answer(run)
-        if answer is None:
+    def _answer_to_charge(self, run: ClientRun) -> Answer | None:
+        answer = super()._answer_to_charge(run)
+        if answer is None or not answer.liked:
             return None
-        _, liked = answer
-        return answer if liked else None
+        return answer
 
 
 class NewcomersCount(PRec):
-    """A voter who comes later counts for clients who are here already."""
+    """A voter who joins later counts for clients who joined before."""
 
     def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
-        before = len(self._votes)
+        old_rows = len(self._votes)
         super()._advance(candidates, votes)
-        if not before:
+        if old_rows == 0:
             return
         for run in self._runs.values():
             credit = run.block.credit
-            credit.alive[before:] |= np.uint64(1 << run.place)
-            run.block.hold_credits(credit)
+            credit.alive[old_rows:] |= np.uint64(1 << run.slot)
+            run.block.replace_credits(credit)
 
 
 class AbstainersLeftOut(PRec):
-    """A voter who abstains stays alive and counts for the gate, but not in the round's shares."""
+    """A voter who abstains keeps counting for the gate, but not in the round's shares."""
 
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
-        """Open a round in which an abstainer votes for a further candidate, whom nobody gets."""
-        voters, places = votes
-        rows = self._voters.admit(voters)
-        cast = np.full(len(self._voters.ids), len(candidates), dtype=np.uint16)
-        cast[rows] = places
-        self._advance((*candidates, "nobody"), cast)
+        """Open a round in which abstainers vote for an extra candidate that is never recommended.
 
-    def _tallies(self, run: Run) -> tuple[Counts, int]:
-        counts, credit = super()._tallies(run)
-        return counts[:-1], credit
+        Its votes are removed in `_count_votes`.
+        """
+        voters, positions = votes
+        rows = self._voters.find_or_add_rows(voters)
+        votes_by_row = np.full(len(self._voters.ids), len(candidates), dtype=np.uint16)
+        votes_by_row[rows] = positions
+        self._advance((*candidates, "nobody"), votes_by_row)
+
+    def _count_votes(self, run: ClientRun) -> VoteCount:
+        count = super()._count_votes(run)
+        return VoteCount(count.votes[:-1], count.credit_left)
 
 
 @dataclass(frozen=True)
 class CuratorBug:
-    """A faulty curator, and the check that has to see it; it is compared with the shipped one."""
+    """A faulty curator, and the check that must detect it but not the shipped curator."""
 
     name: str
-    """What is wrong with it."""
+    """What is wrong with the curator."""
     kind: type[PRec]
     """The faulty class."""
     check: Check
-    """The check that has to see it."""
+    """The check that must detect the bug."""
     epsilon: float = 1.0
-    """Claimed nats, for the table."""
+    """Nats that are claimed, for the table of bugs."""
     rule_of: RuleOf | None = None
-    """Rules by which the rule engine would see it; none here."""
+    """Rules by which the rule engine would detect the bug; None for all bugs here."""
     tool: Tool = "exact"
     """Kind of check."""
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Run the check on the faulty curator, or on the shipped one.
 
+        Args:
+            bug: Whether to check the faulty curator.
+
         Returns:
-            Whether a result did not hold, and the largest of those.
+            Whether a result did not hold, and the largest such value; None if all held.
         """
         results = self.check(self.kind if bug else PRec)
-        broken = [result.largest for result in results if result.verdict != "held"]
-        return bool(broken), max(broken, default=None)
+        violations = [result.largest for result in results if result.verdict != "held"]
+        return bool(violations), max(violations, default=None)
 
 
-_NARROW = partial(hostile_views, gate=3.0, instances=6)
-_WIDE = partial(hostile_views, gate=0.3, instances=4)
+_LARGE_GATE_EPSILON = partial(hostile_views, gate_epsilon=3.0, instances=6)
+_SMALL_GATE_EPSILON = partial(hostile_views, gate_epsilon=0.3, instances=4)
 
 BUGS = (
-    CuratorBug("half the gate's noise", _with_gates(_HalfNoise), _NARROW),
-    CuratorBug("slack forgotten", _with_gates(slack=False), _WIDE),
-    CuratorBug("gate asked after the draw", GateAfterDraw, _NARROW),
-    CuratorBug("a fresh gate before every round", FreshGates, _NARROW),
+    CuratorBug("half the gate's noise", HalfNoise, _LARGE_GATE_EPSILON),
+    CuratorBug("slack forgotten", NoSlack, _SMALL_GATE_EPSILON),
+    CuratorBug("gate asked after the draw", GateAfterDraw, _LARGE_GATE_EPSILON),
+    CuratorBug("a fresh gate before every round", NewGateEachRound, _LARGE_GATE_EPSILON),
     CuratorBug("drawn again when asked again", RepeatedDraw, worst_streams),
-    CuratorBug("a dislike costs nobody", SilenceIsFree, changing_voters),
+    CuratorBug("a dislike costs nobody", DislikeIsFree, changing_voters),
     CuratorBug("newcomers count at once", NewcomersCount, changing_voters),
     CuratorBug("abstainers left out of the shares", AbstainersLeftOut, changing_voters),
 )

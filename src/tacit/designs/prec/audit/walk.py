@@ -1,14 +1,15 @@
-"""One client's run of the shipped curator with its draws fixed beforehand, and what it asked for.
+"""Walks: one client's run of the shipped curator with fixed outputs, from which chances follow.
 
-What the law draws is replaced by a given output, and the gate's answer by "go on"; everything else
-is the curator as it runs. Recorded are the chances that the law would have drawn with, the counts
-that the gate was asked about, and the scales of the noises that were drawn for it. From that
-follows the exact chance of every view. Not for several threads: methods are replaced for the whole
-process.
+In a walk, each draw of the output distribution is replaced by a given output, and each answer of
+the gate by "open"; everything else is the shipped curator. The walk records the chance that each
+output would have had, the counts that the gate was asked about, and the scales of the noises that
+were drawn for the gate. From these the exact chance of every view is computed. Methods are replaced
+for the whole process, so walks must not run in several threads.
 
-Two walks on neighbouring patterns show what a client can tell apart, in all and part by part of the
-proof: the gate's answers cost its epsilon; while P survivors are left, the rounds cost the floor's;
-and a round with fewer is drawn by the law with a chance of delta at most.
+Two walks on neighbouring patterns show the privacy loss of a client's view, in all and for each
+part of the proof: the gate's answers cost the gate's epsilon; the rounds cost their epsilon while P
+survivors are left; and a round with fewer is drawn from the output distribution with a chance of at
+most delta.
 """
 
 from __future__ import annotations
@@ -32,29 +33,34 @@ from tacit.mechanisms.gate import GateRun
 from tacit.randomness import Source, secure
 
 Path = tuple[int, ...]
-Places = NDArray[np.int64]
+"""Position of the recommended object in each round."""
+Positions = NDArray[np.int64]
 Views = Mapping[Hashable, float]
+"""The chance of each view of a client."""
 ABSTAINS = -1
-_REQUESTS = 2  # of a client in a round, the second of which must draw nothing
-_CLIENTS = 1_000  # of one server that is sampled: a larger one takes longer for each
+_REQUESTS_PER_ROUND = 2
+"""How often a client asks in each round: the second request must draw nothing."""
+_CLIENTS_PER_CURATOR = 1_000
+"""Clients of one curator when views are sampled: with more, each takes longer."""
 _MOST_LOSS = 256.0
 _HALVINGS = 60
-_RUN_NUMBER = 1  # fixed, so that abstainers' votes are the same for neighbours
+_RUN_NUMBER = 1
+"""Fixed, so that abstainers have the same votes in neighbouring patterns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Votes and answers of a whole run, with the hidden voter in whom neighbours differ."""
+    """Votes and answers of a whole run. Its neighbour is the pattern without the hidden voter."""
 
-    votes: Places
-    """(rounds, voters) place of each one's object, or ABSTAINS; the last column is the hidden
-    voter's."""
-    answers: Places
-    """(rounds, objects) the client's answer to each recommendation: 1 a like, 0 a dislike."""
-    comes: Places
-    """(voters,) first round, from 1, in which a voter is there."""
-    leaves: Places
-    """(voters,) first round in which a voter is there no longer."""
+    votes: Positions
+    """(rounds, voters) position of the object that each voter votes for, or ABSTAINS. The last
+    column is the hidden voter's."""
+    answers: Positions
+    """(rounds, objects) the client's answer if the object is recommended: 1 like, 0 dislike."""
+    first_rounds: Positions
+    """(voters,) first round of each voter, from 1."""
+    last_rounds: Positions
+    """(voters,) last round of each voter."""
 
     @property
     def rounds(self) -> int:
@@ -70,29 +76,34 @@ class Pattern:
     def neighbour(self) -> Pattern:
         """The pattern without the hidden voter."""
         return replace(
-            self, votes=self.votes[:, :-1], comes=self.comes[:-1], leaves=self.leaves[:-1]
+            self,
+            votes=self.votes[:, :-1],
+            first_rounds=self.first_rounds[:-1],
+            last_rounds=self.last_rounds[:-1],
         )
 
     def open_round(self, server: PRec, row: int) -> None:
-        """Open the round of a row, from 0; a voter's id is their column."""
-        number = row + 1
-        server.leave_voters(np.flatnonzero(self.leaves == number))
-        present = (self.comes <= number) & (self.leaves > number)
-        server.join_voters(np.flatnonzero(present))
-        voting = np.flatnonzero(present & (self.votes[row] != ABSTAINS))
-        server.open_round(range(self.answers.shape[1]), (voting, self.votes[row][voting]))
+        """Open the round of a row of `votes`, from 0. A voter's id is their column's number."""
+        round_number = row + 1
+        server.leave_voters(np.flatnonzero(self.last_rounds == round_number - 1))
+        is_present = (self.first_rounds <= round_number) & (self.last_rounds >= round_number)
+        server.join_voters(np.flatnonzero(is_present))
+        voters = np.flatnonzero(is_present & (self.votes[row] != ABSTAINS))
+        server.open_round(range(self.answers.shape[1]), (voters, self.votes[row][voters]))
 
 
-def make_pattern(votes: Places, answers: Places) -> Pattern:
-    """Make the pattern of voters who are there in all rounds."""
+def make_pattern(votes: Positions, answers: Positions) -> Pattern:
+    """Make a pattern whose voters are present in all rounds."""
     rounds, voters = votes.shape
-    return Pattern(votes, answers, np.ones(voters, np.int64), np.full(voters, rounds + 1, np.int64))
+    first_rounds = np.ones(voters, np.int64)
+    last_rounds = np.full(voters, rounds, np.int64)
+    return Pattern(votes, answers, first_rounds, last_rounds)
 
 
-def follow_last_voter(votes: Places) -> Pattern:
-    """Make the pattern of a hostile client, who likes exactly what the last voter votes for.
+def follow_last_voter(votes: Positions) -> Pattern:
+    """Make a pattern of two objects whose client likes exactly what the last voter votes for.
 
-    So the last voter never leaves.
+    So the last voter never loses credit.
     """
     return make_pattern(votes, np.eye(2, dtype=np.int64)[votes[:, -1]])
 
@@ -102,75 +113,80 @@ class GateQuestion:
     """Event: the gate was asked about a count."""
 
     gate: GateRun
-    """Which gate."""
-    gate_scale: float
-    """Scale of the noise on its threshold; 0 for no noise."""
+    """The gate that was asked."""
+    threshold_noise_scale: float
+    """Scale of the noise on the gate's threshold; 0 for no noise."""
     count: int
-    """Voters who are left."""
-    scale: float
+    """Number of survivors that the gate was asked about."""
+    count_noise_scale: float
     """Scale of the noise on the count; 0 for no noise."""
 
 
 @dataclass(frozen=True, eq=False)
-class LawDraw:
-    """Event: the law of a round gave an output."""
+class OutputDraw:
+    """Event: an object was drawn from the output distribution."""
 
     output: int
-    """Place of the object."""
+    """Position of the object."""
     chance: float
-    """Its chance under the law."""
+    """The object's chance under the output distribution."""
     survivors: int
-    """Credit that is left, over what a voter has at the start."""
+    """Credit of all voters who count, over the credit of a voter at the start."""
 
 
 @dataclass(eq=False)
 class Walk:
     """Events of one client's run, in order."""
 
-    events: list[GateQuestion | LawDraw] = field(default_factory=list)
-    """What the gate was asked and what the law gave."""
+    events: list[GateQuestion | OutputDraw] = field(default_factory=list)
+    """Questions to the gate, and draws from the output distribution."""
 
     @property
-    def draws(self) -> list[LawDraw]:
-        """Draws of the law, in order."""
-        return [event for event in self.events if isinstance(event, LawDraw)]
+    def draws(self) -> list[OutputDraw]:
+        """Draws from the output distribution, in order."""
+        return [event for event in self.events if isinstance(event, OutputDraw)]
 
     @cached_property
     def answers(self) -> list[float]:
-        """Chances that the gate shuts at each question in turn, and last, at none of them.
+        """Chances of the gate's answers: that it shuts at each question, and that it never does.
 
-        It shuts at a count if noise less count comes to the noisy negative threshold: `GateRun`.
+        A list of one number more than there are questions. The gate shuts at a count if
+        noise_t - count >= threshold_noise - threshold (`mechanisms.gate.GateRun`, `stops="below"`).
         """
-        before = 1.0  # chance that the earlier gates are open to their end
-        open_chances = np.ones(1)  # by noise on the threshold, that this gate is open so far
-        noise = np.zeros(1)
+        earlier_gates_open = 1.0  # chance that no earlier gate of this walk has shut
+        open_chances = np.ones(1)  # chance of each noise on the threshold, with the gate still open
+        threshold_noise = np.zeros(1)
         gate = None
-        shut = []
+        shut_chances = []
         questions = [event for event in self.events if isinstance(event, GateQuestion)]
         for question in questions:
-            if question.gate is not gate:  # asked in turn: a gate that is left is done with
+            if question.gate is not gate:  # a faulty curator starts several gates in a row
                 gate = question.gate
-                before *= float(open_chances.sum())
-                noise, open_chances = laplace_distribution(question.gate_scale)
-            least = question.count - gate.gate.threshold + noise
-            shuts = open_chances * laplace_tail(least, question.scale)
-            shut.append(before * float(shuts.sum()))
-            open_chances = open_chances * laplace_tail(1 - least, question.scale)  # symmetric noise
-        return [*shut, before * float(open_chances.sum())]
+                earlier_gates_open *= float(open_chances.sum())
+                threshold_noise, open_chances = laplace_distribution(question.threshold_noise_scale)
+            least_noise = question.count - gate.gate.threshold + threshold_noise
+            scale = question.count_noise_scale
+            shuts_now = open_chances * laplace_tail(least_noise, scale)
+            shut_chances.append(earlier_gates_open * float(shuts_now.sum()))
+            # P(noise < least) = P(noise >= 1 - least), as the noise is symmetric
+            open_chances = open_chances * laplace_tail(1 - least_noise, scale)
+        return [*shut_chances, earlier_gates_open * float(open_chances.sum())]
 
-    def path_to(self, place: int) -> tuple[Path, float]:
-        """Compute the outputs before an event, and the chance that it comes after them."""
-        draws = [event for event in self.events[:place] if isinstance(event, LawDraw)]
-        let_pass = sum(self.answers[place - len(draws) :])
-        chance = math.prod(draw.chance for draw in draws) * let_pass
+    def path_to(self, event_position: int) -> tuple[Path, float]:
+        """Compute the outputs before an event, and the chance of reaching the event with them."""
+        earlier_events = self.events[:event_position]
+        draws = [event for event in earlier_events if isinstance(event, OutputDraw)]
+        earlier_questions = event_position - len(draws)
+        open_chance = sum(self.answers[earlier_questions:])  # it shuts later, or never
+        chance = math.prod(draw.chance for draw in draws) * open_chance
         return tuple(draw.output for draw in draws), chance
 
 
 class _FixedDraws:
-    """Stand-ins for the law's draw and for the gate, which record what they are asked."""
+    """Replaces the draw of outputs and the gate's answers, and records them in a walk."""
 
     def __init__(self) -> None:
-        self.scales: dict[GateRun, float] = {}
+        self.threshold_noise_scales: dict[GateRun, float] = {}
         self.walk = Walk()
         self.output = 0
         self.survivors = 0
@@ -178,37 +194,42 @@ class _FixedDraws:
 
     @contextmanager
     def replace_draws(self) -> Iterator[None]:
-        """Put the stand-ins in place; the draws of the run are fixed while it lasts."""
-        begin = GateRun.__init__
-        ask = GateRun.stops_at
+        """Replace the methods that draw, as long as the context lasts.
 
-        def begin_gate(gate: GateRun, *arguments: Any) -> None:
-            self.scales[gate] = self._noise_scale(lambda: begin(gate, *arguments))
+        Set `walk`, `output` and `survivors` before each recommendation.
+        """
+        original_init = GateRun.__init__
+        original_stops_at = GateRun.stops_at
+
+        def init(gate: GateRun, *arguments: Any) -> None:
+            scale = self._noise_scale(lambda: original_init(gate, *arguments))
+            self.threshold_noise_scales[gate] = scale
 
         def stops_at(gate: GateRun, count: int) -> bool:
-            scale = self._noise_scale(lambda: ask(gate, count))
-            self.walk.events.append(GateQuestion(gate, self.scales[gate], int(count), scale))
+            scale = self._noise_scale(lambda: original_stops_at(gate, count))
+            question = GateQuestion(gate, self.threshold_noise_scales[gate], int(count), scale)
+            self.walk.events.append(question)
             gate._stopped = False
             return False
 
-        def draw(law: OutputDistribution, counts: NDArray[np.int64], _: Source) -> int:
-            chance = float(law.chances(counts)[self.output])
-            self.walk.events.append(LawDraw(self.output, chance, self.survivors))
+        def draw(distribution: OutputDistribution, counts: NDArray[np.int64], _: Source) -> int:
+            chance = float(distribution.chances(counts)[self.output])
+            self.walk.events.append(OutputDraw(self.output, chance, self.survivors))
             return self.output
 
         with (
             intercept_samplers() as self._calls,
-            patch.object(GateRun, "__init__", begin_gate),
+            patch.object(GateRun, "__init__", init),
             patch.object(GateRun, "stops_at", stops_at),
             patch.object(OutputDistribution, "draw", draw),
         ):
             yield
 
     def _noise_scale(self, step: Any) -> float:
-        """Take a step, and return the scale of the one noise that it draws; 0 if it draws none."""
-        before = len(self._calls)
+        """Call a step, and return the scale of the one noise that it draws; 0 if it draws none."""
+        calls_before = len(self._calls)
         step()
-        calls = self._calls[before:]
+        calls = self._calls[calls_before:]
         if len(calls) > 1 or any(call.values.size != 1 for call in calls):
             raise ValueError("a gate draws more than one noise at a time")
         return calls[0].scale if calls else 0.0
@@ -217,7 +238,13 @@ class _FixedDraws:
 def walk_paths(
     kind: type[PRec], settings: PRecSettings, votes: Pattern, paths: Sequence[Path]
 ) -> list[Walk]:
-    """Walk clients along paths: each is given their path's outputs, and answers by the pattern.
+    """Walk one client along each path: they get the path's outputs and answer by the pattern.
+
+    Args:
+        kind: The curator's class.
+        settings: Settings of the run.
+        votes: Pattern of votes and answers.
+        paths: Outputs of each client.
 
     Returns:
         A walk for each path.
@@ -236,27 +263,34 @@ def walk_paths(
                 fixed.walk = walks[client]
                 fixed.output = path[row]
                 fixed.survivors = server.credit_left(client) // settings.credit
-                for _ in range(_REQUESTS):
+                for _ in range(_REQUESTS_PER_ROUND):
                     server.recommend(client)
                 server.feedback(client, bool(votes.answers[row, path[row]]))
     return walks
 
 
 def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
-    """Compute the chance of every (outputs until the gate shut, questions that it let pass)."""
+    """Compute the chance of every view.
+
+    A view is the pair of the outputs until the gate shut, and how many questions it was open at.
+
+    Args:
+        walks: Walks along all paths.
+    """
     chances: dict[Hashable, float] = {}
     for walk in walks:
         outputs: Path = ()
-        chance = 1.0
-        questions = 0
+        chance_of_outputs = 1.0
+        open_questions = 0
         for event in walk.events:
             if isinstance(event, GateQuestion):
-                chances[outputs, questions] = chance * walk.answers[questions]
-                questions += 1
+                shut_chance = walk.answers[open_questions]
+                chances[outputs, open_questions] = chance_of_outputs * shut_chance
+                open_questions += 1
             else:
                 outputs = (*outputs, event.output)
-                chance *= event.chance
-        chances[outputs, questions] = chance * walk.answers[-1]
+                chance_of_outputs *= event.chance
+        chances[outputs, open_questions] = chance_of_outputs * walk.answers[-1]
     return chances
 
 
@@ -265,28 +299,36 @@ def sample_views(
 ) -> NDArray[np.int64]:
     """Sample the views of clients.
 
+    Args:
+        kind: The curator's class.
+        settings: Settings of the runs.
+        votes: Pattern of votes and answers.
+        runs: How many clients are sampled.
+
     Returns:
-        (runs, rounds + 1) what each client was given; last, the rounds until their gate shut.
+        (runs, rounds + 1) what each client was recommended in each round, and in the last column
+        how many rounds their gate was open.
     """
-    seen = np.full((runs, votes.rounds + 1), votes.rounds)
+    sampled = np.full((runs, votes.rounds + 1), votes.rounds)
     with intercept_samplers(BulkNoise().answer):
-        for begun in range(0, runs, _CLIENTS):
-            _serve(kind(settings, randomness=secure()), votes, seen[begun : begun + _CLIENTS])
-    return seen
+        for first in range(0, runs, _CLIENTS_PER_CURATOR):
+            server = kind(settings, randomness=secure())
+            _serve_clients(server, votes, sampled[first : first + _CLIENTS_PER_CURATOR])
+    return sampled
 
 
-def _serve(server: PRec, votes: Pattern, seen: Places) -> None:
-    """Serve a client for each row of `seen`, and write their view there."""
-    for number in range(votes.rounds):
-        votes.open_round(server, number)
-        for client, view in enumerate(seen):
-            place = int(server.recommend(client))
-            view[number] = place
-            server.feedback(client, bool(votes.answers[number, place]))
-    for client, view in enumerate(seen):
-        stopped = server.transcript(client).stopped
-        if stopped is not None:
-            view[-1] = stopped - 1
+def _serve_clients(server: PRec, votes: Pattern, sampled: Positions) -> None:
+    """Serve one client for each row of `sampled`, and write the client's view into the row."""
+    for row in range(votes.rounds):
+        votes.open_round(server, row)
+        for client, view in enumerate(sampled):
+            position = int(server.recommend(client))
+            view[row] = position
+            server.feedback(client, bool(votes.answers[row, position]))
+    for client, view in enumerate(sampled):
+        stopped_round = server.transcript(client).stopped_round
+        if stopped_round is not None:
+            view[-1] = stopped_round - 1
 
 
 @dataclass(frozen=True)
@@ -300,57 +342,63 @@ class Pair:
 
     @property
     def loss_of_rounds(self) -> float:
-        """Largest sum of ln(p / p'), either way, over rounds with P survivors."""
-        most = 0.0
+        """Largest |sum of ln(p / p')| along a path, over the rounds with at least P survivors."""
+        largest = 0.0
         for walk, neighbour in self.walks:
             loss = 0.0
-            for draw, other in zip(walk.draws, neighbour.draws, strict=True):
+            for draw, neighbour_draw in zip(walk.draws, neighbour.draws, strict=True):
                 if draw.survivors < self.peers:
                     break
-                loss += math.log(draw.chance / other.chance)
-                most = max(most, abs(loss))
-        return most
+                loss += math.log(draw.chance / neighbour_draw.chance)
+                largest = max(largest, abs(loss))
+        return largest
 
     @property
     def loss_of_gate(self) -> float:
         """Largest log-ratio of the gate's answers along one path; infinite without noise."""
-        most = 0.0
+        largest = 0.0
         for walk, neighbour in self.walks:
             for p, q in zip(walk.answers, neighbour.answers, strict=True):
                 if p == q:
                     continue
-                if 0 in (p, q):
+                if p == 0 or q == 0:
                     return math.inf
-                most = max(most, abs(math.log(p / q)))
-        return most
+                largest = max(largest, abs(math.log(p / q)))
+        return largest
 
     @property
     def unguarded_chance(self) -> float:
-        """Chance that the law draws with fewer than P survivors, in the worse pattern.
+        """Chance of a draw with fewer than P survivors, in the worse of the two patterns.
 
-        All paths have to be walked.
+        The walks have to be along all paths.
         """
-        chances: tuple[dict[Path, float], dict[Path, float]] = ({}, {})
-        for walks in self.walks:
-            place = _find_unguarded_draw(walks[0], self.peers)
-            if place is None:
+        with_voter: dict[Path, float] = {}  # by outputs before the draw: paths may share them
+        without_voter: dict[Path, float] = {}
+        for walk, neighbour in self.walks:
+            position = _find_unguarded_draw(walk, self.peers)
+            if position is None:
                 continue
-            for side, walk in zip(chances, walks, strict=True):
-                outputs, chance = walk.path_to(place)
-                side[outputs] = chance  # paths with the same beginning share theirs
-        return max(sum(side.values()) for side in chances)
+            outputs, chance = walk.path_to(position)
+            with_voter[outputs] = chance
+            outputs, chance = neighbour.path_to(position)
+            without_voter[outputs] = chance
+        return max(sum(with_voter.values()), sum(without_voter.values()))
 
     def views(self) -> tuple[Views, Views]:
-        """Compute the chances of all that a client can see, if all paths were walked."""
-        with_voter, without_voter = zip(*self.walks, strict=True)
+        """Compute the chance of every view with and without the hidden voter.
+
+        The walks have to be along all paths.
+        """
+        with_voter = [walk for walk, _ in self.walks]
+        without_voter = [neighbour for _, neighbour in self.walks]
         return views(with_voter), views(without_voter)
 
 
 def _find_unguarded_draw(walk: Walk, peers: int) -> int | None:
-    """Find the first draw with fewer than P survivors; None where there is none."""
-    for place, event in enumerate(walk.events):
-        if isinstance(event, LawDraw) and event.survivors < peers:
-            return place
+    """Find the position of the first draw with fewer than P survivors; None if there is none."""
+    for position, event in enumerate(walk.events):
+        if isinstance(event, OutputDraw) and event.survivors < peers:
+            return position
     return None
 
 
@@ -362,19 +410,21 @@ def walk_pair(
     *,
     peers: int | None = None,
 ) -> Pair:
-    """Walk both neighbours along the same paths.
+    """Walk along the same paths on a pattern and on its neighbour.
 
     Args:
         kind: The curator's class.
         settings: Settings of the run.
         votes: The pattern with the hidden voter.
-        paths: Outputs of each client; by default, all that there are.
-        peers: P, where the plan has none.
+        paths: Outputs of each client; None for all possible outputs.
+        peers: P of the proof; None for the peers of the settings' plan.
     """
     if paths is None:
         paths = list(product(range(votes.answers.shape[1]), repeat=votes.rounds))
-    sides = [walk_paths(kind, settings, side, paths) for side in (votes, votes.neighbour)]
-    return Pair(list(zip(*sides, strict=True)), settings.plan.peers if peers is None else peers)
+    with_voter = walk_paths(kind, settings, votes, paths)
+    without_voter = walk_paths(kind, settings, votes.neighbour, paths)
+    pairs = list(zip(with_voter, without_voter, strict=True))
+    return Pair(pairs, settings.plan.peers if peers is None else peers)
 
 
 def least_delta(first: Views, second: Views, epsilon: float) -> float:
@@ -382,14 +432,17 @@ def least_delta(first: Views, second: Views, epsilon: float) -> float:
     return max(_excess(first, second, epsilon), _excess(second, first, epsilon))
 
 
-def _excess(one: Views, other: Views, epsilon: float) -> float:
-    """Sum the chances of one distribution beyond e^epsilon times those of the other."""
+def _excess(first: Views, second: Views, epsilon: float) -> float:
+    """Compute the sum over all views of max(0, P_first(view) - e^epsilon P_second(view))."""
     factor = math.exp(epsilon)
-    return sum(max(0.0, chance - factor * other.get(seen, 0.0)) for seen, chance in one.items())
+    excesses = []
+    for view, chance in first.items():
+        excesses.append(max(0.0, chance - factor * second.get(view, 0.0)))
+    return sum(excesses)
 
 
 def least_epsilon(first: Views, second: Views, delta: float) -> float:
-    """Compute the least epsilon that holds at delta, from above; inf above _MOST_LOSS."""
+    """Compute the least epsilon that holds at delta, rounded up; inf if it is above _MOST_LOSS."""
     low = 0.0
     high = _MOST_LOSS
     if least_delta(first, second, high) > delta:

@@ -1,9 +1,9 @@
-"""p-REC on generated voters.
+"""Simulations of p-REC with generated voters.
 
-worlds.py       worlds of votes and likes, among them those of the paper's proofs
-methods.py      p-REC and what it is compared with, all played by the same rules
+worlds.py       generators of votes and likes, among them those of the paper's proofs
+methods.py      p-REC and the methods that it is compared with
 simulation.py   runs, and means over seeds
-leaks.py        what a client of the paper's algorithm can tell apart
+leaks.py        exact leaks of the paper's algorithm in the worlds of its lower-bound proofs
 report.py       tables, a page, a verdict
 commands.py     `tacit simulate prec`
 tour.py         the screen of `tacit demo`

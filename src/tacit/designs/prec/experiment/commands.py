@@ -49,7 +49,7 @@ class SimulateSettings:
 
     @property
     def games(self) -> list[Game]:
-        """The base, and every setting with one thing moved from it."""
+        """The base setting, and every setting that differs from it in one option."""
         base = Game(
             rounds=self.rounds[0],
             objects=self.objects,
@@ -63,41 +63,41 @@ class SimulateSettings:
             delta=self.delta,
             world=self.world,
         )
-        moved = [base]
-        moved += [replace(base, rounds=rounds) for rounds in self.rounds]
-        moved += [replace(base, peers=peers) for peers in self.peers]
-        moved += [replace(base, voters=voters) for voters in self.voters]
-        moved += [replace(base, epsilon=epsilon) for epsilon in self.epsilon]
-        games = list(dict.fromkeys(moved))
+        settings = [base]
+        settings += [replace(base, rounds=rounds) for rounds in self.rounds]
+        settings += [replace(base, peers=peers) for peers in self.peers]
+        settings += [replace(base, voters=voters) for voters in self.voters]
+        settings += [replace(base, epsilon=epsilon) for epsilon in self.epsilon]
+        games = list(dict.fromkeys(settings))  # the base is in it several times
         if self.world != "both-ways":
             return games
-        patterns = []
+        games_of_both_patterns = []
         for game in games:
-            patterns += [game, replace(game, pattern=2)]
-        return patterns
+            games_of_both_patterns += [game, replace(game, pattern=2)]
+        return games_of_both_patterns
 
     @property
-    def moved_settings(self) -> list[str]:
-        """Names of what moves."""
+    def varied_settings(self) -> list[str]:
+        """Names of the options that have several values."""
         values = {
             "rounds": self.rounds,
             "peers": self.peers,
             "voters": self.voters,
             "epsilon": self.epsilon,
         }
-        moved = [name for name in values if len(values[name]) > 1]
+        varied = [name for name in values if len(values[name]) > 1]
         if self.world == "both-ways":
-            moved.append("pattern")
-        return moved
+            varied.append("pattern")
+        return varied
 
 
 def _simulate(settings: SimulateSettings, run: Run) -> Result:
     """Serve clients from generated votes.
 
-    Losses of p-REC, the exponential mechanism at equal epsilon and delta, and methods in the clear;
-    in the worlds of the lower-bound proofs also the leak that they are built for.
-    Of --rounds, --voters, --peers and --epsilon one moves at a time; the others stay at their
-    first value.
+    Prints the losses of p-REC, of the exponential mechanism at equal epsilon and delta, and of
+    methods without privacy; in the worlds of the lower-bound proofs also what the paper's algorithm
+    leaks. Of --rounds, --voters, --peers and --epsilon one varies at a time, while the others have
+    their first value.
     """
     games = settings.games
     methods = settings.method or METHODS
@@ -112,30 +112,31 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
         f"tacit plan prec --objects {base.objects} --rounds {base.rounds} "
         f"--peers {base.peers} --voters {base.voters}  says what theory promises."
     )
-    measured = points(rows)
-    table = points_table(measured, settings.moved_settings)
+    means = points(rows)
+    table = points_table(means, settings.varied_settings)
     if settings.report is not None:
-        made_with = {"seed": settings.seed} | describe_run(run.command, asdict(settings))
-        at_base = measured[: len(set(methods))]  # the base is played first
-        make_page(base, at_base, table, made_with).write(settings.report)
-    found = _find_leaks(settings)
+        manifest = {"seed": settings.seed} | describe_run(run.command, asdict(settings))
+        base_points = means[: len(set(methods))]  # the base is played first
+        make_page(base, base_points, table, manifest).write(settings.report)
+    leaks = _compute_leaks(settings)
     shown: list[Table | str] = [table, LEGEND]
-    if found:
-        shown += [leak_table(found), LEAK_LEGEND]
+    if leaks:
+        shown += [leak_table(leaks), LEAK_LEGEND]
     data = {
         "rows": [asdict(row) for row in rows],
-        "points": [point.to_dict() for point in measured],
-        "leaks": [asdict(leak) for leak in found],
+        "points": [point.to_dict() for point in means],
+        "leaks": [asdict(leak) for leak in leaks],
     }
     return Result(data, shown, after)
 
 
 def _play(_: None, game: Game, method: str, seed: int) -> PRecRow:
+    """Play one run; the runner gives each task a shared value first, which is None here."""
     return play(game, method, seed)
 
 
-def _find_leaks(settings: SimulateSettings) -> list[Leak]:
-    """Find the leaks of the base's pair of patterns, by seed; none where no proof compares any."""
+def _compute_leaks(settings: SimulateSettings) -> list[Leak]:
+    """Compute the leak of the base setting for each seed; none if no proof uses this world."""
     if settings.world not in PAIRS:
         return []
     base = settings.games[0]

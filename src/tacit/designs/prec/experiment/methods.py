@@ -1,14 +1,14 @@
-"""p-REC and what it is compared with, all played by the same rules.
+"""p-REC and the methods that it is compared with. All of them are players of the same rounds.
 
 p-rec               the sound variant, with its gate, for epsilon and delta
-p-rec-no-gate       the paper's algorithm, which promises nothing where peers are not promised
+p-rec-no-gate       the paper's algorithm, which guarantees nothing unless there are P peers
 exponential         the exponential mechanism on all votes of each round, for the same epsilon and
-                    delta over all rounds: counts are monotonic, so it draws in proportion to
-                    e^(epsilon_0 count), and T rounds cost T epsilon_0^2 / 8 of zCDP at most
-majority            what most voters vote for
-weighted-majority   the same with weights: voters that p-REC would charge have theirs halved; no
-                    privacy
-uniform             any object; looks at no vote
+                    delta over all rounds. Counts are monotonic, so it draws in proportion to
+                    e^(epsilon_0 count), and T rounds cost at most T epsilon_0^2 / 8 in zCDP
+majority            the object with the most votes; no privacy
+weighted-majority   the object with the largest sum of weights: voters whom p-REC would charge a
+                    credit have their weight halved; no privacy
+uniform             an object at random, whatever the votes
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.accounting.events import Event, Exponential, repeat
 from tacit.accounting.pure import PureAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.designs.prec import PRec, PRecSettings, theory
-from tacit.designs.prec.experiment.worlds import UNPROMISED, Game, Likes, Votes
+from tacit.designs.prec.experiment.worlds import WITHOUT_PEERS, Game, Likes, Votes
 from tacit.designs.prec.gate import failure_chance
 from tacit.errors import ConfigError
 from tacit.mechanisms.selection import Selection
@@ -35,25 +35,29 @@ PRIVATE = ("p-rec", "exponential")
 
 
 class Player:
-    """One method in one run. Clients are 0, 1, ...; votes are (voters,), ABSTAINS for no vote.
+    """One method in one run. Its clients are numbered from 0.
 
-    Draws are replayed from the seed, but for the gate's noise, which is always the system's.
+    Draws are replayed from the seed, except for the gate's noise: that is always the system's.
     """
 
-    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
-        """Give an object to each client who asks; each then says whether they like it.
+    def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
+        """Recommend an object to each client of a round, and learn whether they like it.
 
         Args:
-            votes: (voters,) votes of the round.
-            wanted: For each client the (objects,) likes, looked up for the given object alone.
+            votes: (voters,) position of the object that each voter votes for, or ABSTAINS.
+            likes_by_client: For each client of the round, (objects,) whether they like an object;
+                a player may look only at the object that it recommends.
 
         Returns:
-            The object of each client.
+            The object recommended to each of these clients.
         """
         raise NotImplementedError
 
-    def stopped_round(self, client: int) -> int | None:  # most never stop
-        """Return the round, from 1, from which a client was given any object; None for never."""
+    def stopped_round(self, client: int) -> int | None:
+        """Return the round, from 1, from which recommendations were uniform; None for never.
+
+        Methods without a gate never stop.
+        """
         return None
 
 
@@ -68,81 +72,89 @@ class PRecPlayer(Player):
         for client in range(game.clients):
             self._server.join(client)
 
-    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+    def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
         """See `Player`."""
-        voting = votes != ABSTAINS
-        self._server.open_round(self._candidates, (self._voters[voting], votes[voting]))
-        given = []
-        for client, likes in wanted.items():
-            given.append(int(self._server.recommend(client)))
-            self._server.feedback(client, likes[given[-1]])
-        return given
+        has_voted = votes != ABSTAINS
+        self._server.open_round(self._candidates, (self._voters[has_voted], votes[has_voted]))
+        recommended = []
+        for client, likes in likes_by_client.items():
+            candidate = int(self._server.recommend(client))
+            self._server.feedback(client, likes[candidate])
+            recommended.append(candidate)
+        return recommended
 
     def stopped_round(self, client: int) -> int | None:
         """See `Player`."""
-        return self._server.transcript(client).stopped
+        return self._server.transcript(client).stopped_round
 
 
 class ExponentialPlayer(Player):
-    """The exponential mechanism."""
+    """The exponential mechanism on the votes of each round."""
 
     def __init__(self, game: Game, seed: int) -> None:
-        each = per_round(game.epsilon, game.delta, game.rounds * game.together)
-        self.draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
+        epsilon = epsilon_per_round(game.epsilon, game.delta, game.rounds * game.together)
+        self.draw = Selection(epsilon, game.objects, 1, 0, game.voters, 1, monotonic=True)
         self._source = replay(f"exponential {seed}")
 
-    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+    def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
         """See `Player`."""
         counts = np.bincount(votes[votes != ABSTAINS], minlength=self.draw.candidates)
-        rows = np.tile(counts, (len(wanted), 1))
+        rows = np.tile(counts, (len(likes_by_client), 1))
         return [int(chosen) for chosen in self.draw(rows, self._source)]
 
 
 class MajorityPlayer(Player):
-    """The majority, in which a voter who was wrong keeps a share of their weight for a client."""
+    """The object with the largest sum of weights of those who vote for it.
 
-    def __init__(self, game: Game, seed: int, *, left: float) -> None:
+    Each client has their own weights. A voter whom p-REC would charge for the client's answer keeps
+    the share `kept_share` of their weight: 1 for the plain majority.
+    """
+
+    def __init__(self, game: Game, seed: int, *, kept_share: float) -> None:
         self._objects = game.objects
-        self._left = left
+        self._kept_share = kept_share
         self._weights = np.ones((game.clients, game.voters))
 
-    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+    def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
         """See `Player`."""
-        voting = votes != ABSTAINS
-        given = []
-        for client, likes in wanted.items():
-            mine = self._weights[client]
-            chosen = int(np.bincount(votes[voting], mine[voting], self._objects).argmax())
-            mine[voting & ((votes == chosen) != likes[chosen])] *= self._left
-            mine /= mine.max()
-            given.append(chosen)
-        return given
+        has_voted = votes != ABSTAINS
+        recommended = []
+        for client, likes in likes_by_client.items():
+            weights = self._weights[client]
+            sums = np.bincount(votes[has_voted], weights[has_voted], self._objects)
+            chosen = int(sums.argmax())
+            was_wrong = has_voted & ((votes == chosen) != likes[chosen])
+            weights[was_wrong] *= self._kept_share
+            weights /= weights.max()
+            recommended.append(chosen)
+        return recommended
 
 
 class UniformPlayer(Player):
-    """Any object; `shut` says whether it stands for a gate that would never open."""
+    """An object at random; with `is_shut_gate` it plays a p-REC whose gate would never be open."""
 
-    def __init__(self, game: Game, seed: int, *, shut: bool = False) -> None:
+    def __init__(self, game: Game, seed: int, *, is_shut_gate: bool = False) -> None:
         self._objects = game.objects
-        self._shut = shut
+        self._is_shut_gate = is_shut_gate
         self._rng = np.random.default_rng([seed, 1])
 
-    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+    def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
         """See `Player`."""
-        return [int(x) for x in self._rng.integers(0, self._objects, len(wanted))]
+        positions = self._rng.integers(0, self._objects, len(likes_by_client))
+        return [int(position) for position in positions]
 
     def stopped_round(self, client: int) -> int | None:
         """See `Player`."""
-        return 1 if self._shut else None
+        return 1 if self._is_shut_gate else None
 
 
 def _make_gated_player(game: Game, seed: int) -> Player:
-    """Make the sound variant; uniform where its gate would never open."""
+    """Make the sound variant, or a uniform player if the gate would need too many voters."""
     if math.isinf(game.epsilon):
         return _make_ungated_player(game, seed)
     settings = sound_settings(game)
     if settings is None:
-        return UniformPlayer(game, seed, shut=True)
+        return UniformPlayer(game, seed, is_shut_gate=True)
     return PRecPlayer(game, seed, settings)
 
 
@@ -155,8 +167,8 @@ PLAYERS: dict[str, Callable[[Game, int], Player]] = {
     "p-rec": _make_gated_player,
     "p-rec-no-gate": _make_ungated_player,
     "exponential": ExponentialPlayer,
-    "majority": partial(MajorityPlayer, left=1.0),
-    "weighted-majority": partial(MajorityPlayer, left=0.5),
+    "majority": partial(MajorityPlayer, kept_share=1.0),
+    "weighted-majority": partial(MajorityPlayer, kept_share=0.5),
     "uniform": UniformPlayer,
 }
 METHODS = tuple(PLAYERS)
@@ -164,33 +176,42 @@ METHODS = tuple(PLAYERS)
 
 @lru_cache(maxsize=64)
 def sound_settings(game: Game) -> PRecSettings | None:
-    """Make settings with a plan, for a finite epsilon.
+    """Make the settings of the sound variant, for a finite epsilon.
 
-    None where the gate would need more voters than there are: then all is uniform.
+    None if they have no plan, as the gate would need more voters than there are.
     """
     settings = _settings(game, game.epsilon)
     try:
-        _ = settings.plan
+        _ = settings.plan  # planned now, to see whether it can be
     except ConfigError:
         return None
     return settings
 
 
 def _settings(game: Game, epsilon: float) -> PRecSettings:
-    sizes = (game.rounds, game.objects, game.voters, None, game.diversity, game.radius)
-    return PRecSettings(*sizes, epsilon=epsilon, delta=game.delta, clients_together=game.together)
+    return PRecSettings(
+        rounds=game.rounds,
+        objects=game.objects,
+        voters=game.voters,
+        diversity=game.diversity,
+        radius=game.radius,
+        epsilon=epsilon,
+        delta=game.delta,
+        clients_together=game.together,
+    )
 
 
 def loss_bound(game: Game, method: str) -> float | None:
-    """Bound the expected loss of p-REC.
+    """Compute an upper bound of the expected loss, for p-REC with and without a gate.
 
-    None for other methods, and where nobody keeps the promise or nothing is proved.
+    Without a gate it is `theory.loss_bound`. With a gate, the loss of uniform recommendations is
+    added, times the chance that the gate ever shuts. The peers keep (D + R + 1) P credits, so there
+    are at least (D + R + 1) P // c survivors; in each of the T rounds the gate shuts with at most
+    the chance that its noise is as large as the distance from there to its threshold.
 
-    With a gate, rounds after it shut are added. Peers alone keep it (D + R + 1) P credits above 0;
-    it shuts in a given round with the chance that the noise bridges what lies between them and its
-    threshold.
+    None for other methods, in worlds without P peers, and if the proofs do not allow the sizes.
     """
-    if not method.startswith("p-rec") or game.world in UNPROMISED:
+    if not method.startswith("p-rec") or game.world in WITHOUT_PEERS:
         return None
     voters = game.voters
     peers = game.peers
@@ -198,22 +219,29 @@ def loss_bound(game: Game, method: str) -> float | None:
         theory.check(game.objects, game.rounds, game.diversity, game.radius, voters, peers)
     except ConfigError:
         return None
-    proved = theory.loss_bound(game.objects, game.rounds, game.radius, voters, peers)
+    loss_without_gate = theory.loss_bound(game.objects, game.rounds, game.radius, voters, peers)
     if method == "p-rec-no-gate" or math.isinf(game.epsilon):
-        return proved
+        return loss_without_gate
     settings = sound_settings(game)
-    lost = game.rounds * (1 - 1 / game.objects)
+    uniform_loss = theory.uniform_loss(game.objects, game.rounds)
     if settings is None:
-        return lost
-    survivors = theory.credit_floor(game.diversity, game.radius, game.peers) // settings.credit
-    between = survivors - settings.plan.threshold
-    chance = game.rounds * failure_chance(settings.plan.gate, between - 2) if between > 0 else 1.0
-    return proved + lost * min(1.0, chance)
+        return uniform_loss
+    kept_credit = theory.promised_credit(game.diversity, game.radius, game.peers)
+    distance = kept_credit // settings.credit - settings.plan.threshold
+    shut_chance = 1.0
+    if distance > 0:
+        # The chance that the difference of the noises is `distance`: see `failure_chance`
+        in_one_round = failure_chance(settings.plan.gate_epsilon, distance - 2)
+        shut_chance = min(1.0, game.rounds * in_one_round)
+    return loss_without_gate + uniform_loss * shut_chance
 
 
 @lru_cache(maxsize=256)
-def per_round(epsilon: float, delta: float, rounds: int) -> float:
-    """Compute the epsilon of one choice of so many, by the accountant that leaves most."""
+def epsilon_per_round(epsilon: float, delta: float, rounds: int) -> float:
+    """Compute the largest epsilon of each choice with which all rounds cost epsilon and delta.
+
+    The larger one of two accountants, pure and zCDP, is taken.
+    """
     if math.isinf(epsilon):
         return epsilon
 

@@ -1,4 +1,4 @@
-"""Tables of a simulation, its page, and a verdict in words."""
+"""Tables of a simulation, its page, and its verdict in words."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from tacit.evaluation.page import Page, Section
 _LEAD = (
     "World: {world}. {about} {rounds:,} rounds of {objects} objects, {voters:,} voters, {peers:,} "
     "of them peers, diversity {diversity}, radius {radius}; clients: {clients}. Private methods "
-    "spend epsilon {epsilon:g} and delta {delta:g} on one voter’s whole history, for what "
-    "{together} of the clients see together."
+    "spend epsilon {epsilon:g} and delta {delta:g} on one voter’s whole history, for the views "
+    "of {together} of the clients together."
 )
 _LIMITS = (
     "Generated voters agree with the client as configured; on real ratings peers are rare. A "
     "simulation finds no epsilon: tacit plan prec computes it, audits look for violations. Only "
     "the gate’s noise is the system’s; all other draws repeat with the seed."
 )
+_NOTICEABLE = 0.05
+"""Share of right guesses above chance from which votes are called read."""
 LEGEND = (
     "Disliked recommendations, means over runs. Bound: on the expected number for p-rec, if the "
     "client has peers as assumed. Shut: runs whose gate closed, after which recommendations were "
@@ -30,16 +32,16 @@ LEGEND = (
 )
 
 LEAK_LEGEND = (
-    "Log-ratio of the recommendations under the two voting patterns of the proof, of the paper's "
-    "algorithm without a gate: of one run, the largest of any sequence, the mean. Steps: voters "
-    "added or removed from one pattern to the other. At most: proven for a step; anybody: no "
-    "algorithm with p-REC's loss bound has an epsilon below. –: too many voters to follow, or "
-    "nothing is proven."
+    "Log-ratio of the recommendations of the paper's algorithm, without a gate, under the two "
+    "voting patterns of the proof. Played: of one run. Worst: the largest of any sequence of "
+    "recommendations. Mean: over all sequences. Steps: voters added or removed from one pattern to "
+    "the other. At most: the bound that is proven for a step. Anybody: no algorithm with p-REC's "
+    "loss bound has a smaller epsilon. –: too many kinds of voters, or nothing is proven."
 )
 
 
-def points_table(points: Sequence[Point], moved: Sequence[str]) -> Table:
-    """Tabulate points, with a column for each setting that moved."""
+def points_table(points: Sequence[Point], varied: Sequence[str]) -> Table:
+    """Tabulate points, with a column for each setting that varies between them."""
     settings: dict[str, Callable[[Point], object]] = {
         "rounds": lambda point: _format_number(point.row.rounds),
         "peers": lambda point: _format_number(point.row.peers),
@@ -47,30 +49,30 @@ def points_table(points: Sequence[Point], moved: Sequence[str]) -> Table:
         "epsilon": lambda point: _format_number(point.row.epsilon),
         "pattern": lambda point: _format_number(point.row.pattern),
     }
-    columns = {name: settings[name] for name in moved}
+    columns = {name: settings[name] for name in varied}
     columns |= {
         "method": lambda point: point.row.method,
         "disliked": lambda point: f"{point.loss.mean:.1f}",
-        "95 %": _format_ends,
-        "bound": lambda point: point.row.loss_bound and f"{point.row.loss_bound:.1f}",
+        "95 %": _format_interval,
+        "bound": lambda point: _format_optional(point.row.loss_bound, ".1f"),
         "shut": lambda point: f"{point.stopped:.0%}",
     }
     return Table.from_rows("", columns, points)
 
 
-def leak_table(found: Sequence[Leak]) -> Table:
-    """Tabulate log-ratios of a pair of patterns, beside what is proven for one voter."""
+def leak_table(leaks: Sequence[Leak]) -> Table:
+    """Tabulate the log-ratios of pairs of patterns, and the bounds for one voter."""
     columns: dict[str, Callable[[Leak], object]] = {
         "seed": lambda leak: leak.seed,
-        "played": lambda leak: f"{leak.played:.4g}",
-        "worst": lambda leak: None if leak.worst is None else f"{leak.worst:.4g}",
-        "mean": lambda leak: None if leak.mean is None else f"{leak.mean:.4g}",
+        "played": lambda leak: _format_optional(leak.played, ".4g"),
+        "worst": lambda leak: _format_optional(leak.worst, ".4g"),
+        "mean": lambda leak: _format_optional(leak.mean, ".4g"),
         "steps": lambda leak: leak.steps,
-        "a step": lambda leak: f"{leak.per_step:.4g}",
-        "at most": lambda leak: None if leak.proven is None else f"{leak.proven:.4g}",
-        "anybody": lambda leak: None if leak.lower_bound is None else f"{leak.lower_bound:.4g}",
+        "a step": lambda leak: _format_optional(leak.per_step, ".4g"),
+        "at most": lambda leak: _format_optional(leak.proven, ".4g"),
+        "anybody": lambda leak: _format_optional(leak.lower_bound, ".4g"),
     }
-    return Table.from_rows("", columns, found)
+    return Table.from_rows("", columns, leaks)
 
 
 def _format_number(value: float | None) -> str:
@@ -78,75 +80,96 @@ def _format_number(value: float | None) -> str:
     return "none" if value is None else f"{value:g}"
 
 
-def _format_ends(point: Point) -> str | None:
-    """Write the interval of a loss; None where it says nothing."""
+def _format_optional(value: float | None, format_spec: str) -> str | None:
+    """Write a number in a format; None for an empty cell."""
+    return None if value is None else format(value, format_spec)
+
+
+def _format_interval(point: Point) -> str | None:
+    """Write the interval of a loss; None if it covers all possible losses."""
     low = point.loss.low
     high = point.loss.high
-    says_nothing = low == 0 and high == point.row.rounds
-    return None if says_nothing else f"{low:.1f} to {high:.1f}"
+    covers_all = low == 0 and high == point.row.rounds
+    return None if covers_all else f"{low:.1f} to {high:.1f}"
 
 
-def make_page(base: Game, judged: Sequence[Point], table: Table, manifest: dict[str, Any]) -> Page:
+def make_page(
+    base: Game, base_points: Sequence[Point], table: Table, manifest: dict[str, Any]
+) -> Page:
     """Lay out the page of a simulation.
 
     Args:
-        base: The setting that the verdict is about.
-        judged: Every method at the base.
-        table: All points.
-        manifest: How they were made.
+        base: The setting that the lead and the verdict are about.
+        base_points: A point for each method in this setting.
+        table: Table of all points.
+        manifest: Description of the command's run, for the foot of the page.
     """
-    about = " ".join((WORLDS[base.world].__doc__ or "").partition("\n\n")[0].split())
+    docstring = WORLDS[base.world].__doc__ or ""
+    first_paragraph, _, _ = docstring.partition("\n\n")
+    about = " ".join(first_paragraph.split())
     return Page(
         "p-REC, simulated",
         [Section("Side by side", [table], notes=[LEGEND, _LIMITS])],
         manifest,
-        write_verdict(judged),
+        write_verdict(base_points),
         lead=_LEAD.format(about=about, **asdict(base)),
         design="p-REC",
     )
 
 
-def write_verdict(judged: Sequence[Point]) -> Verdict:
-    """Judge p-REC against the exponential mechanism; in the victim's world, if votes are read."""
-    by_method = {point.row.method: point for point in reversed(judged)}
-    ours = by_method.get("p-rec")
-    other = by_method.get("exponential")
-    if ours is None:
-        best = min(judged, key=lambda point: point.loss.mean)
+def write_verdict(points: Sequence[Point]) -> Verdict:
+    """Compare p-REC with the exponential mechanism, or judge in the victim's world if votes leak.
+
+    Args:
+        points: A point for each method that was played in the base setting.
+    """
+    by_method = {point.row.method: point for point in reversed(points)}
+    prec = by_method.get("p-rec")
+    exponential = by_method.get("exponential")
+    if prec is None:
+        best = min(points, key=lambda point: point.loss.mean)
         text = f"{best.loss.mean:.1f} of {best.row.rounds:,} recommendations were disliked. "
         text += "No gate hides the votes."
         return Verdict("none", f"{best.row.method} errs least", text)
-    if ours.row.world == "victim":
-        return _judge_in_victim_world(ours, by_method.get("p-rec-no-gate"))
-    text = f"{ours.loss.mean:.1f} of {ours.row.rounds:,} recommendations were disliked"
-    if ours.stopped > 0.5:
-        least = ours.row.threshold
-        opens = f"from about {least:,} survivors on" if least else "for more voters than there are"
-        text += f". The gate is open {opens}; it shut in {ours.stopped:.0%} of the runs."
+    if prec.row.world == "victim":
+        return _judge_in_victim_world(prec, by_method.get("p-rec-no-gate"))
+    text = f"{prec.loss.mean:.1f} of {prec.row.rounds:,} recommendations were disliked"
+    if prec.stopped > 0.5:
+        threshold = prec.row.threshold
+        if threshold is None:
+            condition = "for more voters than there are"
+        else:
+            condition = f"from about {threshold:,} survivors on"
+        text += f". The gate is open {condition}; it shut in {prec.stopped:.0%} of the runs."
         return Verdict("open", "Too few voters agree with the client", text)
-    bound = ours.row.loss_bound
+    bound = prec.row.loss_bound
     if bound is not None:
-        side = "within" if ours.loss.mean <= bound else "above"
-        text += f", {side} the bound of {bound:.1f}"
-    if other is None:
+        comparison = "within" if prec.loss.mean <= bound else "above"
+        text += f", {comparison} the bound of {bound:.1f}"
+    if exponential is None:
         return Verdict("none", "p-REC by itself", f"{text}.")
-    text += f"; with the exponential mechanism, at equal epsilon and delta, {other.loss.mean:.1f}."
-    if ours.loss.high < other.loss.low:
+    text += "; with the exponential mechanism, at equal epsilon and delta, "
+    text += f"{exponential.loss.mean:.1f}."
+    if prec.loss.high < exponential.loss.low:
         return Verdict("hidden", "p-REC errs less than the exponential mechanism", text)
-    if other.loss.high < ours.loss.low:
+    if exponential.loss.high < prec.loss.low:
         return Verdict("open", "The exponential mechanism errs less", text)
     return Verdict("weakened", "The two cannot be distinguished", text)
 
 
-def _judge_in_victim_world(ours: Point, without_gate: Point | None) -> Verdict:
-    """Judge whether votes are read: what most clients are given is a guess of one voter's vote."""
-    share = 1 - ours.joint.mean / ours.row.rounds
-    chance = 1 / ours.row.objects
-    text = f"With the gate {share:.0%} of what most clients are given is the victim’s vote"
+def _judge_in_victim_world(prec: Point, without_gate: Point | None) -> Verdict:
+    """Judge whether the victim's votes can be guessed from the recommendations.
+
+    In this world clients like what the victim votes for, and the object that is recommended to most
+    clients is taken for the victim's vote. So `joint` counts the wrong guesses.
+    """
+    share_right = 1 - prec.joint.mean / prec.row.rounds
+    chance = 1 / prec.row.objects
+    text = f"With the gate {share_right:.0%} of what most clients are given is the victim’s vote"
     if without_gate is not None:
-        without_it = 1 - without_gate.joint.mean / without_gate.row.rounds
-        text += f"; without it {without_it:.0%}"
+        share_without_gate = 1 - without_gate.joint.mean / without_gate.row.rounds
+        text += f"; without it {share_without_gate:.0%}"
     text += f"; a guess would be right in {chance:.0%}."
-    if share < chance + 0.05:
+    if share_right < chance + _NOTICEABLE:
         return Verdict("hidden", "The victim’s votes stay hidden", text)
     return Verdict("open", "The victim’s votes are read", text)

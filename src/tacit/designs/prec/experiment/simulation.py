@@ -1,4 +1,4 @@
-"""p-REC on generated voters: losses of every method, setting by setting and seed by seed."""
+"""Simulated runs: losses by method, setting and seed, and their means over seeds."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tacit.randomness import simulation
 
 @dataclass(frozen=True)
 class PRecRow:
-    """One method in one run."""
+    """The result of one method in one run."""
 
     method: str
     """A key of `PLAYERS`."""
     world: str
-    """A key of `WORLDS`; it and the sizes are those of the `Game`."""
+    """A key of `WORLDS`. This and the following fields, up to `pattern`, are those of `Game`."""
     rounds: int
     """T."""
     objects: int
@@ -48,40 +48,46 @@ class PRecRow:
     pattern: int
     """1 or 2 of `both-ways`, 1 elsewhere."""
     epsilon: float | None
-    """Nats; None where nothing is promised."""
+    """Nats; None if the method is not private."""
     delta: float | None
-    """Chance beside epsilon; None where nothing is promised."""
+    """Delta of the guarantee; None if the method is not private."""
     seed: int
     """Seed of the voters and of the draws."""
     loss: float
     """Disliked recommendations of one client, a mean over clients."""
     joint_loss: int
-    """Rounds in which the object that most clients were given was disliked."""
+    """Rounds in which clients disliked the object that was recommended to most of them."""
     stopped: int | None
-    """The round from which all is uniform for all; None for never."""
+    """The round from which recommendations are uniform for all clients; None for never."""
     threshold: int | None
-    """The gate's threshold, in voters."""
+    """The gate's threshold, in voters; None without a gate."""
     loss_bound: float | None
-    """Bound of the expected loss, proved for p-REC."""
+    """Upper bound of the expected loss; None where none is proved (`methods.loss_bound`)."""
 
 
 def play(game: Game, method: str, seed: int) -> PRecRow:
-    """Play one run: the same voters for every method, but for the adaptive adversary's."""
+    """Play one run.
+
+    The voters depend on the seed and not on the method, except in the world of the adaptive
+    adversary.
+    """
     loss = 0.0
     joint_loss = 0
-    everybody = range(game.clients)
+    clients = range(game.clients)
     with simulation():
-        ours = PLAYERS[method](game, seed)
+        player = PLAYERS[method](game, seed)
         world = WORLDS[game.world](game, np.random.default_rng(seed))
-        given: list[int] = []
-        for _ in range(game.rounds):
-            votes, likes = world.send(given[0]) if given else next(world)
-            given = ours.play(votes, dict.fromkeys(everybody, likes))
-            loss += 1 - float(likes[given].mean())
-            joint_loss += not likes[Counter(given).most_common(1)[0][0]]
-    stops = [ours.stopped_round(client) for client in everybody]
-    promised = method in PRIVATE and not math.isinf(game.epsilon)
-    settings = sound_settings(game) if promised and method == "p-rec" else None
+        recommended: list[int] = []
+        for number in range(game.rounds):
+            votes, likes = next(world) if number == 0 else world.send(recommended[0])
+            recommended = player.play(votes, dict.fromkeys(clients, likes))
+            loss += 1 - float(likes[recommended].mean())
+            most_recommended, _ = Counter(recommended).most_common(1)[0]
+            if not likes[most_recommended]:
+                joint_loss += 1
+    stopped_rounds = [player.stopped_round(client) for client in clients]
+    is_private = method in PRIVATE and not math.isinf(game.epsilon)
+    settings = sound_settings(game) if is_private and method == "p-rec" else None
     return PRecRow(
         method,
         world=game.world,
@@ -93,46 +99,58 @@ def play(game: Game, method: str, seed: int) -> PRecRow:
         radius=game.radius,
         clients=game.clients,
         pattern=game.pattern,
-        epsilon=game.epsilon if promised else None,
-        delta=game.delta if promised else None,
+        epsilon=game.epsilon if is_private else None,
+        delta=game.delta if is_private else None,
         seed=seed,
         loss=loss,
         joint_loss=joint_loss,
-        stopped=None if None in stops else max(stop or 0 for stop in stops),
+        stopped=_last_stopped_round(stopped_rounds),
         threshold=None if settings is None else settings.plan.threshold,
         loss_bound=loss_bound(game, method),
     )
 
 
+def _last_stopped_round(stopped_rounds: Sequence[int | None]) -> int | None:
+    """Return the last of the rounds in which clients' gates shut; None if a gate never shut."""
+    last = 0
+    for stopped_round in stopped_rounds:
+        if stopped_round is None:
+            return None
+        last = max(last, stopped_round)
+    return last
+
+
 def runs(
     games: Iterable[Game], methods: Sequence[str], seeds: Iterable[int]
 ) -> list[tuple[Game, str, int]]:
-    """List every method, setting and seed. Methods that no epsilon moves are played once for all.
+    """List the runs to play: every setting with every method and every seed.
+
+    Methods that are not private are played once for settings that differ in epsilon alone.
 
     Raises:
-        ConfigError: There is no such method.
+        ConfigError: A method does not exist.
     """
     unknown = set(methods).difference(METHODS)
     if unknown:
         raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {min(unknown)!r}.")
-    played: dict[tuple[Game, str], None] = {}
+    settings: dict[tuple[Game, str], None] = {}  # each once, in order
     for game in games:
         for method in methods:
             setting = game if method in PRIVATE else replace(game, epsilon=1.0)
-            played[setting, method] = None
-    seeded = list(seeds)
+            settings[setting, method] = None
+    all_seeds = list(seeds)
     listed = []
-    for setting, method in played:
-        listed += [(setting, method, seed) for seed in seeded]
+    for setting, method in settings:
+        listed += [(setting, method, seed) for seed in all_seeds]
     return listed
 
 
 @dataclass(frozen=True)
 class Point:
-    """One method in one setting over the seeds."""
+    """Means of one method in one setting, over the seeds."""
 
     row: PRecRow
-    """The setting; what differs between seeds is 0 or None."""
+    """Method and setting; fields that differ between seeds are 0 or None."""
     loss: Interval
     """Mean of `PRecRow.loss`."""
     joint: Interval
@@ -141,7 +159,7 @@ class Point:
     """Share of the runs that became uniform."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON: the setting; loss and joint_loss as [mean, low, high]; stopped."""
+        """Return JSON values: the setting; loss and joint_loss as [mean, low, high]; stopped."""
         setting = asdict(self.row)
         for name in ("seed", "loss", "joint_loss", "stopped"):
             del setting[name]
@@ -153,16 +171,22 @@ class Point:
 
 
 def points(rows: Iterable[PRecRow]) -> list[Point]:
-    """Average over seeds with 95 % intervals, in the order of the rows."""
-    groups = group_by(rows, lambda row: replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None))
+    """Average over seeds, with 95 % intervals, in the order of the rows."""
+    groups = group_by(rows, _remove_seed_results)
     return [_average(setting, group) for setting, group in groups.items()]
+
+
+def _remove_seed_results(row: PRecRow) -> PRecRow:
+    """Return the row without its seed and results: equal for the rows of one setting."""
+    return replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None)
 
 
 def _average(setting: PRecRow, rows: Sequence[PRecRow]) -> Point:
     """Average the rows of one setting over its seeds."""
+    stopped_rows = [row for row in rows if row.stopped is not None]
     return Point(
         setting,
         loss=mean_interval([row.loss for row in rows], bounds=(0.0, setting.rounds)),
         joint=mean_interval([row.joint_loss for row in rows], bounds=(0.0, setting.rounds)),
-        stopped=sum(row.stopped is not None for row in rows) / len(rows),
+        stopped=len(stopped_rows) / len(rows),
     )

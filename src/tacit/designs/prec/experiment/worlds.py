@@ -1,9 +1,10 @@
-"""Worlds that a p-REC run is tried in: votes of everybody, and what the client likes.
+"""Worlds of a simulated run: everybody's votes, and what the client likes.
 
-A world yields, round by round, the votes (voters,) and what the client likes (objects,), and is
-sent what the client was given. Several clients share one taste; the world is sent what the first
-was given. The paper takes the first part of Theorem 6 from an earlier paper; `search` is our
-construction with the same bound: to find one camp of m by trying takes (m - 1) / 2 wrong tries.
+A world is a generator. In each round it yields the votes (voters,) and what the client likes
+(objects,), and is sent the object that the client was recommended. Several clients share one taste;
+then the world is sent the object of the first. The paper takes the first part of Theorem 6 from an
+earlier paper; `search` is our construction with the same bound: to find one camp of m by trying
+takes (m - 1) / 2 wrong tries on average.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ Votes = NDArray[np.int64]
 Likes = NDArray[np.bool_]
 Play = Generator[tuple[Votes, Likes], int, None]
 
-_LOYAL = 0.45
-"""Share that stays: traitors are a little over one half, so that they are followed once."""
-UNPROMISED = ("one-round", "victim")  # where no P voters are peers, so that no loss is bounded
-_CREDITED = ("planted", "stubborn", "both-ways")  # for any diversity and radius
-_SHARES = 200  # of the voters, which the adaptive adversary weighs up
+_LOYAL_SHARE = 0.45
+"""Share of the sybils who stay loyal each time: those who betray the client are a little more than
+half, so that the recommendation follows them once."""
+WITHOUT_PEERS = ("one-round", "victim")
+"""Worlds in which fewer than P voters are peers, so that no bound of the loss holds."""
+_ANY_CREDITS = ("planted", "stubborn", "both-ways")
+"""Worlds that are defined for any diversity and radius; the others have D = R = 0."""
+_TRIED_SHARES = 200
+"""How many shares of the voters the adaptive adversary compares."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +51,21 @@ class Game:
     peers: int
     """P."""
     diversity: int = 0
-    """D, which the promise allows."""
+    """D."""
     radius: int = 0
-    """R, which the promise allows."""
+    """R."""
     clients: int = 1
-    """Clients with the same taste."""
+    """How many clients there are, all with the same taste."""
     together: int = 1
-    """Clients whom epsilon and delta are for, together."""
+    """How many clients epsilon and delta are for, together."""
     epsilon: float = 1.0
     """Nats of private methods."""
     delta: float = 1e-6
-    """Chance beside epsilon."""
+    """Delta of private methods."""
     world: str = "planted"
     """A key of `WORLDS`."""
     pattern: int = 1
-    """1 or 2, the first or the second of the two that `both-ways` has; 1 in all other worlds."""
+    """Which of the two voting patterns of `both-ways`, 1 or 2; 1 in all other worlds."""
 
     def __post_init__(self) -> None:
         if not (self.rounds >= 3 and self.objects >= 2 and 0 <= self.radius <= self.rounds):
@@ -80,31 +85,33 @@ class Game:
             )
         if self.world not in WORLDS:
             raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {self.world!r}.")
-        if self.pattern not in ((1, 2) if self.world == "both-ways" else (1,)):
+        patterns = (1, 2) if self.world == "both-ways" else (1,)
+        if self.pattern not in patterns:
             raise ConfigError(
                 "The world 'both-ways' has the patterns 1 and 2, every other world has the pattern "
                 f"1 alone; got {self.pattern}."
             )
-        if self.world not in _CREDITED and (self.diversity or self.radius):
+        if self.world not in _ANY_CREDITS and (self.diversity > 0 or self.radius > 0):
             raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
 
 
 def planted_peers(game: Game, rng: np.random.Generator) -> Play:
     """Peers vote for what the client likes, everybody else at random.
 
-    Each peer errs in R rounds of their own; in D rounds two objects are liked.
+    Each peer votes for a disliked object in R rounds of their own. In D rounds the client likes two
+    objects.
     """
-    twice = _choose_objects(game.rounds, game.diversity, rng)
-    wrong = np.zeros((game.rounds, game.peers), dtype=bool)
+    likes_two = _choose_at_random(game.rounds, game.diversity, rng)  # (rounds,)
+    is_wrong = np.zeros((game.rounds, game.peers), dtype=bool)
     for peer in range(game.peers):
-        wrong[:, peer] = _choose_objects(game.rounds, game.radius, rng)
+        is_wrong[:, peer] = _choose_at_random(game.rounds, game.radius, rng)
     for number in range(game.rounds):
         votes = _random_votes(game, rng)
-        likes = _choose_objects(game.objects, 1 + int(twice[number]), rng)
+        likes = _choose_at_random(game.objects, 2 if likes_two[number] else 1, rng)
         votes[: game.peers] = rng.choice(np.flatnonzero(likes), game.peers)
-        erring = np.flatnonzero(wrong[number])
+        wrong_peers = np.flatnonzero(is_wrong[number])
         if not likes.all():
-            votes[erring] = rng.choice(np.flatnonzero(~likes), len(erring))
+            votes[wrong_peers] = rng.choice(np.flatnonzero(~likes), len(wrong_peers))
         yield votes, likes
 
 
@@ -115,51 +122,68 @@ def opposed_peers(game: Game, rng: np.random.Generator) -> Play:
 
 
 def adaptive_adversary(game: Game, rng: np.random.Generator) -> Play:
-    """An adversary who knows the state spends voters where they cost most.
+    """An adversary who knows who still counts makes the most of the voters that it loses.
 
-    A share of the survivors votes for a disliked object, all others for what they like. When too
-    few are left to spend, all agree.
+    In each round a share of the survivors votes for a disliked object, all others for the liked
+    one. Once fewer than P survivors would be left, all vote for the liked one.
     """
-    share = _dearest_share(OutputDistribution(game.rounds, game.objects), game.voters)
-    alive = np.ones(game.voters, dtype=bool)
+    share = _most_efficient_share(OutputDistribution(game.rounds, game.objects), game.voters)
+    is_survivor = np.ones(game.voters, dtype=bool)
     for _ in range(game.rounds):
-        likes = _choose_objects(game.objects, 1, rng)
-        liked = np.flatnonzero(likes)[0]
-        other = rng.choice(np.flatnonzero(~likes))
-        spent = math.ceil(share * alive.sum())
-        votes = np.full(game.voters, liked)
-        if alive.sum() - spent >= game.peers:
-            votes[np.flatnonzero(alive)[-spent:]] = other
-        given = yield votes, likes
-        alive &= (votes == given) if likes[given] else (votes != given)
+        likes = _choose_at_random(game.objects, 1, rng)
+        liked_object = np.flatnonzero(likes)[0]
+        disliked_object = rng.choice(np.flatnonzero(~likes))
+        misleading = math.ceil(share * is_survivor.sum())
+        votes = np.full(game.voters, liked_object)
+        if is_survivor.sum() - misleading >= game.peers:
+            votes[np.flatnonzero(is_survivor)[-misleading:]] = disliked_object
+        recommended = yield votes, likes
+        if likes[recommended]:
+            is_survivor &= votes == recommended
+        else:
+            is_survivor &= votes != recommended
 
 
-def _dearest_share(law: OutputDistribution, voters: int) -> float:
-    """Find the share with the highest chance of a disliked recommendation for the voters spent."""
+def _most_efficient_share(distribution: OutputDistribution, voters: int) -> float:
+    """Find the share of voters whose votes for a disliked object do the most harm for their number.
 
-    def efficiency(spent: int) -> float:
-        chance = law.chances(np.array([spent, voters - spent]))[0]
-        return float(chance) / -math.log1p(-spent / voters)
+    The efficiency of k voters of n is the chance that their object is recommended, which costs
+    them all credit, over -ln(1 - k/n).
+    """
 
-    steps = [step * voters // _SHARES for step in range(1, _SHARES)]
-    return max(filter(None, steps), key=efficiency, default=voters / 2) / voters
+    def efficiency(misleading: int) -> float:
+        chance = distribution.chances(np.array([misleading, voters - misleading]))[0]
+        return float(chance) / -math.log1p(-misleading / voters)
+
+    numbers = []
+    for step in range(1, _TRIED_SHARES):
+        number = step * voters // _TRIED_SHARES
+        if number > 0:
+            numbers.append(number)
+    return max(numbers, key=efficiency, default=voters / 2) / voters
 
 
 def search(game: Game, rng: np.random.Generator) -> Play:
-    """One of m camps is the client's in each phase, until only the peers are left (Theorem 6)."""
-    left = np.arange(game.voters)
+    """One of m camps of voters votes for what the client likes, for m - 1 rounds (Theorem 6).
+
+    Then this camp is divided into m camps again, as long as each keeps P voters. After that the
+    last camp votes for what the client likes in all rounds.
+    """
+    members = np.arange(game.voters)  # voters who were in the client's camp in all phases
     for number in range(game.rounds):
         if number % (game.objects - 1) == 0:
-            mine = int(rng.integers(game.objects))
-            split = len(left) >= game.objects * game.peers
-            camps = np.array_split(rng.permutation(left), game.objects) if split else []
-            left = camps[mine] if split else left
+            liked_object = int(rng.integers(game.objects))
+            can_divide = len(members) >= game.objects * game.peers
+            camps = []
+            if can_divide:
+                camps = np.array_split(rng.permutation(members), game.objects)
+                members = camps[liked_object]
         votes = _random_votes(game, rng)
-        likes = np.arange(game.objects) == mine
-        for camp, members in enumerate(camps):
-            votes[members] = camp
-        if not split:
-            votes[left] = mine
+        likes = np.arange(game.objects) == liked_object
+        for camp_object, camp in enumerate(camps):
+            votes[camp] = camp_object
+        if not can_divide:
+            votes[members] = liked_object
         yield votes, likes
 
 
@@ -167,54 +191,61 @@ def stubborn_peers(game: Game, rng: np.random.Generator) -> Play:
     """Peers always vote for the first object, which is liked after R random rounds (Theorem 6)."""
     for number in range(game.rounds):
         votes = _random_votes(game, rng)
-        first = np.arange(game.objects) == 0
         votes[: game.peers] = 0
-        yield votes, _choose_objects(game.objects, 1, rng) if number < game.radius else first
+        if number < game.radius:
+            likes = _choose_at_random(game.objects, 1, rng)
+        else:
+            likes = np.arange(game.objects) == 0
+        yield votes, likes
 
 
 def one_round(game: Game, rng: np.random.Generator) -> Play:
-    """Two camps of peers differ in one round (Lemma 8)."""
-    differ = rng.integers(game.rounds)
-    mine = rng.permutation(game.voters)[: game.voters // 2]
+    """All voters vote for what the client likes, but for half of them in one round (Lemma 8)."""
+    wrong_round = rng.integers(game.rounds)
+    wrong_camp = rng.permutation(game.voters)[: game.voters // 2]
     for number in range(game.rounds):
-        likes = _choose_objects(game.objects, 1, rng)
+        likes = _choose_at_random(game.objects, 1, rng)
         votes = np.full(game.voters, np.flatnonzero(likes)[0])
-        if number == differ:
-            votes[mine] = rng.choice(np.flatnonzero(~likes))
+        if number == wrong_round:
+            votes[wrong_camp] = rng.choice(np.flatnonzero(~likes))
         yield votes, likes
 
 
 def both_ways(game: Game, rng: np.random.Generator) -> Play:
-    """All voters vote alike; in some rounds the client likes two objects, or they err (Theorem 15).
+    """All vote alike, and in some rounds otherwise in one pattern than the other (Theorem 15).
 
-    In D of these rounds both objects are liked, in R more the second one is disliked. In the first
-    pattern voters vote for the first object there, in the second pattern for the second one.
-    Elsewhere one object is liked and gets all votes.
+    In these rounds voters vote for the first object in pattern 1, and for the second object in
+    pattern 2. In D of them the client likes both objects, in R more the first alone. In all other
+    rounds the client likes the first object, and all vote for it.
     """
-    differs = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
-    used = 0
+    # Half of D + R rounds on average, and never more than D + R
+    may_differ = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
+    differing_rounds = 0
     for number in range(game.rounds):
         first, second = rng.permutation(game.objects)[:2]
         likes = np.arange(game.objects) == first
         vote = first
-        if differs[number] and used < game.diversity + game.radius:
-            likes[second] = used < game.diversity
+        if may_differ[number] and differing_rounds < game.diversity + game.radius:
+            likes[second] = differing_rounds < game.diversity
             vote = first if game.pattern == 1 else second
-            used += 1
+            differing_rounds += 1
         yield np.full(game.voters, vote), likes
 
 
 def sybils(game: Game, rng: np.random.Generator) -> Play:
-    """All who are not peers are an army that betrays the client, half of it at a time, for good."""
+    """All voters but the peers work together: in each round a little over half of them turn away.
+
+    Until they turn away they vote for what the client likes, then for a disliked object.
+    """
     loyal = game.voters
     for number in range(game.rounds):
-        if number and loyal > game.peers:
-            loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL)))
+        if number > 0 and loyal > game.peers:
+            loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL_SHARE)))
         yield _split_votes(game, loyal, rng)
 
 
 def victim(game: Game, rng: np.random.Generator) -> Play:
-    """A client without peers likes what one voter votes for: what they are given, they learn."""
+    """A client without peers likes what one voter votes for, and so learns that voter's votes."""
     for _ in range(game.rounds):
         votes = _random_votes(game, rng)
         yield votes, np.arange(game.objects) == votes[0]
@@ -236,7 +267,7 @@ WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
 
 def _split_votes(game: Game, loyal: int, rng: np.random.Generator) -> tuple[Votes, Likes]:
     """Let `loyal` voters vote for what is liked, all others for one other object."""
-    likes = _choose_objects(game.objects, 1, rng)
+    likes = _choose_at_random(game.objects, 1, rng)
     votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
     votes[:loyal] = np.flatnonzero(likes)[0]
     return votes, likes
@@ -247,8 +278,8 @@ def _random_votes(game: Game, rng: np.random.Generator) -> Votes:
     return rng.integers(0, game.objects, game.voters)
 
 
-def _choose_objects(size: int, number: int, rng: np.random.Generator) -> Likes:
-    """Choose `number` of `size` at random, as a mask."""
+def _choose_at_random(size: int, number: int, rng: np.random.Generator) -> Likes:
+    """Choose `number` of `size` positions at random: a mask (size,)."""
     chosen = np.zeros(size, dtype=bool)
     chosen[rng.choice(size, min(number, size), replace=False)] = True
     return chosen

@@ -1,14 +1,15 @@
-"""Rounds of p-REC as they are served: people vote, and others are recommended what was voted for.
+"""A run of p-REC as it is served: people vote, and people get recommendations from the votes.
 
 Runs at    the platform, which is trusted with all votes.
-Sees       votes, and what clients say of their recommendations.
+Sees       votes, and clients' answers to recommendations.
 Releases   to each client one candidate of each round, and whether their gate is shut.
-Charges    the run's own budget, once, with what all clients together can ever learn: when the run
-           begins. Its epsilon and delta are on the last card. A second run is another name.
-Keeps      the run in the ledger, in one transaction with each answer. If that is undone, so is the
-           run, and the step is done again with fresh noise: what was drawn was shown to nobody. So
-           no noise is used twice, and nobody is answered twice.
-           Answers are kept for ever, as everywhere: of a vote it says which round it was for.
+Charges    the run's own budget, once, when the run begins, with the epsilon and delta of all
+           clients together, which the last card states. A second run needs another name, and has
+           its own budget.
+Stores     the run in the ledger, in one transaction with each answer. If the transaction is undone,
+           so is the change of the run, and the step is repeated with new noise; nobody saw the
+           first draw. So no noise is used twice, and nobody is answered twice. Stored answers are
+           never deleted; the answer to a vote contains only the number of the round.
 """
 
 from __future__ import annotations
@@ -44,16 +45,16 @@ from tacit.service.setting_tables import TOML, setting
 from tacit.service.strict_json import RefusedContent, parse_json
 
 LARGEST_STATE = 8 * 2**20
-"""Bytes of a run: it is written with every answer."""
-_NAMES = 150
-"""Bytes of a voter's name, number and vote, about."""
-ROUNDS = 12
-OBJECTS = 3
-PEOPLE = 1000
-_DEMO = f"""[rounds.films]
-rounds = {ROUNDS}
-objects = {OBJECTS}
-voters = {PEOPLE}
+"""The most bytes that a run's state may need, since it is written with every answer."""
+_BYTES_OF_NAME_AND_VOTE = 150
+"""Approximate bytes of a voter's name, number and vote in the state."""
+DEMO_ROUNDS = 12
+DEMO_OBJECTS = 3
+DEMO_VOTERS = 1000
+_DEMO_SECTION = f"""[rounds.films]
+rounds = {DEMO_ROUNDS}
+objects = {DEMO_OBJECTS}
+voters = {DEMO_VOTERS}
 clients = 20
 clients_together = 20
 epsilon = 20
@@ -66,7 +67,7 @@ votes = "films.votes.json"
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsSettings:
-    """The lines of [rounds.NAME]: those of `PRecSettings`, and given votes."""
+    """The lines of [rounds.NAME]: the fields of `PRecSettings`, and a file of votes."""
 
     rounds: int = setting("recommendations of one person, at most", unit="rounds")
     objects: int = setting("candidates of one round, at most", refused="below 2")
@@ -121,15 +122,15 @@ class ServedRounds(ServedThing):
     settings: PRecSettings
     """Settings of the run."""
     given: GivenRounds = field(default=(), repr=False)
-    """Rounds whose candidates and votes came with the deployment, in their order: an `open` that
-    names nothing takes the next one."""
+    """Candidates and votes of rounds that came with the deployment, in order. Opening a round
+    without candidates opens the next of these."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Read what is served from the lines of `RoundsSettings`.
+        """Make the served run from the section's lines, which are those of `RoundsSettings`.
 
         Raises:
-            ConfigError: The section names what is not served.
+            ConfigError: These settings cannot be served.
         """
         choices = asdict(section.read_settings(RoundsSettings))
         del choices["votes"]
@@ -140,35 +141,40 @@ class ServedRounds(ServedThing):
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Yield the run's own budget, which its beginning spends whole."""
+        """Yield the run's own budget, all of which is spent when the run begins."""
         yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return a card for one client's view, and one for all clients together."""
+        """Return a card for one client's view, and one for all clients together.
+
+        They have one more assumption: on the numbers by which the run knows voters (`steps.py`).
+        By the union bound, two of n voters have the same number of b bits with a probability below
+        n^2 / 2^(b + 1).
+        """
         voters = self.settings.voters
         bits = 8 * NUMBER_BYTES
         exponent = math.ceil(2 * math.log10(voters) - (bits + 1) * math.log10(2))
-        numbered = (
+        assumption = (
             "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
             f"under the run's key of 256 bits, cut to {bits}. The key is secret and HMAC-SHA256 is "
             f"a pseudo-random function, so that two of {voters} voters have one number with a "
             f"chance below 1e{exponent}, which is not in delta; then no further round is opened"
         )
         return tuple(
-            replace(card, assumptions=(*card.assumptions, numbered))
+            replace(card, assumptions=(*card.assumptions, assumption))
             for card in cards(self.settings)
         )
 
     def describe_releases(self) -> str:
-        """Say what nobody can take back."""
+        """Describe the releases that cannot be taken back when a person is forgotten."""
         return (
             f"recommendations of the rounds {self.name} that were given, which your votes may have "
             "moved as far as the stated epsilon allows"
         )
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
-        """Yield the state in which a person is forgotten: votes and recommendations are one."""
-        what = (
+        """Return the one state with data of a person, and how the person is forgotten in it."""
+        forgotten = (
             f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
             "were, which count for nobody from the next round on; what the run knew of your "
             "recommendations, and what you said of them. Kept is that you took part, since "
@@ -179,7 +185,7 @@ class ServedRounds(ServedThing):
             new = self.steps.forget_person(user, source, remove_salt(state))
             return None if new is None else add_salt(source, new)
 
-        return (PersonalState(self.state, what, forget),)
+        return (PersonalState(self.state, forgotten, forget),)
 
     @cached_property
     def steps(self) -> RoundSteps:
@@ -192,10 +198,10 @@ class ServedRounds(ServedThing):
         return thing_state_name("rounds", self.tenant, self.name)
 
     def begin(self, service: Service) -> None:
-        """Charge the run and begin it, once: later calls change nothing.
+        """Charge the run's budget and begin the run. Later calls change nothing.
 
         Raises:
-            Problem: Status 409; the run of this name has begun with other settings.
+            Problem: Status 409; the run of this name began with other settings.
         """
         settings = canonical({"settings": self.settings.to_header()})
         try:
@@ -206,39 +212,43 @@ class ServedRounds(ServedThing):
                 state=f"{self.tenant}/{self.state}",
             )
         except KeyReused:
-            another = "The run of this name began with other settings. Name the new one anew."
-            raise Problem(409, another) from None
+            message = "The run of this name began with other settings. Name the new one anew."
+            raise Problem(409, message) from None
 
     def check_stored_states(self, stored: Callable[[str], bytes | None]) -> None:
-        """Check that the run of this name can go on.
+        """Check that the stored run of this name, if there is one, can be continued.
+
+        Args:
+            stored: Returns the stored state of a name; None if there is none.
 
         Raises:
-            ConfigError: It began with other settings, or cannot go on.
+            ConfigError: It began with other settings, or cannot be continued.
         """
         state = remove_salt(stored(self.state))
         if state is None:
             return
         try:
-            now = RoundsState.decode(state)
-            others = now.other_settings(self.settings)
-            if others:
+            stored_run = RoundsState.decode(state)
+            changed = stored_run.changed_settings(self.settings)
+            if changed:
                 raise ConfigError(
-                    f"{TOML}: rounds.{self.name} began with other settings ({', '.join(others)}), "
+                    f"{TOML}: rounds.{self.name} began with other settings ({', '.join(changed)}), "
                     "and what was promised to its voters is for the whole run. Put them back, or "
-                    "name the new run anew: it has a budget of its own."
+                    "give the new run another name: it has a budget of its own."
                 )
-            PRec.from_bytes(now.run, settings=self.settings, randomness=secure())
+            PRec.from_bytes(stored_run.run, settings=self.settings, randomness=secure())
         except ModelFileError as error:
             raise ConfigError(
-                f"{TOML}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
+                f"{TOML}: rounds.{self.name} cannot be continued: {error} Give a new run another "
+                "name."
             ) from None
 
     def describe(self, state: bytes | None) -> dict[str, Any]:
-        """Describe the run and how far it is, as JSON.
+        """Describe the run and its open round as JSON.
 
-        No count of anybody is in it, and nothing that votes decided.
+        The description contains no counts of people, and nothing that depends on votes.
         """
-        now = RoundsState(b"", b"") if state is None else RoundsState.decode(state)
+        stored_run = RoundsState(b"", b"") if state is None else RoundsState.decode(state)
         settings = self.settings
         return {
             "name": self.name,
@@ -248,9 +258,9 @@ class ServedRounds(ServedThing):
             "diversity": settings.diversity,
             "radius": settings.radius,
             "clients": settings.clients,
-            "round": now.number,
-            "candidates": list(now.candidates),
-            "announced": list(now.announced),
+            "round": stored_run.number,
+            "candidates": list(stored_run.candidates),
+            "announced": list(stored_run.announced),
             "guarantee": self.guarantees()[0].sentence,
             "together": self.guarantees()[-1].sentence,
         }
@@ -262,14 +272,21 @@ class ServedRounds(ServedThing):
     @cached_property
     def _cost(self) -> Cost:
         """Cost of all clients' views together."""
-        everything = self.guarantees()[-1]
-        assert everything.lifetime_epsilon is not None
-        assert everything.lifetime_delta is not None
-        return Cost.approximate(everything.lifetime_epsilon, everything.lifetime_delta)
+        card_of_all_clients = self.guarantees()[-1]
+        assert card_of_all_clients.lifetime_epsilon is not None
+        assert card_of_all_clients.lifetime_delta is not None
+        return Cost.approximate(
+            card_of_all_clients.lifetime_epsilon, card_of_all_clients.lifetime_delta
+        )
 
 
 def _check_served(name: str, settings: PRecSettings) -> None:
-    """Refuse settings that are not served."""
+    """Check that a run with these settings can be served.
+
+    Raises:
+        ConfigError: It is the published variant, has no finite epsilon or no bound on clients, or
+            its state would be too large.
+    """
     if settings.variant == "published":
         raise ConfigError(
             f"{TOML}: {name} is the published variant, which holds on a promise that only clients "
@@ -282,31 +299,39 @@ def _check_served(name: str, settings: PRecSettings) -> None:
             f"{TOML}: {name}.clients is missing or too large. It is how many people are ever "
             "served, and the budget is for all of them together."
         )
-    row = no_credits(1, diversity=settings.diversity, radius=settings.radius)
-    planes = row.alive.nbytes + row.both.nbytes + row.radius.nbytes
-    of_a_voter = math.ceil(settings.clients / CLIENTS) * planes + _NAMES
-    if settings.voters * of_a_voter > LARGEST_STATE:
+    credit_of_voter = no_credits(1, diversity=settings.diversity, radius=settings.radius)
+    bytes_in_block = (
+        credit_of_voter.alive.nbytes + credit_of_voter.both.nbytes + credit_of_voter.radius.nbytes
+    )
+    blocks = math.ceil(settings.clients / CLIENTS)
+    bytes_per_voter = blocks * bytes_in_block + _BYTES_OF_NAME_AND_VOTE
+    if settings.voters * bytes_per_voter > LARGEST_STATE:
         raise ConfigError(
-            f"{TOML}: {name} keeps {of_a_voter} bytes for each of {settings.voters} voters, and "
-            f"at most {LARGEST_STATE} in all are served: take fewer voters or clients."
+            f"{TOML}: {name} needs {bytes_per_voter} bytes for each of {settings.voters} voters, "
+            f"and the service stores at most {LARGEST_STATE} bytes for a run: take fewer voters or "
+            "clients."
         )
 
 
 def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
-    """Read the rounds that came with the deployment; none where the section names no file."""
+    """Read the rounds that came with the deployment; none if the section names no file of votes.
+
+    Raises:
+        ConfigError: The file is not a list of rounds with candidates and votes for them.
+    """
     if "votes" not in section.values:
         return ()
     try:
         rounds = parse_json(section.file_path("votes").read_bytes())
         given = tuple((tuple(row["candidates"]), dict(row["votes"])) for row in rounds)
-        is_whole = isinstance(rounds, list)
+        is_valid = isinstance(rounds, list)
         for candidates, votes in given:
-            is_size = 0 < len(candidates) <= settings.objects
-            are_cast = all(is_among(chosen, candidates) for chosen in votes.values())
-            is_whole = is_whole and is_size and are_cast
+            has_valid_size = 0 < len(candidates) <= settings.objects
+            has_valid_votes = all(is_among(chosen, candidates) for chosen in votes.values())
+            is_valid = is_valid and has_valid_size and has_valid_votes
     except (RefusedContent, KeyError, TypeError, ValueError):
-        is_whole = False
-    if not is_whole:
+        is_valid = False
+    if not is_valid:
         raise ConfigError(
             f"{TOML}: {section.name}.votes is no list of rounds in JSON, each with its candidates "
             'and its votes:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
@@ -315,21 +340,22 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
 
 
 def make_demo(folder: Path) -> str:
-    """Write the votes of rounds about the generated films, and give their section.
+    """Write the demo's file of votes on generated films, and return its section of tacit.toml.
 
-    Each of the generated people votes for the film they like best. One that they did not rate
-    counts as most people like it.
+    Each generated person votes for the film of the round that they rated highest. For a film that
+    they did not rate, its mean rating is taken.
     """
     from tacit.service.demo_data import ITEMS, population
 
-    matrix = population().matrix.toarray()  # 0 where a film was not rated
+    matrix = population().matrix.toarray()  # (people, films) stars, 0 where a film was not rated
     means = matrix.sum(axis=0) / np.maximum(np.count_nonzero(matrix, axis=0), 1)
     stars = np.where(matrix > 0, matrix, means)
-    films = np.random.default_rng(1).permutation(ITEMS)[: ROUNDS * OBJECTS]
+    films = np.random.default_rng(1).permutation(ITEMS)[: DEMO_ROUNDS * DEMO_OBJECTS]
     rounds = []
-    for candidates in films.reshape(ROUNDS, OBJECTS):
-        best = candidates[stars[:, candidates].argmax(axis=1)] + 1
-        votes = {f"generated-{person}": film for person, film in enumerate(best.tolist(), 1)}
-        rounds.append({"candidates": (candidates + 1).tolist(), "votes": votes})
+    for candidates in films.reshape(DEMO_ROUNDS, DEMO_OBJECTS):
+        film_ids = candidates + 1  # films are numbered from 1
+        best_films = film_ids[stars[:, candidates].argmax(axis=1)].tolist()
+        votes = {f"generated-{person}": film for person, film in enumerate(best_films, 1)}
+        rounds.append({"candidates": film_ids.tolist(), "votes": votes})
     (folder / "films.votes.json").write_text(json.dumps(rounds))
-    return _DEMO
+    return _DEMO_SECTION

@@ -1,4 +1,4 @@
-"""Rounds: the operator opens them, people vote, and others are recommended what was voted for."""
+"""Routes of rounds: operators open them, people vote, and people get recommendations and answer."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ class OpenRequest(_StrictBody):
     """The next round's candidates, and votes from elsewhere."""
 
     candidates: Candidates | None = None
-    """Null for the announced ones, or else the next that came with the deployment."""
+    """Null for the announced candidates; if none are announced, for the next round that came with
+    the deployment."""
     votes: Annotated[dict[Voter, Candidate], Field(max_length=10_000)] = {}
-    """Votes of voters who vote elsewhere; a person's own vote goes first."""
+    """Votes that were cast elsewhere. A vote that the person cast here replaces theirs."""
 
 
 class Vote(_StrictBody):
@@ -126,8 +127,8 @@ async def announce(
     """Announce the next round's candidates. The run begins with the first, and is paid for then."""
     served = find_served(service, ServedRounds, name)
     await run_in_thread(request, lambda: served.begin(service))
-    take = partial(served.steps.announce, body.candidates)
-    return await _step(service, caller, served, "announce", key, body, take)
+    transition = partial(served.steps.announce, body.candidates)
+    return await _step(service, caller, served, "announce", key, body, transition)
 
 
 @router.post("/{name}/open", **allow(Role.OPERATOR), response_model=OpenReply)
@@ -142,8 +143,8 @@ async def open_round(
     """Close the open round and open the next. Its votes are fixed from here on."""
     served = find_served(service, ServedRounds, name)
     await run_in_thread(request, lambda: served.begin(service))
-    take = partial(served.steps.open_next, body.candidates, body.votes)
-    return await _step(service, caller, served, "open", key, body, take)
+    transition = partial(served.steps.open_next, body.candidates, body.votes)
+    return await _step(service, caller, served, "open", key, body, transition)
 
 
 @router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=VoteReply)
@@ -176,7 +177,7 @@ async def feedback(
 ) -> Response:
     """Say whether the recommendation was liked.
 
-    A person who says nothing is taken to have disliked it.
+    No answer before the next round opens counts as a dislike.
     """
     served = find_served(service, ServedRounds, name)
     transition = partial(served.steps.feedback, caller.name, body.liked)
@@ -187,14 +188,24 @@ async def _step(
     service: Service,
     caller: Caller,
     served: ServedRounds,
-    what: str,
+    route: str,
     key: str,
     body: BaseModel | None,
     transition: Transition,
 ) -> Response:
-    """Answer a request once, by a step that changes the run's state."""
+    """Answer a request once, by a step that changes the run's state.
+
+    Args:
+        service: The running service.
+        caller: Who sent the request.
+        served: The run.
+        route: Last part of the request's path.
+        key: Idempotency key of the request.
+        body: Body of the request; None if it has none.
+        transition: The step: from source and state to answer and next state.
+    """
     payload = b"" if body is None else canonical(body.model_dump())
-    operation = f"POST /api/rounds/{served.name}/{what}"
+    operation = f"POST /api/rounds/{served.name}/{route}"
     salted = salt_states(transition)
     return await answer_once(
         service, caller, operation, key, payload, state=served.state, transition=salted

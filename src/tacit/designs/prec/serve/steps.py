@@ -1,16 +1,16 @@
-"""State of a run between requests, and its steps: each gives an answer and the next state.
+"""The state of a served run between requests, and its steps: a step returns an answer and a state.
 
-The state has the vote under way, who takes part, and the run itself. It is as secret as the votes,
-since it holds them and the gates' noise. The run knows a voter by a number, which sets their vote
-where they abstain. The proof needs a number that no other person can change, so it is a keyed
-function of the voter's name: HMAC-SHA256 under a key of 256 bits, drawn when the run begins, cut
-to 128 bits.
+The state holds the votes on the next round, the names of those who take part, and the run itself
+(`PRec`). It is as secret as the votes, since it holds them and the gates' noise. The run knows each
+voter by a number instead of their name, and the number determines the voter's vote where they
+abstain. The proof needs a number that no other person can change. So it is a keyed function of the
+voter's name: HMAC-SHA256 under a key of 256 bits, drawn when the run begins, cut to 128 bits.
 
-A round has two parts. While its candidates are announced people vote, and may change their votes;
-once it is open its votes are fixed, since the proof is about one vote of each person.
+A round has two parts. While its candidates are announced, people vote and may change their votes.
+Once it is open, its votes are fixed, since the proof is about one vote of each person.
 
-Refusals depend on what is public, on the asker's own part in the run, and on two bounds that the
-cards name: how many clients are served and how many voters there can be. Never on anybody's vote.
+Refusals depend on public facts, on the caller's own part in the run, and on two limits that the
+cards state: the number of clients and the number of voters. They never depend on a vote.
 """
 
 from __future__ import annotations
@@ -29,53 +29,64 @@ from tacit.service.idempotency import Reply, refusal, reply
 
 Id = int | str
 NUMBER_BYTES = 16
+"""Bytes of a voter's number: 128 bits."""
 _KEY_WORDS = 4
+"""Words of 64 bits of the run's key."""
 _FORMAT = 2
 
 
 @dataclass(frozen=True)
 class RoundsState:
-    """State of a run between requests, as secret as the votes."""
+    """State of a run between requests. It is as secret as the votes."""
 
     run: bytes = field(repr=False)
-    """`PRec.to_bytes`, which knows voters by `numbers`."""
+    """What `PRec.to_bytes` returned; voters' ids in it are their `numbers`."""
     key: bytes = field(repr=False)
-    """Key of these numbers."""
+    """Key of the voters' numbers."""
     number: int = 0
     """Number of the open round; 0 before the first."""
     candidates: tuple[Id, ...] = ()
     """Candidates of the open round."""
     announced: tuple[Id, ...] = ()
-    """Candidates of the next round, on which people vote now; empty where there is no vote."""
+    """Candidates of the next round, on which people vote now; empty if none are announced."""
     votes: dict[str, Id] = field(default_factory=dict, repr=False)
-    """Votes by name, of the round that is not open yet."""
+    """Votes on the announced candidates, by the voter's name."""
     voters: frozenset[str] = field(default=frozenset(), repr=False)
-    """Names of the voters in rounds that were opened."""
+    """Names of all who voted in rounds that were opened."""
     gone: frozenset[str] = field(default=frozenset(), repr=False)
-    """Names of people who were forgotten, and vote here no more."""
+    """Names of people who were forgotten after they had voted. They cannot vote again."""
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
         """Read what `encode` wrote.
 
         Raises:
-            ModelFileError: The state is of another version.
+            ModelFileError: The state has the format of another version.
         """
-        end = state.index(b"\n")
-        head = json.loads(state[:end])
-        written = head.pop("format")
-        if written != _FORMAT:
+        head_end = state.index(b"\n")
+        head = json.loads(state[:head_end])
+        written_format = head.pop("format")
+        if written_format != _FORMAT:
             raise ModelFileError(
-                f"it is in format {written} and was begun by another version of tacit; this "
+                f"it is in format {written_format} and was begun by another version of tacit; this "
                 f"version goes on with format {_FORMAT}."
             )
-        head["key"] = bytes.fromhex(head["key"])
-        head |= {name: tuple(head[name]) for name in ("candidates", "announced")}
-        head |= {name: frozenset(head[name]) for name in ("voters", "gone")}
-        return cls(state[end + 1 :], **head)
+        return cls(
+            run=state[head_end + 1 :],
+            key=bytes.fromhex(head["key"]),
+            number=head["number"],
+            candidates=tuple(head["candidates"]),
+            announced=tuple(head["announced"]),
+            votes=head["votes"],
+            voters=frozenset(head["voters"]),
+            gone=frozenset(head["gone"]),
+        )
 
     def encode(self) -> bytes:
-        """Write the state for the ledger, by name: the order does not show who voted when."""
+        """Write the state for the ledger: a line of JSON, then the bytes of the run.
+
+        Names are sorted, so that their order does not show who voted when.
+        """
         head = {
             "format": _FORMAT,
             "key": self.key.hex(),
@@ -88,32 +99,33 @@ class RoundsState:
         }
         return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + self.run
 
-    def other_settings(self, settings: PRecSettings) -> tuple[str, ...]:
-        """Name the settings whose values differ from those that the run began with."""
-        present = settings.to_header()
-        began = container.unpack(self.run)[0]["settings"]
-        return tuple(name for name in present if present[name] != began.get(name))
+    def changed_settings(self, settings: PRecSettings) -> tuple[str, ...]:
+        """Return the names of the settings whose values differ from those of the stored run."""
+        new_values = settings.to_header()
+        header, _ = container.unpack(self.run)
+        stored_values = header["settings"]
+        return tuple(name for name in new_values if new_values[name] != stored_values.get(name))
 
     def numbers(self, names: Iterable[str]) -> dict[str, str]:
-        """Number voters by their names.
+        """Compute the numbers of voters, by name.
 
-        Two given names get the same number with probability 2^-128; the caller refuses that.
+        Two names have the same number with probability 2^-128. The caller has to refuse that.
         """
-        return {name: number_of(self.key, name) for name in names}
+        return {name: compute_number(self.key, name) for name in names}
 
 
-def number_of(key: bytes, name: str) -> str:
-    """Compute a voter's number in the run of a key, in hexadecimal digits."""
+def compute_number(key: bytes, name: str) -> str:
+    """Compute a voter's number under the run's key, in hexadecimal digits."""
     return hmac.digest(key, b"voter " + name.encode(), "sha256")[:NUMBER_BYTES].hex()
 
 
 Step = tuple[Reply, bytes | None]
-"""An answer, and what to keep; None leaves it as it is."""
+"""An answer, and the next state; None if the state stays as it is."""
 GivenRounds = tuple[tuple[tuple[Id, ...], Mapping[str, Id]], ...]
-"""Candidates and votes of each round."""
+"""For each round, its candidates, and its votes by the voter's name."""
 _NOT_OPEN = refusal(409, "No round is open.")
 _NO_VOTE = refusal(409, "There is no vote under way: the next round was not announced.")
-_ONE_NUMBER = refusal(
+_SAME_NUMBER = refusal(
     409,
     "The names of two voters give one number, by a chance below one in 10^30. Begin a new run, "
     "which has another key.",
@@ -123,7 +135,10 @@ _ANOTHER_VOTE = refusal(409, "A vote on other candidates is under way. Open its 
 
 @dataclass(frozen=True)
 class RoundSteps:
-    """Steps of one run: each takes its state, and gives an answer and the next state."""
+    """Steps of one run: each takes the stored state, and returns an answer and the next state.
+
+    A stored state of None means that the run has not begun.
+    """
 
     settings: PRecSettings
     """Settings of the run."""
@@ -133,36 +148,38 @@ class RoundSteps:
     def begin(self, source: Source) -> bytes:
         """Begin a run, and return its state."""
         run = PRec(self.settings, randomness=source).to_bytes()
-        return RoundsState(run, source.words(_KEY_WORDS).tobytes()).encode()
+        key = source.words(_KEY_WORDS).tobytes()
+        return RoundsState(run, key).encode()
 
     def announce(self, candidates: Sequence[Id], _: Source, state: bytes | None) -> Step:
-        """Begin the vote on the next round's candidates."""
+        """Announce the next round's candidates, so that people can vote on them."""
         if state is None:
             return _NOT_OPEN, None
-        now = RoundsState.decode(state)
-        named = tuple(candidates)
-        refused = self._refuse_candidates(now, named)
+        stored = RoundsState.decode(state)
+        announced = tuple(candidates)
+        refused = self._refuse_candidates(stored, announced)
         if refused is not None:
             return refused, None
-        answer = reply({"round": now.number + 1, "announced": list(named)})
-        return answer, replace(now, announced=named).encode()
+        answer = reply({"round": stored.number + 1, "announced": list(announced)})
+        return answer, replace(stored, announced=announced).encode()
 
     def vote(self, voter: str, candidate: Id, _: Source, state: bytes | None) -> Step:
-        """Take a person's vote in the announced round, until they change it or the round opens."""
+        """Store a person's vote on the announced candidates. It replaces an earlier one."""
         if state is None:
             return _NO_VOTE, None
-        now = RoundsState.decode(state)
-        if not now.announced:
+        stored = RoundsState.decode(state)
+        if not stored.announced:
             return _NO_VOTE, None
-        if voter in now.gone:
+        if voter in stored.gone:
             return refusal(409, "You asked to be forgotten, so you cannot vote here."), None
-        if not is_among(candidate, now.announced):
+        if not is_among(candidate, stored.announced):
             return refusal(422, "This is none of the announced candidates."), None
-        known = now.voters | now.gone | now.votes.keys()
-        if voter not in known and len(known) >= self.settings.voters:
+        all_voters = stored.voters | stored.gone | stored.votes.keys()
+        if voter not in all_voters and len(all_voters) >= self.settings.voters:
             return refusal(409, "This run has as many voters as it may have."), None
-        answer = reply({"round": now.number + 1})  # answers are kept for ever: no vote in them
-        return answer, replace(now, votes={**now.votes, voter: candidate}).encode()
+        votes = {**stored.votes, voter: candidate}
+        # Answers are stored for ever, so the vote is not repeated in it
+        return reply({"round": stored.number + 1}), replace(stored, votes=votes).encode()
 
     def open_next(
         self,
@@ -171,103 +188,119 @@ class RoundSteps:
         source: Source,
         state: bytes | None,
     ) -> Step:
-        """Open the next round, with the votes that its people cast here and those cast elsewhere.
+        """Open the next round, with the votes that were cast here and elsewhere.
 
         Args:
-            candidates: None for the announced ones; where none were announced, for the next of the
-                given rounds, with its votes in place of `votes`.
-            votes: Votes that were cast elsewhere; a vote that a person cast here replaces theirs.
+            candidates: Candidates of the round. None for the announced candidates; if none are
+                announced, for the next of the given rounds, with its votes in place of `votes`.
+            votes: Votes that were cast elsewhere. A vote that the person cast here replaces theirs.
             source: Randomness of the run.
             state: The stored state.
         """
         if state is None:
             return _NOT_OPEN, None
-        now = RoundsState.decode(state)
-        if candidates is None and not now.announced:
-            if now.number >= len(self.given):
+        stored = RoundsState.decode(state)
+        if candidates is None and not stored.announced:
+            if stored.number >= len(self.given):
                 return refusal(409, "Name candidates: none were announced and none given."), None
-            candidates, votes = self.given[now.number]
-        named = now.announced if candidates is None else tuple(candidates)
-        refused = self._refuse_candidates(now, named)
+            candidates, votes = self.given[stored.number]
+        opening = stored.announced if candidates is None else tuple(candidates)
+        refused = self._refuse_candidates(stored, opening)
         if refused is not None:
             return refused, None
-        every_vote = {**votes, **now.votes}
-        cast = {voter: chosen for voter, chosen in every_vote.items() if voter not in now.gone}
-        if not all(is_among(chosen, named) for chosen in cast.values()):
+        round_votes = {**votes, **stored.votes}
+        for forgotten in stored.gone:
+            round_votes.pop(forgotten, None)
+        if not all(is_among(chosen, opening) for chosen in round_votes.values()):
             return refusal(422, "A vote is for none of the candidates."), None
-        voters = now.voters | cast.keys()
-        if len(voters) + len(now.gone) > self.settings.voters:
+        voters = stored.voters | round_votes.keys()
+        if len(voters) + len(stored.gone) > self.settings.voters:
             return refusal(409, "These are more voters than this run may have."), None
-        numbers = now.numbers(voters)
+        numbers = stored.numbers(voters)
         if len(set(numbers.values())) < len(voters):
-            return _ONE_NUMBER, None
-        run = self._run(now, source)
-        run.open_round(named, {numbers[voter]: chosen for voter, chosen in cast.items()})
+            return _SAME_NUMBER, None
+        run = self._load_run(stored, source)
+        run.open_round(opening, {numbers[voter]: chosen for voter, chosen in round_votes.items()})
         opened = RoundsState(
-            run.to_bytes(), now.key, now.number + 1, named, voters=voters, gone=now.gone
+            run=run.to_bytes(),
+            key=stored.key,
+            number=stored.number + 1,
+            candidates=opening,
+            voters=voters,
+            gone=stored.gone,
         )
-        return reply({"round": opened.number, "candidates": list(named)}), opened.encode()
+        return reply({"round": opened.number, "candidates": list(opening)}), opened.encode()
 
     def recommend(self, client: str, source: Source, state: bytes | None) -> Step:
         """Recommend this round's candidate to a client; a new client's run begins."""
-        now = _decode_open_round(state)
-        if now is None:
+        stored = _decode_open_round(state)
+        if stored is None:
             return _NOT_OPEN, None
-        run = self._run(now, source)
+        run = self._load_run(stored, source)
         try:
             item = run.recommend(client)
         except PrivacyError:
             return refusal(409, "You get no more recommendations in this run."), None
-        answer = reply({"round": now.number, "item": item, "shut": run.has_stopped(client)})
-        after = run.to_bytes()  # the same if they were recommended it before
-        return answer, None if after == now.run else replace(now, run=after).encode()
+        answer = reply({"round": stored.number, "item": item, "shut": run.has_stopped(client)})
+        run_after = run.to_bytes()
+        if run_after == stored.run:  # the client had this recommendation before
+            return answer, None
+        return answer, replace(stored, run=run_after).encode()
 
     def feedback(self, client: str, liked: bool, source: Source, state: bytes | None) -> Step:
         """Take a client's answer to this round's recommendation, once."""
-        now = _decode_open_round(state)
-        if now is None:
+        stored = _decode_open_round(state)
+        if stored is None:
             return _NOT_OPEN, None
-        run = self._run(now, source)
+        run = self._load_run(stored, source)
         try:
             run.feedback(client, liked)
         except ConfigError:
             return refusal(409, "Feedback is given once for a round's recommendation."), None
-        return reply({"round": now.number}), replace(now, run=run.to_bytes()).encode()
+        return reply({"round": stored.number}), replace(stored, run=run.to_bytes()).encode()
 
     def forget_person(self, user: str, source: Source, state: bytes | None) -> bytes | None:
-        """Forget a person, and return the next state; None where nothing was stored."""
+        """Forget a person as a voter and as a client, and return the next state.
+
+        None if the run has not begun, so that nothing is stored.
+        """
         if state is None:
             return None
-        now = RoundsState.decode(state)
-        run = self._run(now, source)
-        voted = user in now.voters
-        if voted:
-            run.leave_voters(now.numbers([user]).values())
+        stored = RoundsState.decode(state)
+        run = self._load_run(stored, source)
+        if user in stored.voters:
+            run.leave_voters(stored.numbers([user]).values())
         if user in run.clients:
             run.leave(user)
-        votes = {name: chosen for name, chosen in now.votes.items() if name != user}
-        gone = now.gone | {user} if voted or user in now.votes else now.gone
-        voters = now.voters - {user}
-        after = replace(now, run=run.to_bytes(), votes=votes, voters=voters, gone=gone)
+        votes = {name: chosen for name, chosen in stored.votes.items() if name != user}
+        has_voted = user in stored.voters or user in stored.votes
+        after = replace(
+            stored,
+            run=run.to_bytes(),
+            votes=votes,
+            voters=stored.voters - {user},
+            gone=stored.gone | {user} if has_voted else stored.gone,
+        )
         return after.encode()
 
-    def _run(self, now: RoundsState, source: Source) -> PRec:
-        return PRec.from_bytes(now.run, settings=self.settings, randomness=source)
+    def _load_run(self, stored: RoundsState, source: Source) -> PRec:
+        return PRec.from_bytes(stored.run, settings=self.settings, randomness=source)
 
-    def _refuse_candidates(self, now: RoundsState, candidates: tuple[Id, ...]) -> Reply | None:
-        """Refuse candidates that cannot be the next round's; None where they can."""
-        if now.announced and now.announced != candidates:
+    def _refuse_candidates(self, stored: RoundsState, candidates: tuple[Id, ...]) -> Reply | None:
+        """Return the refusal of candidates that cannot be the next round's; None if they can."""
+        if stored.announced and stored.announced != candidates:
             return _ANOTHER_VOTE
         most = self.settings.objects
-        kinds = set(map(type, candidates))
-        if 1 <= len(set(candidates)) == len(candidates) <= most and len(kinds) == 1:
+        are_distinct = len(set(candidates)) == len(candidates)
+        are_of_one_kind = len({type(candidate) for candidate in candidates}) == 1
+        if 1 <= len(candidates) <= most and are_distinct and are_of_one_kind:
             return None
         return refusal(
             422, f"A round has 1 to {most} candidates, each once: all numbers or all texts."
         )
 
     def warm(self) -> None:
-        """Compile what counts votes, before anybody waits for it."""
+        """Compile the code that counts votes, so that no request has to wait for it."""
         state: bytes | None = self.begin(secure())
         for _ in range(2):
             _, state = self.open_next([1, 2], {"voter": 1}, secure(), state)
@@ -276,13 +309,13 @@ class RoundSteps:
 
 
 def is_among(candidate: Id, candidates: Iterable[Id]) -> bool:
-    """Say whether a candidate is among others: the number 1 is not the text 1."""
+    """Return whether a candidate is one of `candidates`; the number 1 is not the text "1"."""
     return any(type(other) is type(candidate) and other == candidate for other in candidates)
 
 
 def _decode_open_round(state: bytes | None) -> RoundsState | None:
-    """Read a state with an open round; None where no round was opened."""
+    """Read a state with an open round; None if the run has not begun or no round was opened."""
     if state is None:
         return None
-    now = RoundsState.decode(state)
-    return now if now.number > 0 else None
+    stored = RoundsState.decode(state)
+    return stored if stored.number > 0 else None
