@@ -124,7 +124,8 @@ def advice_sentences(planned: Mapping[str, Any]) -> str:
     proven = planned["epsilon_proven"]
     peers = planned["peers"]
     voters = planned["voters"]
-    credits_of = "the credits of " if planned["diversity"] + planned["radius"] else ""
+    has_credits = planned["diversity"] + planned["radius"] > 0
+    credits_of = "the credits of " if has_credits else ""
     text = (
         f"A gate that keeps {credits_of}{peers:,} voters in play limits what "
         f"{planned['rounds']:,} recommendations reveal about any one of {voters:,} to "

@@ -43,7 +43,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
             "What prec promises depends on its epsilon: add --epsilon, such as 1, or --peers."
         )
     choices = asdict(settings)
-    return cards_of(PRecSettings(clients_together=choices.pop("clients"), **choices))
+    choices["clients_together"] = choices.pop("clients")
+    return cards_of(PRecSettings(**choices))
 
 
 def contenders(*_: Any) -> str:

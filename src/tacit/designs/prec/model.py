@@ -67,9 +67,9 @@ class PRec(Curator):
     def from_bytes(cls, data: bytes, *, settings: PRecSettings, randomness: Source) -> Self:
         """Continue the run that `to_bytes` handed over.
 
-        As with `load`, the same bytes must not be continued twice. There is one exception: if all
-        that was done since was undone before anybody saw it, such as a database transaction, it
-        may be done again, with new draws.
+        As with `load`, the same bytes must not be continued twice. The exception is a database
+        transaction that was rolled back, so that nobody saw what was done with them. It may be
+        tried again, with new draws.
 
         Raises:
             ModelFileError: The bytes are not a run, or a run of other settings.

@@ -274,18 +274,18 @@ class PRecSettings:
 def _plan_lowest_threshold(settings: PRecSettings) -> Plan:
     """Find a plan with nearly the lowest threshold, for the settings' epsilon and delta.
 
-    The search assumes that the rounds cost K / P, with K = P times their cost at the peers that
-    were best so far. K hardly depends on P.
+    The search assumes that the rounds cost K / P nats, for some K that hardly depends on P. It
+    begins with the theorem's K, and then takes K from the cost at the best peers so far.
     """
     fewest = settings.fewest_peers
-    first_k = fewest * theory.eps_tight(*settings.sizes, fewest)
-    peers = _find_best_peers(settings, first_k)
+    theorem_k = fewest * theory.eps_tight(*settings.sizes, fewest)
+    peers = _find_best_peers(settings, theorem_k)
     for _ in range(_REFINEMENTS):
         voters = min(settings.voters, _VOTERS_PER_PEER * peers)
         rounds_epsilon, _ = settings.rounds_epsilon(peers, voters)
         peers = _find_best_peers(settings, peers * rounds_epsilon)
     plan = _try_peers(settings, peers)
-    while plan is None:
+    while plan is None:  # the rounds cost more than assumed: about an eighth more peers
         peers += peers // 8 + 1
         plan = _try_peers(settings, peers)
     return plan

@@ -78,7 +78,7 @@ def test_gates_are_read_as_the_mechanisms_are():
     wanted = settings_for(3.0)
     votes = follow_last_voter(np.zeros((6, wanted.plan.threshold), dtype=np.int64))
     walk = walk_paths(PRec, wanted, votes, [(0,) * 6])[0]
-    *shut, never = walk.answers
+    *shut, never = walk.answer_chances
     scale = 2 / wanted.plan.gate_epsilon
     counts = [-wanted.plan.threshold] * 6
     known = gate_distribution(counts, -wanted.plan.threshold, scale, scale)

@@ -130,8 +130,8 @@ def sound_claim(epsilon: float) -> AuditedClaim:
     pair = walk_pair(PRec, settings, votes, [votes.hidden_votes])
     with_voter, without_voter = pair.walks[0]
     chances = (
-        dict[Hashable, float](enumerate(with_voter.answers)),
-        dict[Hashable, float](enumerate(without_voter.answers)),
+        dict[Hashable, float](enumerate(with_voter.answer_chances)),
+        dict[Hashable, float](enumerate(without_voter.answer_chances)),
     )
     loss = least_epsilon(*chances, plan.delta)
     check = _sampled_check("all vote alike", settings, votes, loss, _STOP, chances, plan.delta)

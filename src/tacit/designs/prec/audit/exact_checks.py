@@ -165,7 +165,9 @@ def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
     pair = walk_pair(kind, long_settings, votes, [(0,) * votes.rounds] * 2)
     loss = 0.0
     for walk, neighbour in pair.walks:
-        loss_of_gate = math.log(walk.answers[-1] / neighbour.answers[-1])  # neither gate ever shuts
+        loss_of_gate = math.log(
+            walk.answer_chances[-1] / neighbour.answer_chances[-1]
+        )  # neither gate ever shuts
         loss += loss_of_gate + Pair([(walk, neighbour)], pair.peers).loss_of_rounds
     epsilon = long_settings.plan.epsilon
     return [

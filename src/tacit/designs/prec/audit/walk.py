@@ -147,7 +147,7 @@ class Walk:
         return [event for event in self.events if isinstance(event, OutputDraw)]
 
     @cached_property
-    def answers(self) -> list[float]:
+    def answer_chances(self) -> list[float]:
         """Chances of the gate's answers: that it shuts at each question, and that it never does.
 
         A list of one number more than there are questions. The gate shuts at a count if
@@ -177,7 +177,7 @@ class Walk:
         earlier_events = self.events[:event_position]
         draws = [event for event in earlier_events if isinstance(event, OutputDraw)]
         earlier_questions = event_position - len(draws)
-        open_chance = sum(self.answers[earlier_questions:])  # it shuts later, or never
+        open_chance = sum(self.answer_chances[earlier_questions:])  # it shuts later, or never
         chance = math.prod(draw.chance for draw in draws) * open_chance
         return tuple(draw.output for draw in draws), chance
 
@@ -284,13 +284,13 @@ def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
         open_questions = 0
         for event in walk.events:
             if isinstance(event, GateQuestion):
-                shut_chance = walk.answers[open_questions]
+                shut_chance = walk.answer_chances[open_questions]
                 chances[outputs, open_questions] = chance_of_outputs * shut_chance
                 open_questions += 1
             else:
                 outputs = (*outputs, event.output)
                 chance_of_outputs *= event.chance
-        chances[outputs, open_questions] = chance_of_outputs * walk.answers[-1]
+        chances[outputs, open_questions] = chance_of_outputs * walk.answer_chances[-1]
     return chances
 
 
@@ -358,7 +358,7 @@ class Pair:
         """Largest log-ratio of the gate's answers along one path; infinite without noise."""
         largest = 0.0
         for walk, neighbour in self.walks:
-            for p, q in zip(walk.answers, neighbour.answers, strict=True):
+            for p, q in zip(walk.answer_chances, neighbour.answer_chances, strict=True):
                 if p == q:
                     continue
                 if p == 0 or q == 0:

@@ -329,7 +329,7 @@ def _make_pair_of_theorem_15(game: Game, seed: int) -> PatternPair:
     All voters of the first are removed and all voters of the second are added, one by one.
     """
     first, likes = _record_world(replace(game, pattern=1), seed)
-    second, likes = _record_world(replace(game, pattern=2), seed)
+    second, _ = _record_world(replace(game, pattern=2), seed)
     voters = first.shape[1]
     return PatternPair(first, second, likes, 2 * voters, voters, 2 * voters)
 

@@ -145,10 +145,11 @@ def adaptive_adversary(game: Game, rng: np.random.Generator) -> Play:
 
 
 def _most_efficient_share(distribution: OutputDistribution, voters: int) -> float:
-    """Find the share of voters whose votes for a disliked object do the most harm for their number.
+    """Find the share of voters that misleads the client most efficiently.
 
-    The efficiency of k voters of n is the chance that their object is recommended, which costs
-    them all credit, over -ln(1 - k/n).
+    If k of n voters vote for a disliked object and it is recommended, they count no more. Their
+    efficiency is the chance of that recommendation divided by -ln(1 - k/n), the loss of voters on a
+    logarithmic scale.
     """
 
     def efficiency(misleading: int) -> float:
