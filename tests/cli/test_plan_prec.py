@@ -101,9 +101,9 @@ def test_the_least_epsilon_for_a_loss(tacit):
     [
         (8, "there is little trade-off"),
         (8, "Nobody can go below 0.0827 (Lemma 8 decides), a factor of 6.35 less"),
-        (3, "p-REC is proven to keep to 7.5 and has no knob that lowers it"),
-        (0.5, "No algorithm, private or not, keeps to 0.5"),
-        (600, "without looking at a vote: epsilon is 0"),
+        (3, "p-REC is proven to have at most 7.5 and has no setting that lowers it"),
+        (0.5, "No algorithm, private or not, has only 0.5"),
+        (600, "have no more disliked ones than this: epsilon is 0"),
     ],
 )
 def test_says_what_a_loss_costs(tacit, loss, sentence):
@@ -116,7 +116,7 @@ def test_the_floor_can_be_asked_for(tacit):
     _, out, _ = tacit(*PLAN, "--loss", 8, "--mode", "floor", "--json")
     found = json.loads(out)
     assert (found["mode"], found["epsilon"]) == ("floor", pytest.approx(1.007, abs=0.001))
-    assert "own epsilon and delta come to it" in " ".join(
+    assert "own epsilon and delta are added to it" in " ".join(
         tacit(*PLAN, "--loss", 8, "--mode", "floor")[1].split()
     )
     for words, said in (

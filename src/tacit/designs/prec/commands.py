@@ -163,25 +163,26 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
     epsilon = planned["epsilon"]
     if planned["impossible"]:
         return (
-            f"No algorithm, private or not, keeps to {loss:g} disliked recommendations: at least "
+            f"No algorithm, private or not, has only {loss:g} disliked recommendations: at least "
             f"{planned['loss_lower_bound']:g} are expected in the worst case (Theorem 6)."
         )
     if epsilon is None:
         return (
-            f"p-REC is proven to keep to {planned['loss_bound']:.4g} and has no knob that lowers "
-            "it: for a smaller loss no epsilon is proven here."
+            f"p-REC is proven to have at most {planned['loss_bound']:.4g} and has no setting that "
+            "lowers it: for a smaller loss no epsilon is proven here."
         )
     if epsilon == 0:
         return (
-            "Uniform recommendations have so few disliked ones without looking at a vote: epsilon "
-            "is 0."
+            "Uniform recommendations, which use no votes, have no more disliked ones than this: "
+            "epsilon is 0."
         )
     text = (
-        f"p-REC keeps to {planned['loss_bound']:.4g} at epsilon {epsilon:.4g}, and has no knob: "
-        "a larger loss costs it the same, until uniform recommendations are good enough. "
+        f"p-REC has at most {planned['loss_bound']:.4g} at epsilon {epsilon:.4g}, and no setting "
+        "that changes it: the epsilon for a larger loss is the same, until uniform recommendations "
+        "are good enough. "
     )
     if planned["mode"] == "floor":
-        text += "The gate's own epsilon and delta come to it. "
+        text += "The gate's own epsilon and delta are added to it. "
     if planned["gap"] is None:
         return f"{text}No lower bound is above 0 at this loss."
     return (
