@@ -106,7 +106,7 @@ def make_reports(folder: Path, events: int) -> None:
 def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
     """Reports counted: one file after the other, or on a cluster."""
     from tacit.data.tables.buckets import read_column_in_parts
-    from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
+    from tacit.designs.sketches.server import TICKET, Server, count_messages, make_server
 
     known, place = campaign(), folder / "reports"
     if engine in ("local", "streaming"):
@@ -117,9 +117,9 @@ def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
     else:
         from tacit.engine.spark import fold_reports
 
-        work = partial(counts_of, campaign=known.encode(), now=0)
+        work = partial(count_messages, campaign=known.encode(), now=0)
         counts = fold_reports(str(place), remote, "report", TICKET, work, tasks=tasks_of(folder))
-        server = server_of(known.encode(), counts)
+        server = make_server(known.encode(), counts)
     parts = (server.totals.tobytes(), server.ones.tobytes())
     return {"digest": hashlib.sha256(b"".join(parts)).hexdigest(), "lists": None, "written": 0}
 

@@ -181,13 +181,13 @@ def test_nobody_reported(shop, served):
 
 def test_closing_that_was_interrupted(shop, served, monkeypatch):
     """Where making the clusters failed, the campaign is closed and the retry makes them."""
-    from tacit.designs.sketches.serve.campaigns import CampaignCounts
+    from tacit.designs.sketches.serve.campaigns import CampaignState
 
     def broken(_):
         raise RuntimeError
 
     with monkeypatch.context() as patched:
-        patched.setattr(CampaignCounts, "make_clusters", broken)
+        patched.setattr(CampaignState, "learn_clusters", broken)
         assert shop.post("operator", f"{TASTE}/close", key="close-it-1").status_code == 500
     (late,) = reports_of(served.campaign, served.items, 1)
     assert send(shop, "bob", late).status_code == 409
@@ -327,7 +327,7 @@ def test_pairs(tmp_path):
     assert np.array_equal(pair_counts(now.counts).ones, pairs.ones)
     told = now.report(served.items)
     assert sum(row["asked"] for row in told["items"]) == 2 * pairs.asked.sum()
-    Clusters.decode(now.make_clusters())
+    Clusters.decode(now.learn_clusters())
 
 
 def test_another_unit_costs_what_everything_costs(tmp_path):

@@ -223,7 +223,7 @@ def fold(
     """
     from tacit.atomic_writes import check_writable
     from tacit.designs.sketches.fake_devices import inspect, manipulation
-    from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
+    from tacit.designs.sketches.server import TICKET, Server, count_messages, make_server
 
     out = out or name_output_beside(reports, ending=".counts", force=force)
     check_writable(out)
@@ -234,11 +234,11 @@ def fold(
     if execution.remote is not None:
         from tacit.engine.spark import fold_reports
 
-        count_reports = partial(counts_of, campaign=campaign_bytes, now=now)
+        count_reports = partial(count_messages, campaign=campaign_bytes, now=now)
         counts = fold_reports(
             str(reports), execution.remote, column, TICKET, count_reports, tasks=tasks
         )
-        server = server_of(campaign_bytes, counts)
+        server = make_server(campaign_bytes, counts)
     else:
         server = Server(decoded_campaign)
         for messages in _read_messages(reports, column, decoded_campaign.report_bytes):

@@ -122,7 +122,7 @@ def test_embeddings_of_many_items_agree(monkeypatch):
     """The sparse eigensolver and the dense one give the same rows, up to sign."""
     counts, _ = pair_world(2, size=30)
     dense = spectral_embedding(counts.matrix(), 2)
-    monkeypatch.setattr("tacit.designs.sketches.clustering._DENSE", 10)
+    monkeypatch.setattr("tacit.designs.sketches.clustering._DENSE_ITEMS", 10)
     sparse = spectral_embedding(counts.matrix(), 2)
     assert np.allclose(np.abs(sparse), np.abs(dense), atol=1e-6)
 

@@ -29,7 +29,7 @@ def test_golden_words():
 def test_golden_questions(campaign):
     """The questions of one ticket, for whoever writes another device."""
     made = campaign(questions=2, rated=8)
-    assert sensing.wheel(made, 12345) == GOLDEN_WHEEL
+    assert sensing.draw_wheel(made, 12345) == GOLDEN_WHEEL
     assert sensing.sensed_sets(made, 12345) == GOLDEN_SETS
     asked = campaign(method="pairwise-preference", questions=3)
     assert sensing.pairs(asked, 12345) == GOLDEN_PAIRS
@@ -58,7 +58,7 @@ def test_every_wheel_is_fair(campaign, items, rated, monkeypatch):
     single, double = Counter(), Counter()
     for place in range(items):
         for step in range(1, items):
-            monkeypatch.setattr(sensing, "wheel", lambda c, t, at=(place, step): at)
+            monkeypatch.setattr(sensing, "draw_wheel", lambda c, t, at=(place, step): at)
             (members,) = sensing.sensed_sets(made, 1)
             single.update(members)
             double.update(combinations(sorted(members), 2))
@@ -81,7 +81,7 @@ def test_wheels_are_fair(campaign):
     made = campaign(7, rated=2)
     counts = np.zeros((7, 6))
     for ticket in range(1, 8_401):
-        place, step = sensing.wheel(made, ticket)
+        place, step = sensing.draw_wheel(made, ticket)
         counts[place, step - 1] += 1
     assert ((counts - 200) ** 2 / 200).sum() < chi2.isf(1e-6, 41)
 

@@ -10,14 +10,14 @@ B_i                        ItemCounts.ones, .scores            counting.py
 A_ij                       PairCounts.matrix                   counting.py
 spectral step, k-means     pair_clusters, score_clusters       clustering.py
 alpha, beta, b             Blocks                              data/synthetic_worlds.py
-theorems, theta, Q         bounds, planner                     theory.py, planner.py
+theorems, theta, Q         bounds, Plan                        theory.py, planner.py
 
 Deviations, each with its reason in the docs: sensed sets are drawn without replacement also in
 MaxSense and come from an affine permutation; scores are divided by how often an item was asked
 about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
-constants of the bounds, choice of L, confidence of labels, limits that a device pins.
+constants of the bounds, choice of L, confidence of labels, limits that the owner of a device sets.
 
-Names load on first use; what runs on a device needs the standard library alone.
+Names are imported on first use, so that code on a device needs the standard library alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tacit.designs.sketches.server import Receipt as Receipt
     from tacit.designs.sketches.server import Server as Server
 
-_HOME = {
+_MODULES = {
     "new_campaign": "campaigns",
     "Clustering": "clustering",
     "confidence": "clustering",
@@ -78,11 +78,11 @@ _HOME = {
     "Server": "server",
 }
 """Module of each name."""
-__all__ = list(_HOME)
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
     """Load a name on first use."""
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""A campaign from plain numbers, checked, with the chance of the truth that epsilon allows."""
+"""Design of a campaign from plain numbers, with the flip probability that epsilon needs."""
 
 from __future__ import annotations
 
@@ -43,34 +43,34 @@ def new_campaign(
 
     Args:
         items: Item ids, each once; their order is the campaign's.
-        rated: w, items that a person is taken to have rated.
+        rated: w, the number of items that a person is assumed to have rated.
         epsilon: Nats for the whole report and the unit, rounded down to a millionth; inf for the
             non-private variant, which devices refuse.
         method: One of METHODS.
-        theta: Expected rated items in a sensed set; not used for pairs.
+        theta: Expected number of rated items in a sensed set; not used for pairs.
         questions: Bits in a report.
         unit: What epsilon is for: one of UNITS.
-        liked_from: Stars from which on an item is liked.
+        liked_from: Least stars of a like.
         closes: Unix seconds; later reports do not count.
-        seed: 16 bytes, fresh ones by default.
+        seed: 16 public bytes that the questions depend on; drawn if None.
 
     Raises:
-        ConfigError: No campaign can be made of these.
+        ConfigError: A value is out of range, or two values contradict each other.
     """
     if not epsilon > 0:
         raise ConfigError(f"epsilon is above 0, or inf; got {epsilon}.")
     for name, value in (("theta", theta), ("liked_from", liked_from)):
         if not math.isfinite(value):
             raise ConfigError(f"{name} is a finite number; got {value}.")
-    private = math.isfinite(epsilon)
-    micro = micros(epsilon) if private else NO_NOISE
-    if private and not 1 <= micro < NO_NOISE:
+    is_private = math.isfinite(epsilon)
+    epsilon_micros = micros(epsilon) if is_private else NO_NOISE
+    if is_private and not 1 <= epsilon_micros < NO_NOISE:
         raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
     try:
-        # A campaign refuses what does not fit; these would fail before there is one.
+        # `Campaign` checks all other conditions; these are needed to compute its fields.
         require(questions >= 1 and rated >= 1, "questions and rated items are at least 1")
         require(len(set(items)) == len(items), "every item is named once")
-        shared = exposed_bits(method, unit, questions, rated)
+        bits = exposed_bits(method, unit, questions, rated)
         return Campaign(
             method=method,
             unit=unit,
@@ -78,9 +78,9 @@ def new_campaign(
             rated=rated,
             theta=round(theta * MICRO) if method == "multi-maxsense" else 0,
             questions=questions,
-            epsilon=micro,
+            epsilon=epsilon_micros,
             liked_from=round(liked_from * 1000),
-            truth=_truth(micro, shared) if private else WHOLE,
+            truth=_largest_truth(epsilon_micros, bits) if is_private else WHOLE,
             closes=closes,
             seed=secrets.token_bytes(16) if seed is None else seed,
             catalogue=catalogue_digest(items),
@@ -89,7 +89,10 @@ def new_campaign(
         raise ConfigError(f"No campaign can be made of this: {error}.") from None
 
 
-def _truth(micro: int, bits: int) -> int:
-    """Parts of 2^53 for one of so many bits that share epsilon; rounded towards more noise."""
-    nearest = float(Fraction(micro, MICRO * bits))
-    return int(BitRelease(math.nextafter(nearest, 0)).truth * WHOLE)
+def _largest_truth(epsilon_micros: int, bits: int) -> int:
+    """Compute a bit's `truth`, in parts of 2^53, if this many bits share epsilon equally.
+
+    It is rounded down, towards more noise.
+    """
+    epsilon_per_bit = float(Fraction(epsilon_micros, MICRO * bits))
+    return int(BitRelease(math.nextafter(epsilon_per_bit, 0)).truth * WHOLE)

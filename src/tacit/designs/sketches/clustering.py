@@ -1,17 +1,18 @@
-"""Counts of randomised answers into item clusters: the recommender's computation.
+"""Item clusters from counts of randomised answers: the recommender's computation.
 
 Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3. k-means on a line:
             Grønlund et al.: Fast exact k-means in 1D (2017), the divide-and-conquer form.
-Deviations  the diagonal of the matrix of pairs is filled in, not 0; scores are shares of ones, not
-            their printed counts.
-Added       k-means on one dimension is exact; the number of clusters can be chosen by the known
-            noise; each label has a confidence. All of it is post-processing: it costs no epsilon.
+Deviations  the diagonal of the matrix of pairs is estimated, where the paper leaves it 0; scores
+            are shares of ones, where the paper has counts.
+Added       k-means in one dimension is exact; the number of clusters can be chosen by the known
+            noise; each label has a confidence. All of this is post-processing: it costs no epsilon.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +28,17 @@ from tacit.errors import ConfigError, DataError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MOST_CLUSTERS = 8
-"""Largest number of clusters that is tried when it is to be chosen."""
-_SURE = 3.0  # standard deviations of the noise's own spread
-_FILLINGS = 10
-_DENSE = 400  # items up to which all eigenvalues are computed
+"""Largest number of clusters that is tried if the number is to be chosen."""
+_NOISE_DEVIATIONS = 3.0
+"""Standard deviations by which a sum of squared noises may exceed its mean."""
+_DIAGONAL_ITERATIONS = 10
+_DENSE_ITEMS = 400
+"""Items up to which all eigenvalues are computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """Items in clusters."""
+    """Clusters of items, and the scores they were found by."""
 
     labels: Ints
     """(N,) cluster of each item, from 0, the cluster with the lowest scores first."""
@@ -49,14 +52,14 @@ class Clustering:
 
 
 def cluster_items(server: Server, clusters: int | None = None) -> Clustering:
-    """Cluster the items by the counts of a server, with the campaign's own method.
+    """Cluster the items by the counts of a server, with the campaign's method.
 
     Args:
-        server: Has counted the reports.
-        clusters: How many; None to have the number chosen.
+        server: The server that counted the reports.
+        clusters: Number of clusters; None to choose it.
 
     Raises:
-        ConfigError: There are fewer items than clusters, or no cluster.
+        ConfigError: The number is below 1 or above the number of items.
     """
     if server.campaign.senses:
         return score_clusters(item_counts(server), clusters)
@@ -67,11 +70,12 @@ def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clusterin
     """Cluster MaxSense's scores by one-dimensional k-means.
 
     Args:
-        counts: Answers by item.
-        clusters: L; None for the smallest whose spread within clusters the known noise explains.
+        counts: Counts of answers by item.
+        clusters: L; None for the smallest number with which the noise explains the spread within
+            clusters.
 
     Raises:
-        ConfigError: There are fewer items than clusters, or no cluster.
+        ConfigError: The number is below 1 or above the number of items.
     """
     scores = counts.normalised_scores
     if clusters is None:
@@ -81,14 +85,14 @@ def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clusterin
 
 
 def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering:
-    """Cluster Pairwise-Preference's counts by their spectrum.
+    """Cluster Pairwise-Preference's counts by the eigenvectors of the matrix of counts.
 
     Args:
-        counts: Answers by pair.
-        clusters: L; None for as many eigenvalues as stand out from what noise alone would have.
+        counts: Counts of answers by pair.
+        clusters: L; None for the number of eigenvalues that are larger than noise would make them.
 
     Raises:
-        ConfigError: There are fewer items than clusters, or no cluster.
+        ConfigError: The number is below 1 or above the number of items.
     """
     matrix = counts.matrix()
     if clusters is None:
@@ -96,77 +100,84 @@ def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering
     _check_clusters(clusters, len(matrix))
     scores = matrix.sum(axis=1)
     labels = kmeans(spectral_embedding(matrix, clusters), clusters)
-    # The same clusters, numbered by their mean score.
     sizes = np.maximum(np.bincount(labels), 1)
-    rank = np.argsort(np.argsort(np.bincount(labels, scores) / sizes, kind="stable"))
-    return Clustering(rank[labels].astype(np.int64), scores / max(1.0, scores.max()))
+    mean_scores = np.bincount(labels, scores) / sizes
+    rank_of_cluster = np.argsort(np.argsort(mean_scores, kind="stable"))
+    ranked_labels = rank_of_cluster[labels].astype(np.int64)
+    return Clustering(ranked_labels, scores / max(1.0, scores.max()))
 
 
 def confidence(
-    counts: ItemCounts | PairCounts, found: Clustering, *, resamples: int = 20, seed: int = 0
+    counts: ItemCounts | PairCounts, clustering: Clustering, *, resamples: int = 20, seed: int = 0
 ) -> Floats:
-    """Measure how often each item keeps its label when the reports are drawn again.
+    """Measure how often each item keeps its label if the answers are resampled (bootstrap).
 
-    Reports are redrawn item by item (pair by pair): given how often it was asked about, an item's
-    answers are the reports' answers drawn with replacement.
+    The answers about each item (or pair) are drawn with replacement from its own answers.
 
     Args:
-        counts: Answers that were clustered.
-        found: Their clusters.
-        resamples: How often the reports are drawn again.
-        seed: Seed of these draws, which are no noise.
+        counts: Counts that were clustered.
+        clustering: Clusters found by them.
+        resamples: How often the answers are resampled.
+        seed: Seed of the resampling; it does not affect privacy.
 
     Returns:
-        (N,) share of the resamples in which each item has the label that was found.
+        (N,) share of the resamples in which each item has the same label as in `clustering`.
 
     Raises:
-        ConfigError: There is no resample.
+        ConfigError: There are no resamples.
     """
     if resamples < 1:
         raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
     generator = np.random.default_rng(seed)
     shares = counts.ones / np.maximum(counts.asked, 1)
-    clusters = found.clusters
-    agreed = np.zeros(len(found.labels))
+    clusters = clustering.clusters
+    agreements = np.zeros(len(clustering.labels))
     for _ in range(resamples):
-        drawn = replace(counts, ones=generator.binomial(counts.asked, shares))
-        if isinstance(drawn, ItemCounts):
-            again = score_clusters(drawn, clusters)
+        resampled = replace(counts, ones=generator.binomial(counts.asked, shares))
+        if isinstance(resampled, ItemCounts):
+            new = score_clusters(resampled, clusters)
         else:
-            again = pair_clusters(drawn, clusters)
-        shared = np.zeros((clusters, clusters), dtype=np.int64)
-        np.add.at(shared, (again.labels, found.labels), 1)
-        _, names = linear_sum_assignment(shared, maximize=True)  # the renaming that agrees most
-        agreed += names[again.labels] == found.labels
-    return agreed / resamples
+            new = pair_clusters(resampled, clusters)
+        common_items = np.zeros((clusters, clusters), dtype=np.int64)
+        np.add.at(common_items, (new.labels, clustering.labels), 1)
+        # New clusters get the names with which most items keep their labels
+        _, old_label_of_new = linear_sum_assignment(common_items, maximize=True)
+        agreements += old_label_of_new[new.labels] == clustering.labels
+    return agreements / resamples
 
 
 def spectral_embedding(matrix: Floats, dimensions: int) -> Floats:
-    """Compute the (N, L) eigenvectors of the largest absolute eigenvalues, times sqrt(N)."""
+    """Compute the eigenvectors of the L largest absolute eigenvalues, times sqrt(N): (N, L)."""
     _, vectors = _spectrum(_fill_diagonal(matrix, dimensions), dimensions)
     rows: Floats = vectors * np.sqrt(len(matrix))
     return rows
 
 
 def _fill_diagonal(matrix: Floats, dimensions: int) -> Floats:
-    """Fill the diagonal, about which nobody can be asked, as the L largest eigenvalues have it.
+    """Estimate the diagonal of the matrix of counts, as nobody is asked about an item with itself.
 
-    The paper leaves it 0, which takes an item's own expected count off the eigenvalues: noise then
-    looks larger in absolute value than it is. Zhang, Cai, Wu: Heteroskedastic PCA (2022).
+    Each iteration takes the diagonal of the approximation by the L largest eigenvalues. The paper
+    leaves the diagonal 0. This lowers all eigenvalues by an item's expected count, and so makes the
+    negative ones, which are noise, larger in absolute value. Source: Zhang, Cai, Wu:
+    Heteroskedastic PCA (2022).
     """
     filled = matrix + np.diag(matrix.sum(axis=1) / (len(matrix) - 1))
-    for _ in range(_FILLINGS):
+    for _ in range(_DIAGONAL_ITERATIONS):
         values, vectors = _spectrum(filled, dimensions)
         np.fill_diagonal(filled, (vectors**2) @ values)
     return filled
 
 
 def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
-    """Compute the largest absolute eigenvalues, largest first, and their vectors in columns."""
-    if dimensions >= len(matrix) or len(matrix) <= _DENSE:
+    """Compute the largest absolute eigenvalues, largest first, and their eigenvectors.
+
+    Returns:
+        (dimensions,) eigenvalues, and (N, dimensions) eigenvectors in columns.
+    """
+    if dimensions >= len(matrix) or len(matrix) <= _DENSE_ITEMS:
         values, vectors = np.linalg.eigh(matrix)
     else:
-        # A fixed start, so that equal counts give equal clusters.
+        # A fixed start, so that equal counts give equal clusters
         start = np.full(len(matrix), 1 / np.sqrt(len(matrix)))
         values, vectors = eigsh(matrix, k=dimensions, which="LM", v0=start)
     largest = np.argsort(-np.abs(values), kind="stable")[:dimensions]
@@ -174,7 +185,7 @@ def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
 
 
 def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
-    """Write the message for all devices.
+    """Make the message of clusters for all devices.
 
     Raises:
         ConfigError: There are more than 256 clusters, or the items are not the campaign's.
@@ -192,56 +203,84 @@ def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
 
 
 def _choose_line_clusters(counts: ItemCounts) -> int:
-    """Choose the smallest number of clusters whose residual is within the binomial noise."""
+    """Choose the smallest number of clusters whose residual is within the binomial noise.
+
+    The residual is the sum of squared distances from the clusters' means. Noise alone has the mean
+    sum of p (1 - p) / asked, and a relative standard deviation of about sqrt(2 / N).
+    """
     shares = counts.normalised_scores
-    noise = float(np.sum(shares * (1 - shares) / np.maximum(counts.asked, 1)))
-    allowed = noise * (1 + _SURE * np.sqrt(2 / len(shares)))
+    mean_noise = float(np.sum(shares * (1 - shares) / np.maximum(counts.asked, 1)))
+    allowed_residual = mean_noise * (1 + _NOISE_DEVIATIONS * np.sqrt(2 / len(shares)))
     most = min(MOST_CLUSTERS, len(shares))
     for clusters in range(1, most):
         labels = kmeans_line(shares, clusters)
         means = np.bincount(labels, shares) / np.bincount(labels)
-        if float(np.sum((shares - means[labels]) ** 2)) <= allowed:
+        residual = float(np.sum((shares - means[labels]) ** 2))
+        if residual <= allowed_residual:
             return clusters
     return most
 
 
 def _choose_pair_clusters(matrix: Floats) -> int:
-    """Choose the smallest number of eigenvalues that leaves no more than noise.
+    """Choose the smallest number of clusters such that the next eigenvalue may be noise.
 
-    Noise: eigenvalues up to 2 sqrt(N v) of a random symmetric matrix of variance v.
+    The eigenvalues of a random symmetric N x N matrix of variance v are up to about 2 sqrt(N v).
     """
     size = len(matrix)
-    variance = matrix.sum() / (size * (size - 1))  # of a count: at most its mean
-    edge = 2 * np.sqrt(size * variance) * (1 + size ** (-2 / 3))
+    variance = matrix.sum() / (size * (size - 1))  # mean of a count, which its variance is below
+    largest_of_noise = 2 * np.sqrt(size * variance) * (1 + size ** (-2 / 3))
     most = min(MOST_CLUSTERS, size - 1)
     for clusters in range(1, most):
         values, _ = _spectrum(_fill_diagonal(matrix, clusters), clusters + 1)
-        if abs(values[clusters]) <= edge:
+        if abs(values[clusters]) <= largest_of_noise:
             return clusters
     return most
 
 
 def _check_clusters(clusters: int, items: int) -> None:
-    """Refuse a number of clusters that the items cannot have."""
+    """Check that there are at least one cluster and at most as many as items.
+
+    Raises:
+        ConfigError: There are not.
+    """
     if not 1 <= clusters <= items:
         raise ConfigError(f"Clusters are 1 to {items}, the number of items; got {clusters}.")
 
 
 def kmeans_line(values: Floats, clusters: int) -> Ints:
-    """Cluster values so that the sum of squares within clusters is least.
+    """Cluster numbers so that the sum of squares within clusters is least (k-means on a line).
 
     Returns:
-        (n,) labels, which go up with the values.
+        (n,) labels; larger values have larger labels.
     """
     order = np.argsort(values, kind="stable")
-    starts = _later_starts(values[order], clusters)
+    starts = _find_cluster_starts(values[order], clusters)
     labels = np.empty(len(values), dtype=np.int64)
     labels[order] = np.searchsorted(starts, np.arange(len(values)), side="right")
     return labels
 
 
-def _later_starts(ordered: Floats, clusters: int) -> Ints:
-    """Find where each cluster of ordered values begins, except the first cluster."""
+class _Search(NamedTuple):
+    """Numbers of values whose best last cluster is still to be found."""
+
+    low: int
+    """Smallest such number of values."""
+    high: int
+    """Largest such number of values."""
+    first_start: int
+    """Smallest position at which the last cluster can begin."""
+    last_start: int
+    """Largest position at which the last cluster can begin."""
+
+
+def _find_cluster_starts(ordered: Floats, clusters: int) -> Ints:
+    """Find the positions at which the clusters of ordered values begin, except the first cluster.
+
+    Dynamic programme over the number of clusters k. The least cost of the first m values in k
+    clusters is the minimum, over the start s of the last cluster, of the least cost of the first s
+    values in k - 1 clusters plus the cost of values s .. m - 1. The best s does not fall as m
+    grows, so the best s of a middle m halves the range of s for all other m.
+    """
     centred = ordered - ordered.mean()  # against cancellation in the sums of squares
     sums = np.concatenate([[0.0], np.cumsum(centred)])
     squares = np.concatenate([[0.0], np.cumsum(centred**2)])
@@ -254,45 +293,44 @@ def _later_starts(ordered: Floats, clusters: int) -> Ints:
 
     size = len(ordered)
     ends = np.arange(1, size + 1)
-    best = np.concatenate([[0.0], cost(np.zeros(size, dtype=np.int64), ends)])
-    splits = []  # splits[k][m]: where the last of k + 2 clusters of the first m values begins
+    least_costs = np.concatenate([[0.0], cost(np.zeros(size, dtype=np.int64), ends)])
+    last_starts = []  # last_starts[k - 2][m]: where the last of k clusters of m values begins
     for count in range(2, clusters + 1):
-        layer = np.full(size + 1, np.inf)
-        split = np.zeros(size + 1, dtype=np.int64)
-        # Only the whole list matters in the last layer.
-        first = size if count == clusters else count
-        waiting = [(first, size, count - 1, size - 1)]
-        while waiting:
-            low, high, least, most = waiting.pop()
-            if low > high:
+        new_costs = np.full(size + 1, np.inf)
+        last_start = np.zeros(size + 1, dtype=np.int64)
+        smallest_m = size if count == clusters else count  # at the end only all values are needed
+        searches = [_Search(smallest_m, size, count - 1, size - 1)]
+        while searches:
+            search = searches.pop()
+            if search.low > search.high:
                 continue
-            middle = (low + high) // 2
-            starts = np.arange(least, min(most, middle - 1) + 1)
-            totals = best[starts] + cost(starts, np.full(len(starts), middle))
-            place = int(np.argmin(totals))
-            layer[middle] = totals[place]
-            split[middle] = starts[place]
-            # The best split goes up with the number of values.
-            waiting += [
-                (low, middle - 1, least, split[middle]),
-                (middle + 1, high, split[middle], most),
+            middle = (search.low + search.high) // 2
+            starts = np.arange(search.first_start, min(search.last_start, middle - 1) + 1)
+            totals = least_costs[starts] + cost(starts, np.full(len(starts), middle))
+            best = int(np.argmin(totals))
+            best_start = int(starts[best])
+            new_costs[middle] = totals[best]
+            last_start[middle] = best_start
+            searches += [
+                _Search(search.low, middle - 1, search.first_start, best_start),
+                _Search(middle + 1, search.high, best_start, search.last_start),
             ]
-        best = layer
-        splits.append(split)
-    starts_found = []
+        least_costs = new_costs
+        last_starts.append(last_start)
+    cluster_starts = []
     end = size
-    for split in reversed(splits):
-        end = int(split[end])
-        starts_found.append(end)
-    return np.array(starts_found[::-1], dtype=np.int64)
+    for last_start in reversed(last_starts):
+        end = int(last_start[end])
+        cluster_starts.append(end)
+    return np.array(cluster_starts[::-1], dtype=np.int64)
 
 
 def kmeans(points: Floats, clusters: int) -> Ints:
-    """Label (n, d) points by the best of ten runs of Lloyd's algorithm: (n,)."""
+    """Cluster (n, d) points by the best of ten runs of Lloyd's algorithm: (n,) labels."""
     from sklearn.cluster import KMeans
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about fewer different points than clusters
+        warnings.simplefilter("ignore")  # the warning about fewer different points than clusters
         labels: Ints = KMeans(clusters, n_init=10, random_state=0).fit_predict(points)
     return labels.astype(np.int64)
 
@@ -300,20 +338,21 @@ def kmeans(points: Floats, clusters: int) -> Ints:
 def spectral_coclusters(likes: sparse.csr_array, clusters: int, *, seed: int) -> Ints:
     """Cluster items without privacy, by spectral co-clustering of people and items.
 
-    Sketches are measured against it. Items that nobody likes come into the largest cluster.
+    Experiments compare sketches with it. Items that nobody likes are put into the largest cluster.
     Source: Dhillon, Co-clustering documents and words using bipartite spectral graph partitioning
-    (2001), by scikit-learn.
+    (2001), as implemented in scikit-learn.
 
     Args:
-        likes: (people, items).
-        clusters: How many.
-        seed: Seed of the k-means in it.
+        likes: (people, items), 1 for a like.
+        clusters: Number of clusters.
+        seed: Seed of the k-means step.
 
     Returns:
         (items,) labels from 0.
 
     Raises:
-        DataError: There are no more people or liked items than clusters.
+        DataError: There are not more people who like something, or not more liked items, than
+            clusters.
     """
     from sklearn.cluster import SpectralCoclustering
 

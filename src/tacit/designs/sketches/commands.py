@@ -30,8 +30,8 @@ LIKES = (
 ITEM_SHARES = "Shares of the items in each cluster, such as 0.7,0.3; left out, all equal."
 PEOPLE_SHARES = "Shares of the people in each class, such as 0.2,0.8; left out, all equal."
 NEEDED = (
-    "Needed: by the normal approximation, in the assumed world. Proved enough: by Chernoff. A "
-    "method with 'rated' in its name shows which items were rated: only the stars are hidden."
+    "Needed: by the normal approximation, in the assumed world. Proved enough: by Chernoff bounds. "
+    "A method with 'rated' in its name shows which items were rated: only the stars are hidden."
 )
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
 
@@ -54,7 +54,11 @@ def read_world(
 
 
 def read_likes(likes: str, clusters: int) -> Floats:
-    """Read (K, L) chances of a like from a text such as 0.9,0.2/0.3,0.8."""
+    """Read (K, L) chances of a like from a text such as 0.9,0.2/0.3,0.8.
+
+    Raises:
+        ConfigError: A class of people does not have a number for each item cluster.
+    """
     rows = []
     for line in likes.split("/"):
         try:
@@ -70,12 +74,22 @@ def read_likes(likes: str, clusters: int) -> Floats:
     return np.array(rows)
 
 
-def read_shares(name: str, shares: tuple[float, ...], count: int, of: str) -> Floats:
-    """Check (count,) shares that add up to 1; equal ones if none are given."""
+def read_shares(name: str, shares: tuple[float, ...], count: int, groups: str) -> Floats:
+    """Return the (count,) shares of an option; equal shares if none are given.
+
+    Args:
+        name: Name of the option, for errors.
+        shares: Its value.
+        count: How many groups there are.
+        groups: What the groups are, for errors.
+
+    Raises:
+        ConfigError: There is another number of shares.
+    """
     if not shares:
         return np.full(count, 1 / count)
     if len(shares) != count:
-        raise ConfigError(f"{name} has a share for each of {count} {of}; got {len(shares)}.")
+        raise ConfigError(f"{name} has a share for each of {count} {groups}; got {len(shares)}.")
     return np.array(shares)
 
 
@@ -87,7 +101,7 @@ class PlanSettings:
     rated: int = option("Items that a person has rated.")
     epsilon: float = option("Epsilon of a whole report, for the unit.")
     clusters: int = option(CLUSTERS, default=2, least=2)
-    eta: float = option("Chance that a label may be wrong.", default=0.1)
+    eta: float = option("Chance that any label is wrong.", default=0.1)
     wrong: float = option(
         "Share of labels that may be wrong, for the lower bounds.", default=0.0, least=0
     )
@@ -98,10 +112,11 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
-    """Count the people that sketches need.
+    """Compute how many people sketches need.
 
-    Prints a lower bound for every method, the need of each method here, whether Theorem 3.5 covers
-    the assumed world, and the information of one report beside the lemmas' bounds.
+    Prints a lower bound for any method, how many people each method here needs, whether Theorem
+    3.5's conditions hold in the assumed world, and the information of one report with the lemmas'
+    bounds.
 
     Lower bounds hold whatever people like. What methods need depends on how different the clusters
     are: see --likes.
@@ -139,10 +154,13 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         shown.append(one_bit_sentence(planned))
     if planned.information:
         shown += [information_table(planned), shared_items_sentence(planned)]
-    unit = "" if planned.unit == "user" else f" --method multi-maxsense --unit '{planned.unit}'"
+    unit_options = ""
+    if planned.unit != "user":
+        unit_options = f" --method multi-maxsense --unit '{planned.unit}'"
     after = (
         f"tacit simulate sketches --items {planned.items} --rated {planned.rated} "
-        f"--epsilon {planned.epsilon:g} --people 1000,10000{unit}  tries it on generated people."
+        f"--epsilon {planned.epsilon:g} --people 1000,10000{unit_options}  tries it on generated "
+        "people."
     )
     return Result(planned.to_dict(), shown, after)
 
@@ -154,25 +172,30 @@ def conditions_table(planned: Plan) -> Table:
         spectrum = method.spectrum
         if spectrum is None:
             continue
-        sizes = ", ".join(f"{value:.4g}" for value in spectrum.eigenvalues)
-        distinct = _yes_or_no(spectrum.distinct_eigenvalues)
-        rows.append((method.method, sizes, distinct, _yes_or_no(spectrum.distinct_rows)))
+        rows.append(
+            (
+                method.method,
+                ", ".join(f"{value:.4g}" for value in spectrum.eigenvalues),
+                _yes_or_no(spectrum.distinct_eigenvalues),
+                _yes_or_no(spectrum.distinct_rows),
+            )
+        )
     columns = ("Theorem 3.5", "eigenvalues", "distinct, none 0", "rows differ")
     return Table("", columns, rows)
 
 
 def one_bit_sentence(planned: Plan) -> str:
-    """State Theorem 4.3's bound, and what it is not for."""
+    """State Theorem 4.3's bound, and in which cases it does not hold."""
     least = math.ceil(planned.lower_bounds["one_bit"])
     return (
-        f"With one fixed yes/no question to each person, at any epsilon, nobody can do with fewer "
-        f"than {least:,} people (Theorem 4.3). The bound is not for several questions to one "
-        "person, nor for questions that depend on answers."
+        f"With one fixed yes/no question to each person, at any epsilon, no method needs fewer "
+        f"than {least:,} people (Theorem 4.3). The bound does not hold for several questions to "
+        "one person, nor for questions that depend on answers."
     )
 
 
 def information_table(planned: Plan) -> Table:
-    """Tabulate what one report tells beside what the lemmas allow, in nats."""
+    """Tabulate the information of one report and the lemmas' bounds, in nats."""
     rows = []
     for report in planned.information:
         lemma_3_1 = None if report.lemma_3_1 is None else f"{report.lemma_3_1:.3g}"
@@ -194,7 +217,7 @@ def information_table(planned: Plan) -> Table:
 
 
 def shared_items_sentence(planned: Plan) -> str:
-    """State Lemmas 4.5 and 4.7: how far a report moves a belief, how often people share items."""
+    """State Lemmas 4.7 and 4.5: how often people share items, how much a report changes beliefs."""
     shared = planned.shared_items
     report = planned.information[0]
     text = (
@@ -204,35 +227,40 @@ def shared_items_sentence(planned: Plan) -> str:
     if report.allowed_shifts is None:
         return text
     low, high = report.shifts
-    least, most = report.allowed_shifts
+    allowed_low, allowed_high = report.allowed_shifts
     return (
         f"{text} A report of {report.method} moves the chance of any history by {low:.3g} to "
-        f"{high:.3g} of it, where Lemma 4.5 allows {least:.3g} to {most:.3g}."
+        f"{high:.3g} of it, where Lemma 4.5 allows {allowed_low:.3g} to {allowed_high:.3g}."
     )
 
 
 def advice_sentence(planned: Plan) -> str:
-    """Say in one sentence how many people it takes at least, and what to use."""
+    """Write a sentence with the lower bound on people, and the method and parameters to use."""
     best = planned.best
-    bounds = planned.lower_bounds
-    if "ldp" in bounds:
-        for_any_learner = max(bounds["ldp"], bounds.get("adaptive", 0.0))
-        for_fixed_questions = max(for_any_learner, bounds["scarce"])
-        least = f"Nobody can do with fewer than {math.ceil(for_any_learner):,} people"
-        if for_fixed_questions > for_any_learner:
-            count = math.ceil(for_fixed_questions)
-            least += f", or {count:,} if questions do not depend on earlier answers"
-    else:
-        least = f"No lower bound is known for the unit {planned.unit}"
+    lower_bound = _lower_bound_words(planned)
     if math.isinf(best.users_clt):
-        return f"{least}; and no method here can tell these clusters apart."
+        return f"{lower_bound}; and no method here can tell these clusters apart."
     noun = "random pair" if best.theta is None else "question"
     plural = "s" if best.questions > 1 else ""
     parameters = f"{best.questions} {noun}{plural}"
     if best.theta is not None:
         parameters = f"theta {best.theta:g} and {parameters}"
     needed = f"which takes about {format_people(best.users_clt)} people"
-    return f"{least}; use {best.method} with {parameters}, {needed}."
+    return f"{lower_bound}; use {best.method} with {parameters}, {needed}."
+
+
+def _lower_bound_words(planned: Plan) -> str:
+    """Write the first half of the advice: how many people any method needs."""
+    bounds = planned.lower_bounds
+    if "ldp" not in bounds:
+        return f"No lower bound is known for the unit {planned.unit}"
+    for_any_learner = max(bounds["ldp"], bounds.get("adaptive", 0.0))
+    for_fixed_questions = max(for_any_learner, bounds["scarce"])
+    words = f"Nobody can do with fewer than {math.ceil(for_any_learner):,} people"
+    if for_fixed_questions > for_any_learner:
+        count = math.ceil(for_fixed_questions)
+        words += f", or {count:,} if questions do not depend on earlier answers"
+    return words
 
 
 def _yes_or_no(is_true: bool) -> str:
@@ -240,7 +268,7 @@ def _yes_or_no(is_true: bool) -> str:
 
 
 def format_people(number: float) -> str:
-    """Write a number of people to two digits: no plan is more exact."""
+    """Write a number of people rounded to two digits, as plans are not more exact."""
     if math.isinf(number):
         return "infinitely many"
     rounded = float(f"{number:.2g}")
@@ -277,12 +305,19 @@ class SimulateSettings:
 def simulate(settings: SimulateSettings, run: Run) -> Result:
     """Learn item clusters from simulated reports.
 
-    They are compared with the true ones.
+    The learned clusters are compared with the true ones.
 
     accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
     """
-    cells = (settings.method, settings.items, settings.rated, settings.epsilon)
-    tasks = list(product(*cells, range(settings.seeds)))
+    tasks = list(
+        product(
+            settings.method,
+            settings.items,
+            settings.rated,
+            settings.epsilon,
+            range(settings.seeds),
+        )
+    )
     population = {
         "users": settings.people,
         "blocks": read_world(
@@ -294,7 +329,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         run.progress("Simulating", len(tasks)) as advance,
         Runner(population, workers=settings.workers) as runner,
     ):
-        rows = list(chain.from_iterable(runner.run(_simulate_cell, tasks, advance)))
+        rows = list(chain.from_iterable(runner.run(_simulate_setting, tasks, advance)))
     points = means_over_seeds(rows)
     columns = {
         "method": lambda point: point["method"],
@@ -314,24 +349,28 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
 def plan_command(items: int, rated: int, epsilons: Sequence[float]) -> str:
     """Write the command that plans a campaign of this size, at the first finite epsilon."""
-    epsilon = next(filter(math.isfinite, epsilons), 1.0)
+    finite_epsilons = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
+    epsilon = finite_epsilons[0] if finite_epsilons else 1.0
     sizes = f"--items {items} --rated {min(rated, items)} --epsilon {epsilon:g}"
     return f"tacit plan sketches {sizes}  says how many people it takes."
 
 
 def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Average over seeds: accuracy and ari of each setting as [mean, low, high], 95 % intervals."""
+    """Average accuracy and ari of each setting over seeds: [mean, low, high], 95 % intervals."""
     names = ("method", "items", "rated", "epsilon", "users")
     points = []
-    for setting, of_seeds in group_by(rows, itemgetter(*names)).items():
+    for setting, rows_of_setting in group_by(rows, itemgetter(*names)).items():
         point: dict[str, Any] = dict(zip(names, setting, strict=True))
-        for name, low in (("accuracy", 0.0), ("ari", -1.0)):
-            point[name] = list(mean_interval([row[name] for row in of_seeds], bounds=(low, 1.0)))
+        accuracies = [row["accuracy"] for row in rows_of_setting]
+        rand_indices = [row["ari"] for row in rows_of_setting]
+        point["accuracy"] = list(mean_interval(accuracies, bounds=(0.0, 1.0)))
+        point["ari"] = list(mean_interval(rand_indices, bounds=(-1.0, 1.0)))
         points.append(point)
     return points
 
 
-def _simulate_cell(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
+def _simulate_setting(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
+    """Simulate one method in one setting with one seed, for all numbers of people."""
     from tacit.designs.sketches.experiment.simulation import simulate as simulate_method
 
     names = ("method", "items", "rated", "epsilon", "seed")
@@ -343,7 +382,7 @@ class EvaluateSettings:
     """Options of `tacit evaluate sketches`."""
 
     users_curve: tuple[int, ...] = option(
-        "Sizes of populations; the planner's own number is added.",
+        "Sizes of populations; the number that the planner computes is added.",
         default=(1_000, 10_000, 100_000, 1_000_000, 10_000_000),
     )
     epsilon: tuple[float, ...] = option(
@@ -378,24 +417,25 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     }
     ratings = run.read()
     with run.progress("Evaluating", settings.seeds * len(settings.epsilon)) as advance:
-        found = evaluate_ratings(ratings, **parameters, progress=advance)
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **parameters)
+        results = evaluate_ratings(ratings, **parameters, progress=advance)
+    results["manifest"] = manifest(ratings, seed=settings.seed, command=run.command, **parameters)
     columns = {
         "method": lambda point: point["method"],
         "epsilon": lambda point: None if point["epsilon"] is None else f"{point['epsilon']:g}",
-        "people": lambda point: _population(point["users"]),
+        "people": lambda point: _format_population(point["users"]),
         "NDCG@10": lambda point: point["ndcg_at_10"][0],
         "95 %": lambda point: "{:.3f} to {:.3f}".format(*point["ndcg_at_10"][1:]),
         "recall@10": lambda point: point["recall_at_10"][0],
     }
     return Result(
-        found | {"manifest": made_with},
-        (Table.from_rows("", columns, found["points"]), *found["sentences"]),
+        results,
+        (Table.from_rows("", columns, results["points"]), *results["sentences"]),
         plan_command(ratings.n_items, settings.rated, settings.epsilon),
     )
 
 
-def _population(users: float | None) -> str | None:
+def _format_population(users: float | None) -> str | None:
+    """Write the size of a population; None for methods without privacy, which have none."""
     if users is None:
         return None
     return "infinite" if math.isinf(users) else f"{users:,.0f}"

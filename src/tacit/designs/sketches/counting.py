@@ -1,6 +1,6 @@
-"""Counts of answers, by item and by pair: scores B of Figures 2 and 3, matrix A of Figure 1.
+"""Counts of answers by item and by pair: the scores B of Figures 2 and 3, the matrix A of Figure 1.
 
-Deviation   scores are divided by how often an item was asked about: the same mean, less noise.
+Deviation   scores are divided by how often an item was asked about, so that they have less noise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ItemCounts:
-    """Answers by item."""
+    """Counts of answers by item."""
 
     asked: Ints
     """(N,) int64, how often each item was asked about."""
@@ -28,15 +28,19 @@ class ItemCounts:
 
     @property
     def normalised_scores(self) -> Floats:
-        """(N,) share of ones among the answers; for an item nobody was asked about, that of all."""
-        overall = self.ones.sum() / max(1, self.asked.sum())
-        shares: Floats = np.where(self.asked > 0, self.ones / np.maximum(self.asked, 1), overall)
-        return shares
+        """(N,) share of ones among the answers about each item.
+
+        An item that nobody was asked about gets the share among all answers.
+        """
+        overall_share = self.ones.sum() / max(1, self.asked.sum())
+        shares = self.ones / np.maximum(self.asked, 1)
+        scores: Floats = np.where(self.asked > 0, shares, overall_share)
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Answers by pair (i, j), i < j, in the order of `np.triu_indices(items, 1)`."""
+    """Counts of answers by pair (i, j), i < j, in the order of `np.triu_indices(items, 1)`."""
 
     items: int
     """N."""
@@ -47,34 +51,35 @@ class PairCounts:
 
     def matrix(self) -> Floats:
         """Make A of the paper: (N, N) symmetric counts of ones, 0 on the diagonal."""
-        full = np.zeros((self.items, self.items))
-        full[np.triu_indices(self.items, 1)] = self.ones
-        return full + full.T
+        upper = np.zeros((self.items, self.items))
+        upper[np.triu_indices(self.items, 1)] = self.ones
+        return upper + upper.T
 
     def by_item(self) -> ItemCounts:
-        """Count each pair for both of its items."""
+        """Count the answers about each pair for both of its items."""
         return ItemCounts(self._sum_by_item(self.asked), self._sum_by_item(self.ones))
 
     def _sum_by_item(self, counts: Ints) -> Ints:
-        one, other = np.triu_indices(self.items, 1)
-        sums = np.bincount(one, counts, self.items) + np.bincount(other, counts, self.items)
+        """Sum counts of pairs over the pairs that contain each item: (N,)."""
+        first, second = np.triu_indices(self.items, 1)
+        sums = np.bincount(first, counts, self.items) + np.bincount(second, counts, self.items)
         return sums.astype(np.int64)
 
 
 def item_counts(server: Server) -> ItemCounts:
-    """Read the counts of a campaign that senses sets.
+    """Return the counts of a campaign that senses sets.
 
     Raises:
         ConfigError: The campaign asks about pairs.
     """
     if not server.campaign.senses:
         raise ConfigError("This campaign asks about pairs: use pair_counts.")
-    totals = server.totals[:, : server.campaign.items]
+    totals = server.totals[:, : server.campaign.items]  # without the wheel's empty places
     return ItemCounts(totals.sum(axis=0), totals[1].copy())
 
 
 def pair_counts(server: Server) -> PairCounts:
-    """Read the counts of a campaign that asks about pairs.
+    """Return the counts of a campaign that asks about pairs.
 
     Raises:
         ConfigError: The campaign senses sets.

@@ -4,14 +4,14 @@ Source      Banerjee, Hegde, Massoulié: The price of privacy in untrusted recom
             (2012), Figures 1 to 3.
 Runs at     the person's own device.
 Sees        the person's true stars, and the recommender's public campaign and clusters.
-Releases    a few bits per campaign, each flipped with a stated chance, once.
+Releases    a few bits per campaign, once, each flipped with a stated probability.
 Guarantee   epsilon-local differential privacy of one report for the campaign's unit, whatever the
-            recommender asks and knows. Noise is made from a secret of 32 random bytes: that is as
-            good as HMAC-SHA256 is hard to tell from chance.
+            recommender asks and knows. Noise is computed from a secret of 32 random bytes by
+            HMAC-SHA256, and is as good as HMAC-SHA256 is hard to distinguish from random bytes.
 Deviations  sensed sets are drawn without replacement also in MaxSense; under unit 'user' a device
             uses at most `rated` liked items.
 
-Standard library only, and short enough to read in one sitting: this is the code people must trust.
+Standard library only, and short enough to read in one sitting: people have to trust this code.
 """
 
 from __future__ import annotations
@@ -40,34 +40,37 @@ from tacit.designs.sketches.messages import (
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 Memory = MutableMapping[str, tuple[int, bytes]]
-"""For each campaign digest in hex, the epsilon that was spent, in millionths, and the bytes that
-were sent. It holds nothing that the recommender has not got. Keep it with the secret. A campaign
-that differs in anything, be it seed or closing time, is another one, answered anew and paid for.
-Two devices of one account that do not share a memory each spend the whole lifetime. Devices that
-share one must take turns: what two of them do at the same moment is not held against the limits
-together."""
+"""Reports that a device has sent: for each campaign's hex digest, its epsilon in millionths and the
+report's bytes. The recommender has all of this, too. Store it with the secret.
+
+A campaign that differs in anything, such as its seed or closing time, is another campaign, whose
+report is drawn and paid for again. Two devices of one account without a common memory each spend
+the whole lifetime epsilon. Devices with a common memory must take turns: if two of them report at
+the same moment, the limits are checked for each alone."""
 
 Coin = Callable[[int], int]
-"""Draws a uniform integer in [0, 2^53) for a question's number."""
+"""Draws a uniform integer in [0, 2^53) for the number of a question."""
 
-_STATED_FOR = {
+_MOST_LABELS = 256
+"""Labels of clusters are bytes."""
+_UNITS_IN_WORDS = {
     "user": "everything you rated",
     "rating": "one rating more or less",
     "moved rating": "one rating given to another item",
 }
-_STARS_ALONE = "your stars for these two items, and NOT for which items you rated"
+_UNIT_OF_NAMED_PAIR = "your stars for these two items, and NOT for which items you rated"
 
 
 class RefusalError(ValueError):
-    """Refusal of a device to take part: too much was asked of it."""
+    """A device refused to answer a campaign: it is beyond the owner's limits, or unusable."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits that the owner sets, whatever a campaign says.
+    """Limits that the owner of a device sets. They hold for all campaigns.
 
     Raises:
-        ValueError: A value would be no limit by mistake.
+        ValueError: A value is of a kind that would not limit anything.
     """
 
     epsilon: float = 1.0
@@ -75,19 +78,19 @@ class Limits:
     lifetime: float = 4.0
     """Nats for all campaigns together."""
     units: tuple[str, ...] = ("user",)
-    """What epsilon may be stated for."""
+    """Units that a campaign may state epsilon for."""
     rated_pairs: bool = False
-    """Whether a campaign may ask about pairs of rated items, which tells that they were rated."""
+    """Whether a report may name a pair of rated items, which reveals that they were rated."""
     most_rated_pairs: int = 3
-    """How many such pairs are named in all; they cost what no epsilon counts, so `lifetime` does
-    not bound them."""
+    """How many such pairs may be named in all campaigns together. No epsilon covers what they
+    reveal, so `lifetime` does not limit them."""
 
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("lifetime", self.lifetime)):
-            # A limit that is not a number would refuse nothing: no number is above it.
+            # NaN would not limit anything: no number is above it.
             if type(value) is bool or not isinstance(value, int | float) or not value >= 0:
                 raise ValueError(f"the limit {name} is a number of nats from 0 up; got {value!r}")
-        # In a text, `in` finds parts: 'rating' is within 'moved rating'.
+        # A str in place of the tuple would allow too much: "rating" in "moved rating" is true.
         if type(self.units) is not tuple or not set(self.units) <= set(UNITS):
             raise ValueError(f"units is a tuple of {', '.join(UNITS)}; got {self.units!r}")
         if type(self.rated_pairs) is not bool:
@@ -97,7 +100,10 @@ class Limits:
 
 
 def new_secret() -> bytes:
-    """Draw 32 bytes from the operating system: make one per account and never show it."""
+    """Draw a secret of 32 bytes, from the operating system.
+
+    An account needs one, which must never be shown to anybody.
+    """
     return secrets.token_bytes(32)
 
 
@@ -110,10 +116,11 @@ class Device:
         """Set up a device.
 
         Args:
-            secret: The account's; two devices with it and the same stars send the same bytes.
-            memory: What was sent before; keep it.
-            limits: The owner's; by default those of `Limits`.
-            coin: For tests, in the place of the secret's noise.
+            secret: Secret of the account. Two devices with the same secret and the same stars
+                send the same bytes.
+            memory: What was sent before. It is changed by reports, and has to be stored.
+            limits: Limits of the owner; None for the defaults of `Limits`.
+            coin: Random numbers for tests; None to compute the noise from the secret.
 
         Raises:
             ValueError: The secret has fewer than 32 bytes.
@@ -124,33 +131,34 @@ class Device:
         self._memory = memory
         self._limits = Limits() if limits is None else limits
         self._coin = coin
-        self._answering = threading.Lock()
-        self._most_once = _whole_micros(self._limits.epsilon)
-        self._most_ever = _whole_micros(self._limits.lifetime)
+        self._lock = threading.Lock()
+        self._campaign_limit = _limit_in_micros(self._limits.epsilon)
+        self._lifetime_limit = _limit_in_micros(self._limits.lifetime)
 
     def report(
         self, campaign: Campaign, catalogue: Sequence[ItemId], history: Mapping[ItemId, float]
     ) -> Report:
-        """Answer a campaign: by what was sent before, or else by what is drawn now and remembered.
+        """Answer a campaign: with the report in memory, or else with a new one.
 
         Args:
-            campaign: The question.
+            campaign: The campaign to answer.
             catalogue: Item ids in the campaign's order.
-            history: Item to stars; unknown items stay out.
+            history: Stars by item id; items that are not in the catalogue are ignored.
 
         Raises:
-            RefusalError: The campaign is beyond the limits. It is never answered in part.
+            RefusalError: The campaign is beyond the limits, or the device cannot use it. There are
+                no partial answers.
         """
-        name = campaign.digest.hex()
-        with self._answering:  # two campaigns at once must not both find room in the lifetime
-            earlier = self._memory.get(name)
-            if earlier is not None:
-                return Report.decode(earlier[1])
+        digest = campaign.digest.hex()
+        with self._lock:  # two campaigns at once must not both fit under the lifetime limit
+            if digest in self._memory:
+                _, sent = self._memory[digest]
+                return Report.decode(sent)
             self._check(campaign, catalogue)
             ticket = int.from_bytes(self._random("ticket", campaign)[:8], "big")
             report = self._answer(campaign, catalogue, history, ticket)
-            # Remembered before it is sent: a crash in between must not lead to a second draw.
-            self._memory[name] = (campaign.epsilon, report.encode())
+            # Stored before it is sent: a crash in between must not lead to a second draw.
+            self._memory[digest] = (campaign.epsilon, report.encode())
             return report
 
     def recommend(
@@ -164,49 +172,54 @@ class Device:
     ) -> list[ItemId]:
         """List the n best items that the owner has not rated. Nothing is sent.
 
-        An item's cluster counts first, by the share of its rated items that the owner liked (one
-        like and one dislike added), then its score.
+        Items are sorted by their cluster, then by their score. Clusters are sorted by the share of
+        their rated items that the owner liked, with one like and one dislike added.
 
         Args:
-            clusters: What was learned.
+            clusters: The learned clusters.
             catalogue: Item ids in the campaign's order.
-            history: Item to stars.
-            liked_from: Stars from which on an item is liked.
+            history: Stars by item id.
+            liked_from: Least stars of a like.
             n: Length of the list.
 
         Raises:
             ValueError: The clusters are of another catalogue.
         """
-        fits = len(catalogue) == len(clusters.labels)
-        if not fits or catalogue_digest(catalogue) != clusters.catalogue:
+        has_same_length = len(catalogue) == len(clusters.labels)
+        if not has_same_length or catalogue_digest(catalogue) != clusters.catalogue:
             raise ValueError("these clusters are of another list of items")
-        liked = [1] * 256
-        rated = [2] * 256
+        liked = [1] * _MOST_LABELS
+        rated = [2] * _MOST_LABELS
         for item, label in zip(catalogue, clusters.labels, strict=True):
             if item in history:
                 rated[label] += 1
-                liked[label] += history[item] >= liked_from
-        unseen = [number for number, item in enumerate(catalogue) if item not in history]
-        unseen.sort(
-            key=lambda number: (
-                -liked[clusters.labels[number]] / rated[clusters.labels[number]],
-                -clusters.scores[number],
-                number,
-            )
-        )
-        return [catalogue[number] for number in unseen[:n]]
+                if history[item] >= liked_from:
+                    liked[label] += 1
+
+        def sort_key(number: int) -> tuple[float, int, int]:
+            label = clusters.labels[number]
+            return -liked[label] / rated[label], -clusters.scores[number], number
+
+        unrated = [number for number, item in enumerate(catalogue) if item not in history]
+        unrated.sort(key=sort_key)
+        return [catalogue[number] for number in unrated[:n]]
 
     def _check(self, campaign: Campaign, catalogue: Sequence[ItemId]) -> None:
+        """Check a campaign against the limits, and against the catalogue.
+
+        Raises:
+            RefusalError: The device does not answer this campaign.
+        """
         limits = self._limits
         spent = sum(epsilon for epsilon, _ in self._memory.values())
         if campaign.epsilon == NO_NOISE:
             raise RefusalError("this campaign asks for answers without noise")
-        if not campaign.epsilon <= self._most_once:
+        if not campaign.epsilon <= self._campaign_limit:
             raise RefusalError(
                 f"this campaign asks for epsilon {campaign.epsilon / MICRO:.10g}; this device "
                 f"gives at most {limits.epsilon:.10g} in one campaign"
             )
-        if not spent + campaign.epsilon <= self._most_ever:
+        if not spent + campaign.epsilon <= self._lifetime_limit:
             raise RefusalError(
                 "with this campaign, epsilon adds up to "
                 f"{(spent + campaign.epsilon) / MICRO:.10g}; this device gives "
@@ -218,20 +231,22 @@ class Device:
             self._check_rated_pairs()
         if len(catalogue) != campaign.items or catalogue_digest(catalogue) != campaign.catalogue:
             raise RefusalError("this campaign was made for another list of items")
-        # Twice the same item could lie in two sets, and one rating then change two bits.
+        # An item that is listed twice could be in two sets; one rating would then change two bits.
         if len(set(catalogue)) != len(catalogue):
             raise RefusalError("this campaign's list names an item twice")
 
     def _check_rated_pairs(self) -> None:
+        """Check that the owner allows one more report that names a pair of rated items."""
         if not self._limits.rated_pairs:
             raise RefusalError(
                 "this campaign asks about items that its owner rated, which shows them"
             )
-        named = sum(len(sent) == RATED_REPORT_BYTES for _, sent in self._memory.values())
-        if not named < self._limits.most_rated_pairs:
+        reports = [sent for _, sent in self._memory.values()]
+        named_pairs = len([sent for sent in reports if len(sent) == RATED_REPORT_BYTES])
+        if not named_pairs < self._limits.most_rated_pairs:
             raise RefusalError(
-                f"this device has named {named} pairs of items that its owner rated; it names at "
-                f"most {self._limits.most_rated_pairs} in all"
+                f"this device has named {named_pairs} pairs of items that its owner rated; it "
+                f"names at most {self._limits.most_rated_pairs} in all"
             )
 
     def _answer(
@@ -241,10 +256,12 @@ class Device:
         history: Mapping[ItemId, float],
         ticket: int,
     ) -> Report:
+        """Compute the true bits of a ticket's questions, and release them with noise."""
         rated = {number for number, item in enumerate(catalogue) if item in history}
-        liked = {
-            number for number in rated if history[catalogue[number]] * 1000 >= campaign.liked_from
-        }
+        liked = set()
+        for number in rated:
+            if history[catalogue[number]] * 1000 >= campaign.liked_from:
+                liked.add(number)
         pair = None
         if campaign.senses:
             liked = self._cap_likes(campaign, liked)
@@ -258,51 +275,55 @@ class Device:
             disliked = rated - liked
             true_bits = []
             for items in questions:
-                identical = campaign.asks_identical and disliked.issuperset(items)
-                true_bits.append(liked.issuperset(items) or identical)
+                both_liked = liked.issuperset(items)
+                both_disliked = disliked.issuperset(items)
+                true_bits.append(both_liked or (campaign.asks_identical and both_disliked))
         bits = 0
-        for question, bit in enumerate(true_bits):
-            bits |= self._release_bit(campaign, question, bit) << question
+        for question, true_bit in enumerate(true_bits):
+            released = self._release_bit(campaign, question, true_bit)
+            bits |= int(released) << question
         return Report(campaign.id, ticket, bits, pair)
 
     def _cap_likes(self, campaign: Campaign, liked: set[int]) -> set[int]:
-        """Keep at most as many likes as epsilon is calibrated for, chosen by the secret."""
+        """Choose as many liked items as epsilon is calibrated for, if there are more."""
         cap = campaign.likes_cap
         if cap is None or len(liked) <= cap:
             return liked
         return set(self._choose_items(campaign, liked, cap))
 
     def _choose_rated_pair(self, campaign: Campaign, rated: set[int]) -> tuple[int, int]:
-        """Choose two rated items by the secret, without looking at the stars."""
+        """Choose two rated items. The choice does not depend on their stars."""
         if len(rated) < 2:
             raise RefusalError("this campaign needs an owner who rated two of its items")
-        one, other = sorted(self._choose_items(campaign, rated, 2))
-        return one, other
+        first, second = sorted(self._choose_items(campaign, rated, 2))
+        return first, second
 
     def _choose_items(self, campaign: Campaign, items: set[int], count: int) -> list[int]:
+        """Choose `count` items by random numbers that are computed from the secret."""
         return sorted(items, key=lambda item: self._random(f"use {item}", campaign))[:count]
 
-    def _release_bit(self, campaign: Campaign, question: int, bit: bool) -> bool:
-        """Release a bit: itself with chance truth / 2^53, else the other one.
+    def _release_bit(self, campaign: Campaign, question: int, true_bit: bool) -> bool:
+        """Release a bit: unchanged with the probability truth / 2^53, else flipped.
 
-        The noise depends on the true bit: where memory is lost and the bit has changed, it is drawn
-        afresh, and what went out before does not show by how much.
+        The noise is computed from the secret, the question and the true bit. If the memory is lost
+        and the true bit has changed, the new bit has independent noise.
         """
         if self._coin is not None:
             coin = self._coin(question)
         else:
-            word = self._random(f"coin {question} {int(bit)}", campaign)
-            coin = int.from_bytes(word[:8], "big") >> 11
-        return bit == (coin < campaign.truth)
+            word = self._random(f"coin {question} {int(true_bit)}", campaign)
+            coin = int.from_bytes(word[:8], "big") >> 11  # 53 of 64 bits
+        is_unchanged = coin < campaign.truth
+        return true_bit if is_unchanged else not true_bit
 
     def _random(self, purpose: str, campaign: Campaign) -> bytes:
-        """Derive 32 bytes that are random to anyone who does not know the secret."""
+        """Compute 32 bytes that look random to anyone who does not know the secret."""
         message = b"tacit sketch\0" + campaign.digest + purpose.encode()
         return hmac.new(self._secret, message, hashlib.sha256).digest()
 
 
-def _whole_micros(nats: float) -> float:
-    """Round a limit down to whole millionths, as campaigns state theirs; inf stays inf."""
+def _limit_in_micros(nats: float) -> float:
+    """Round a limit down to whole millionths, as campaigns state epsilon; inf stays inf."""
     return nats if math.isinf(nats) else micros(nats)
 
 
@@ -313,34 +334,39 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
         Rows of [bytes in hex, meaning].
     """
     data = report.encode()
-    lie = 1 - campaign.truth / WHOLE
-    chooses = "" if report.pair else " that chooses the questions"
-    stated = _STATED_FOR[campaign.unit] if report.pair is None else _STARS_ALONE
+    flip_probability = 1 - campaign.truth / WHOLE
+    if report.pair is None:
+        ticket = "a random number that chooses the questions; another one in every campaign"
+        unit = _UNITS_IN_WORDS[campaign.unit]
+    else:
+        ticket = "a random number; another one in every campaign"
+        unit = _UNIT_OF_NAMED_PAIR
     rows = [
         [data[0:1].hex(), "version of the message"],
         [data[1:2].hex(), "kind of the message: a report"],
         [data[2:10].hex(), "which campaign this answers"],
-        [data[10:18].hex(), f"a random number{chooses}; another one in every campaign"],
+        [data[10:18].hex(), ticket],
         [
             data[18:22].hex(),
             (
                 f"the answers, {campaign.questions} in all, each flipped with probability "
-                f"{lie:.4f}. Together they cost epsilon {campaign.epsilon / MICRO:g}, stated for "
-                f"{stated}"
+                f"{flip_probability:.4f}. Together they cost epsilon "
+                f"{campaign.epsilon / MICRO:g}, stated for {unit}"
             ),
         ],
     ]
-    for question, asked in enumerate(_questions_asked(campaign, report)):
+    for question, items in enumerate(_questions_asked(campaign, report)):
         answer = "yes" if report.bits >> question & 1 else "no"
-        titles = ", ".join(printable_id(catalogue[number]) for number in asked[:3])
-        more = f" and {len(asked) - 3} more" if len(asked) > 3 else ""
-        rows.append([f"bit {question}", f"{answer}, to: {_question(campaign)} {titles}{more}?"])
+        titles = ", ".join(printable_id(catalogue[number]) for number in items[:3])
+        more = f" and {len(items) - 3} more" if len(items) > 3 else ""
+        words = _question_in_words(campaign)
+        rows.append([f"bit {question}", f"{answer}, to: {words} {titles}{more}?"])
     if report.pair is not None:
         rows.append([data[22:30].hex(), "these two items, which you rated: this is NOT protected"])
     return rows
 
 
-def _question(campaign: Campaign) -> str:
+def _question_in_words(campaign: Campaign) -> str:
     """Write the beginning of a question to a person, before the titles of its items."""
     if campaign.senses:
         return "do you like at least one of"
@@ -350,9 +376,10 @@ def _question(campaign: Campaign) -> str:
 
 
 def printable_id(item: ItemId) -> str:
-    """Write an id for the eyes: what a terminal would obey, or turn round, is escaped.
+    """Write an id for display, with characters escaped that are not printable.
 
-    The recommender chooses ids, and must not change what a person reads about it.
+    The recommender chooses the ids. Control characters, or characters that reverse the direction
+    of text, must not change what a person reads.
     """
     return "".join(
         letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in str(item)

@@ -1,11 +1,12 @@
-"""Crafted reports: what fake devices can do to scores, and the counts that give them away.
+"""Crafted reports: how far fake devices can move scores, and tests of the counts for them.
 
-Threat   A fake device sends any bits under any ticket. Local privacy cannot tell one of its reports
-         from an honest one; many of them together leave a trace where they gain most.
-Tests    Three facts hold for honest reports whatever people like: how often an item is asked about
-         is binomial, for tickets are random; of any item's answers at most the share `truth` is 1
-         in the mean; and so of all answers. A single report of many ones happens in a large
-         population; more of them than chance allows do not.
+Threat   A fake device sends any bits with any ticket. Because of local privacy a single crafted
+         report looks like an honest one. But many of them, sent so as to move scores most, leave
+         traces in the counts.
+Tests    Three facts hold for honest reports, whatever people like: how often an item is asked about
+         is binomial, since tickets are random; of the answers about an item at most the share
+         `truth` is 1 on average; and the same holds for all answers together. In a large population
+         a few reports have many ones by chance, and the number of such reports is tested, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tacit.errors import ConfigError
 
 Ints = NDArray[np.int64]
 FALSE_ALARM = 1e-6
-"""Chance, at most, that honest people alone set off the tests of counts; and again, of reports."""
+"""Default bound of the probability of a false alarm (`inspect`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,35 +32,35 @@ class Findings:
     """Traces of crafted reports in a campaign's counts."""
 
     asked: Ints
-    """(k,) items asked about too often: tickets were chosen."""
+    """(k,) items that were asked about too often: tickets were chosen."""
     answered: Ints
-    """(k,) items with more ones than lies can make of the truth."""
+    """(k,) items with more ones than noise explains, even if everybody's true answer is 1."""
     reports: int
     """How many reports have more than `most_ones` ones."""
     most_ones: int
-    """Ones above which a report is noted."""
+    """Number of ones above which a report is unusual."""
     most_reports: int
-    """How many such reports honest people send at most."""
+    """The most unusual reports that honest people send."""
     share: bool
-    """Whether ones among all answers are too many or too few."""
+    """Whether there are too many or too few ones among all answers."""
 
     @property
     def suspicious(self) -> bool:
-        """Whether any trace is there."""
-        too_many = self.reports > self.most_reports
-        return bool(len(self.asked) or len(self.answered) or too_many or self.share)
+        """Whether there is any trace."""
+        has_suspicious_items = len(self.asked) > 0 or len(self.answered) > 0
+        return has_suspicious_items or self.reports > self.most_reports or self.share
 
 
 def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     """Test the counts of a campaign that senses sets for crafted reports.
 
     Args:
-        server: Its counts.
-        false_alarm: Chance, at most, that honest people set off the tests of counts; and again, of
-            reports.
+        server: The server that counted the reports.
+        false_alarm: Upper bound of the probability that honest people alone fail the tests of
+            counts, and also of the probability that they fail the test of unusual reports.
 
     Raises:
-        ConfigError: The campaign asks about pairs, or the chance is out of range.
+        ConfigError: The campaign asks about pairs, or the probability is out of range.
     """
     if not 0 < false_alarm < 1:
         raise ConfigError(f"A chance of a false alarm lies between 0 and 1; got {false_alarm}.")
@@ -67,50 +68,52 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     counts = item_counts(server)
     truth = campaign.truth / WHOLE
     answers = server.reports * campaign.questions
-    # Three tests that can be set off in the mean by chance, shared among all items.
+    # Each of the three tests of counts gets a third of `false_alarm`: that of an item's third is
+    # shared by all items, that of all answers by both sides.
     false_alarm_of_item = false_alarm / (3 * campaign.items)
+    false_alarm_of_side = false_alarm / 6
     most_asked = binom.isf(false_alarm_of_item, server.reports, campaign.asked_share)
     most_answered = binom.isf(false_alarm_of_item, np.maximum(counts.asked, 1), truth)
     most_ones = int(binom.isf(false_alarm, campaign.questions, truth))
-    share_beyond = binom.sf(most_ones, campaign.questions, truth)
+    unusual_share = binom.sf(most_ones, campaign.questions, truth)
     ones = int(server.ones @ np.arange(campaign.questions + 1))
-    fewest_ones_in_all = binom.ppf(false_alarm / 6, answers, 1 - truth)
-    most_ones_in_all = binom.isf(false_alarm / 6, answers, truth)
+    fewest_ones_in_all = binom.ppf(false_alarm_of_side, answers, 1 - truth)
+    most_ones_in_all = binom.isf(false_alarm_of_side, answers, truth)
     return Findings(
         asked=np.flatnonzero(counts.asked > most_asked),
         answered=np.flatnonzero(counts.ones > most_answered),
         reports=int(server.ones[most_ones + 1 :].sum()),
         most_ones=most_ones,
-        most_reports=int(binom.isf(false_alarm, server.reports, share_beyond)),
+        most_reports=int(binom.isf(false_alarm, server.reports, unusual_share)),
         share=bool(ones < fewest_ones_in_all or ones > most_ones_in_all),
     )
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Distance by which fake devices can move one item's normalised score; 1 is all the way."""
+    """How far fake devices can move one item's normalised score, which is between 0 and 1."""
 
     assigned: float
-    """If tickets are given to them: they are asked about the item as seldom as everybody."""
+    """The distance if tickets are assigned, so that fakes are asked about the item as everybody."""
     chosen: float
-    """If they choose their tickets and nobody tests."""
+    """The distance if fakes choose their tickets and nobody tests for it."""
     unnoticed: float
-    """If they choose so few tickets that the test of `asked` does not see it."""
+    """The distance if they choose so few tickets that `Findings.asked` stays empty."""
     gap: float
-    """Distance of two clusters' scores, at most: an item changes its label when it is moved by half
-    of it."""
+    """Largest possible distance between the scores of two clusters. An item gets another label if
+    it is moved by half of their distance."""
 
 
 def manipulation(
     campaign: Campaign, *, people: int, fakes: float, false_alarm: float = FALSE_ALARM
 ) -> Bound:
-    """Bound how far fake devices can move a score.
+    """Bound how far fake devices can move the score of an item.
 
     Args:
-        campaign: Senses sets.
-        people: Reports in all.
-        fakes: Share of them that are crafted, below 1.
-        false_alarm: As of `inspect`.
+        campaign: A campaign that senses sets.
+        people: Number of all reports.
+        fakes: Share of the reports that are crafted, below 1.
+        false_alarm: See `inspect`.
 
     Raises:
         ConfigError: The campaign asks about pairs, or a number is out of range.
@@ -120,20 +123,21 @@ def manipulation(
     if not campaign.senses:
         raise ConfigError("This bound is for campaigns that sense sets.")
     truth = campaign.truth / WHOLE
-    asked = campaign.asked_share
-    honest = (1 - fakes) * people * asked
-    fake = fakes * people
-    threshold = norm.isf(false_alarm / (3 * campaign.items))
-    # Beyond the mean by as much as chance could be, in both directions.
-    room = 2 * threshold * np.sqrt(people * asked * (1 - asked))
+    asked_share = campaign.asked_share
+    honest_answers = (1 - fakes) * people * asked_share
+    fake_reports = fakes * people
+    deviations = norm.isf(false_alarm / (3 * campaign.items))
+    # The count of honest answers may be as far below its mean as the test allows above it
+    unnoticed_answers = 2 * deviations * np.sqrt(people * asked_share * (1 - asked_share))
 
-    def shift(extra: float) -> float:
-        """Compute how far a score moves by so many further answers that are all 1."""
-        return float(truth * extra / (honest + extra))
+    def shift(fake_answers: float) -> float:
+        """Compute how far a score moves if so many answers are added that are all 1."""
+        return float(truth * fake_answers / (honest_answers + fake_answers))
 
+    assigned_answers = fake_reports * asked_share
     return Bound(
-        assigned=shift(fake * asked),
-        chosen=shift(fake),
-        unnoticed=shift(min(fake, fake * asked + room)),
+        assigned=shift(assigned_answers),
+        chosen=shift(fake_reports),
+        unnoticed=shift(min(fake_reports, assigned_answers + unnoticed_answers)),
         gap=(2 * truth - 1) * campaign.rated / campaign.items,
     )

@@ -1,9 +1,9 @@
-"""Checkpoints of a server's counts, and what such a file has to be.
+"""Checkpoints of a server's counts, and the checks of such a file.
 
-A checkpoint's hash says that a file is as it was written, not that a server wrote it. Arrays go to
-compiled code that trusts their shapes, and counts go on from where they stand, so each is held
-against the campaign and against the others: a set of so many places adds so much to the totals,
-whatever was answered.
+A checkpoint's hash shows that a file is as it was written, not that a server wrote it. Compiled
+code trusts the shapes of the arrays, and counting continues from these counts. So every part is
+checked against the campaign and against the other parts. For example, each answer about a set adds
+1 for each of its places, so the sums of the counts follow from the number of reports and of ones.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 KIND = "sketch-counts"
 MOST_COUNTED = 1 << 62
-"""Below the end of 64 bits, so that there is room for what comes."""
+"""Largest count in a checkpoint, so that counting can continue in 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Counts of a server, as its file holds them."""
+    """The saved state of a server."""
 
     campaign: Campaign
     """The campaign whose reports were counted."""
@@ -39,19 +39,19 @@ class Checkpoint:
     shard_count: int
     """How many shards there are."""
     keep_tickets: bool
-    """Whether every ticket that answered is known."""
+    """Whether the tickets of all counted reports are stored."""
     rejected: Mapping[str, int]
     """How many reports were refused, by reason."""
     totals: Ints
     """(2, places) int64, how often each place of the campaign was answered 0 and 1."""
     ones: Ints
-    """(questions + 1,) int64, reports by how many of their bits are 1."""
+    """(questions + 1,) int64, how many reports have 0, 1, .. ones."""
     tickets: Words
-    """Uint64 tickets that answered, ascending; none where they are not kept."""
+    """(n,) uint64, tickets of counted reports, ascending; empty if they are not kept."""
 
 
 def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
-    """Write a checkpoint, whole or not at all.
+    """Write a checkpoint, completely or not at all.
 
     Raises:
         ConfigError: The counts do not fit each other; the file at this path stays as it is.
@@ -69,7 +69,7 @@ def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
         "ones": saved.ones,
         "tickets": saved.tickets.view(np.int64),
     }
-    try:  # held against itself: this checkpoint may replace the last good one
+    try:  # checked before writing, as this file may replace the last good checkpoint
         check_counts(header, arrays, saved.campaign)
     except MessageError as error:
         raise ConfigError(
@@ -80,7 +80,11 @@ def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
-    """Read a checkpoint and check it before memory is taken for it; ModelFileError for others."""
+    """Read and check a checkpoint, before a server allocates memory for it.
+
+    Raises:
+        ModelFileError: The file is not a checkpoint of a server.
+    """
     header, arrays = container.read(path)
     if header.get("kind") != KIND:
         raise ModelFileError(f"{path}: holds no counts of sketches.")
@@ -102,47 +106,81 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
 
 
 def unreadable_checkpoint_error(path: str | Path, error: Exception) -> ModelFileError:
-    """Make the error for a file whose content no server saved."""
+    """Make the error for a file whose content no server can have saved."""
     return ModelFileError(f"{path}: its content is not what a server saves ({error}). Count again.")
 
 
 def check_counts(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], campaign: Campaign
 ) -> None:
-    """MessageError unless a server can have saved these."""
-    shards = header["shards"]
-    count = header["shard_count"]
-    keeps = header["keep_tickets"]
-    known = is_integer(count, 1, (1 << 64) - 1) and all(is_integer(k, 0, count - 1) for k in shards)
+    """Check that a server of the campaign can have saved these values.
+
+    Raises:
+        MessageError: It cannot.
+    """
+    _check_header(header)
+    _check_arrays(arrays, campaign)
+    ones = arrays["ones"].tolist()
+    reports = sum(ones)
+    ones_in_all = sum(bits * count for bits, count in enumerate(ones))
+    zeros_in_all = reports * campaign.questions - ones_in_all
+    places = campaign.set_size if campaign.senses else 1  # counted for each answer
+    expected = [zeros_in_all * places, ones_in_all * places]
     require(
-        known and len(shards) > 0 and shards == sorted({*shards}),
+        arrays["totals"].sum(axis=1).tolist() == expected,
+        "the totals are not those of so many reports",
+    )
+    tickets = arrays["tickets"].view(np.uint64)
+    has_all_tickets = len(tickets) == reports
+    may_lack_tickets = not header["keep_tickets"] and len(tickets) < reports
+    require(has_all_tickets or may_lack_tickets, "there is not one ticket for each report")
+    is_ascending = bool(np.all(tickets[1:] > tickets[:-1]))
+    is_positive = len(tickets) == 0 or tickets[0] > 0
+    require(is_ascending and is_positive, "tickets are above 0, each once, in ascending order")
+    are_own = belong_to_shards(tickets, header["shards"], header["shard_count"])
+    require(are_own.all(), "a ticket belongs to another shard")
+
+
+def _check_header(header: Mapping[str, Any]) -> None:
+    """Check the types and ranges of a header's values.
+
+    Raises:
+        MessageError: One is of another type or out of range.
+    """
+    shards = header["shards"]
+    shard_count = header["shard_count"]
+    are_shards = is_integer(shard_count, 1, (1 << 64) - 1) and all(
+        is_integer(shard, 0, shard_count - 1) for shard in shards
+    )
+    require(
+        are_shards and len(shards) > 0 and shards == sorted({*shards}),
         "shards are numbers below how many there are, each once",
     )
-    require(type(keeps) is bool, "tickets are kept or not")
-    refused = header["rejected"]
-    require(isinstance(refused, dict), "refusals are counted by their reasons")
-    counted = all(is_integer(each, 0, MOST_COUNTED) for each in refused.values())
-    require(counted, "refusals are counted")
+    require(type(header["keep_tickets"]) is bool, "tickets are kept or not")
+    rejected = header["rejected"]
+    require(isinstance(rejected, dict), "refusals are counted by their reasons")
+    are_counts = all(is_integer(count, 0, MOST_COUNTED) for count in rejected.values())
+    require(are_counts, "refusals are counted")
+
+
+def _check_arrays(arrays: Mapping[str, NDArray[Any]], campaign: Campaign) -> None:
+    """Check the names, types, shapes and ranges of a checkpoint's arrays.
+
+    Raises:
+        MessageError: They do not fit the campaign.
+    """
     require(set(arrays) == {"totals", "ones", "tickets"}, "counts are totals, ones and tickets")
     totals = arrays["totals"]
     ones = arrays["ones"]
-    tickets = arrays["tickets"]
-    integers = all(array.dtype == np.int64 for array in arrays.values())
-    shapes = (totals.shape, ones.shape, tickets.ndim)
-    fits = integers and shapes == ((2, campaign.places), (campaign.questions + 1,), 1)
-    require(fits, "counts and tickets are 64-bit integers, as many as the campaign asks for")
+    are_integers = all(array.dtype == np.int64 for array in arrays.values())
+    have_shapes = (
+        totals.shape == (2, campaign.places)
+        and ones.shape == (campaign.questions + 1,)
+        and arrays["tickets"].ndim == 1
+    )
+    require(
+        are_integers and have_shapes,
+        "counts and tickets are 64-bit integers, as many as the campaign asks for",
+    )
     for counts in (totals, ones):
         require(counts.min() >= 0 and counts.max() <= MOST_COUNTED, "a count is out of bounds")
-    reports = sum(ones.tolist())
-    yes = sum(times * number for times, number in enumerate(ones.tolist()))
-    size = campaign.set_size if campaign.senses else 1
-    expected = [(reports * campaign.questions - yes) * size, yes * size]
-    require(totals.sum(axis=1).tolist() == expected, "the totals are not those of so many reports")
-    words = tickets.view(np.uint64)
-    require(
-        len(words) == reports if keeps else len(words) <= reports,
-        "there is not one ticket for each report",
-    )
-    ascend = bool(np.all(words[1:] > words[:-1])) and (len(words) == 0 or words[0] > 0)
-    require(ascend, "tickets are above 0, each once, in ascending order")
-    require(belong_to_shards(words, shards, count).all(), "a ticket belongs to another shard")

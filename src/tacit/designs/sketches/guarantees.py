@@ -19,7 +19,7 @@ _SOURCES = (
     ),
     "Kairouz, Oh, Viswanath: Extremal mechanisms for local differential privacy (2014)",
 )
-_STATED = {
+_UNITS = {
     "user": (
         Adjacency("user", "replace"),
         "everything you rated, and how",
@@ -36,9 +36,9 @@ _STATED = {
         "if one rating of yours were for another item",
     ),
 }
-"""By unit: what is neighbouring, what is protected, and how things would be otherwise."""
-_STATES = partial(Guarantee, trust=Trust.NOBODY, delta=0.0, sources=_SOURCES)
-_NO_QUESTIONS = "the questions you were asked: they are public and do not depend on you"
+"""For each unit, the adjacency, what is protected, and in words how a neighbour differs."""
+_make_card = partial(Guarantee, trust=Trust.NOBODY, delta=0.0, sources=_SOURCES)
+_QUESTIONS_NOT_COVERED = "the questions you were asked: they are public and do not depend on you"
 _NOT_COVERED = (
     "whether you take part, when, and from which address",
     "other campaigns: each costs its own epsilon, up to the lifetime limit of your device",
@@ -52,21 +52,22 @@ _NOT_COVERED = (
 
 
 def changed_bits(campaign: Campaign, unit: str) -> int:
-    """Count the bits of this campaign's report in which a unit's neighbouring inputs can differ.
+    """Count the bits of this campaign's report that can differ between a unit's neighbours.
 
-    Where the number of likes is capped, one rating more can push another one out.
+    If the number of likes is capped, one more like can push out another one.
     """
-    cap = campaign.likes_cap
-    most = {"user": campaign.questions, "rating": 1, "moved rating": 2}
     if not campaign.senses:
         return campaign.questions
+    changed_sets = {"user": campaign.questions, "rating": 1, "moved rating": 2}
+    cap = campaign.likes_cap
     if cap is not None:
-        most |= {"user": 2 * cap, "rating": 2}
-    return min(campaign.questions, most[unit])
+        changed_sets["user"] = 2 * cap
+        changed_sets["rating"] = 2
+    return min(campaign.questions, changed_sets[unit])
 
 
 def bit_loss(campaign: Campaign) -> float:
-    """Exact loss of one bit, from the chance that is really used; inf without noise."""
+    """Compute the exact epsilon of one bit from the campaign's `truth`; inf without noise."""
     if campaign.truth == WHOLE:
         return math.inf
     event = RandomizedResponse(2, float(Fraction(campaign.truth, WHOLE)))
@@ -74,26 +75,31 @@ def bit_loss(campaign: Campaign) -> float:
 
 
 def cards(campaign: Campaign) -> tuple[Guarantee, ...]:
-    """Make a campaign's cards, one for each unit; a pair of rated items has one for values alone.
+    """Make the guarantee cards of a campaign's report.
 
-    ConfigError without noise.
+    There is one for each unit. If reports name pairs of rated items, there is one card, for the
+    stars alone.
+
+    Raises:
+        ConfigError: The campaign has no noise.
     """
     if campaign.truth == WHOLE:
         raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
     if campaign.names_pair:
-        return (_values_card(campaign),)
-    return tuple(_card(campaign, unit) for unit in UNITS)
+        return (_card_of_stars(campaign),)
+    return tuple(_card_of_unit(campaign, unit) for unit in UNITS)
 
 
-def _card(campaign: Campaign, unit: str) -> Guarantee:
-    adjacency, protects, otherwise = _STATED[unit]
+def _card_of_unit(campaign: Campaign, unit: str) -> Guarantee:
+    """Make the card of a report for one unit."""
+    adjacency, protects, in_neighbour = _UNITS[unit]
     bits = changed_bits(campaign, unit)
     epsilon = bits * bit_loss(campaign)
-    return _STATES(
+    return _make_card(
         name=f"{campaign.method}, one report, unit: {unit}",
         sentence=(
             f"Anything that your device sends is at most {math.exp(epsilon):.4g} times as "
-            f"likely as it would be {otherwise}."
+            f"likely as it would be {in_neighbour}."
         ),
         protects=f"{protects}, from anyone who reads what your device sends",
         adjacency=adjacency,
@@ -108,17 +114,19 @@ def _card(campaign: Campaign, unit: str) -> Guarantee:
             "sum of theirs, and the device stops at its owner's limit"
         ),
         assumptions=_assumptions(campaign, bits),
-        not_covered=(_NO_QUESTIONS, *_NOT_COVERED),
+        not_covered=(_QUESTIONS_NOT_COVERED, *_NOT_COVERED),
     )
 
 
-def _values_card(campaign: Campaign) -> Guarantee:
+def _card_of_stars(campaign: Campaign) -> Guarantee:
+    """Make the card of a report that names a pair of rated items: it protects the stars alone."""
     epsilon = bit_loss(campaign)
-    asked = "you rated both alike" if campaign.asks_identical else "you like both"
-    return _STATES(
+    fact = "you rated both alike" if campaign.asks_identical else "you like both"
+    common_assumptions = _assumptions(campaign, 1)[1:]  # here the question depends on ratings
+    return _make_card(
         name=f"{campaign.method}, one report: values only",
         sentence=(
-            f"Which two items you are asked about shows that you rated them. Whether {asked} "
+            f"Which two items you are asked about shows that you rated them. Whether {fact} "
             f"is protected: what is sent is at most {math.exp(epsilon):.4g} times as likely as it "
             "would be with other stars for the same items."
         ),
@@ -134,7 +142,7 @@ def _values_card(campaign: Campaign) -> Guarantee:
         assumptions=(
             "which items you rated is public, or may become so",
             "the pair is chosen without looking at the stars",
-            *_assumptions(campaign, 1)[1:],
+            *common_assumptions,
         ),
         not_covered=(
             (
@@ -147,7 +155,13 @@ def _values_card(campaign: Campaign) -> Guarantee:
 
 
 def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
-    stated = [
+    """Write the assumptions of a card: first the one on questions, then the others.
+
+    Args:
+        campaign: The campaign.
+        bits: How many bits can change.
+    """
+    assumptions = [
         "questions follow from public numbers and a ticket, which do not depend on ratings",
         f"of {campaign.questions} bits, each with its own noise, at most {bits} can change",
         (
@@ -156,7 +170,7 @@ def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
         ),
     ]
     if campaign.likes_cap is not None:
-        stated.append(f"the device uses at most {campaign.likes_cap} of the items you like")
+        assumptions.append(f"the device uses at most {campaign.likes_cap} of the items you like")
     if campaign.senses:
-        stated.append("the sensed sets of one person are disjoint")
-    return tuple(stated)
+        assumptions.append("the sensed sets of one person are disjoint")
+    return tuple(assumptions)

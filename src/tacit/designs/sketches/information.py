@@ -1,13 +1,13 @@
-"""Information of one report, computed exactly, beside the bounds of the paper's lemmas.
+"""Exact information of one report, to be compared with the bounds of the paper's lemmas.
 
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), Lemmas 3.1, 4.1, 4.5 and 4.7, Theorem 4.3.
-World    The one of the lower bounds: two labels, all labelings of N items equally likely; a person
-         rated a random set of w items, and likes a rated item if and only if its label is 1. The
-         questions are public. Information is in nats.
+World    The world of the lower bounds: two labels, all labelings of N items equally likely; a
+         person rated a random set of w items, and likes a rated item if and only if its label is 1.
+         The questions are public. Information is in nats.
 
-One released bit S depends on the labels Z through one number alone: how many liked items its
-question is about. So I(Z; S) is a sum over that number, without sampling.
+The released bit S depends on the labels Z only through one number: how many items of its question
+have label 1. So I(Z; S) is computed as a sum over this number, without sampling.
 """
 
 from __future__ import annotations
@@ -24,35 +24,36 @@ from tacit.designs.sketches import theory
 
 Floats = NDArray[np.float64]
 LARGEST_SET = 1_000_000
-"""Items of a sensed set up to which the sum is made."""
+"""Largest sensed set for which the sum is computed."""
 
 
 @dataclass(frozen=True)
 class ReportInformation:
-    """Information in one report of a method, in nats, beside what the lemmas allow.
+    """Information in one report of a method, and the lemmas' upper bounds, in nats.
 
-    The report is one question with all of epsilon; that of `one-bit-question` has no noise.
+    The report has one question with all of epsilon. That of `one-bit-question` has no noise.
     """
 
     method: str
     """The method's name."""
     about_person: float
-    """I(X; S), about what the person rated and likes."""
+    """I(X; S), where X is what the person rated and likes."""
     lemma_3_1: float | None
-    """At most eps; None without noise."""
+    """Upper bound eps of `about_person`; None without noise."""
     sharper: float | None
-    """At most eps tanh(eps / 2), for every eps; None without noise."""
+    """Upper bound eps tanh(eps / 2) of `about_person`; None without noise."""
     about_labels: float
-    """I(Z; S), about the labels of all items."""
+    """I(Z; S), where Z are the labels of all items."""
     lemma_4_1: float
-    """The lemma's right side for this very report: the mean of 2^(shared items) [consistent] - 1
-    over two draws of the person given the report."""
+    """Upper bound of `about_labels`, the lemma's right side for this report: the mean of
+    2^(shared items) [consistent] - 1 over two draws of the person given the report."""
     lemma_4_5: float | None
-    """(w / N) sinh^2(eps / 2), which follows for any report; None without noise."""
+    """Upper bound (w / N) sinh^2(eps / 2) of `about_labels`, which follows for any report; None
+    without noise."""
     shifts: tuple[float, float]
-    """Least and largest sigma of P(X = x | S = s) = P(X = x) (1 + sigma(x, s))."""
+    """Smallest and largest sigma in P(X = x | S = s) = P(X = x) (1 + sigma(x, s))."""
     allowed_shifts: tuple[float, float] | None
-    """e^-eps - 1 and e^eps - 1, as Lemma 4.5 has them; None without noise."""
+    """Bounds of sigma by Lemma 4.5, e^-eps - 1 and e^eps - 1; None without noise."""
     theorem_4_3: float | None = None
     """1 / N, for one noiseless bit about one rated item; None for other reports."""
 
@@ -64,15 +65,18 @@ class SharedItems:
     exact: float
     """C(N - w, w) / C(N, w)."""
     lemma_4_7: float
-    """1 - w^2 / N, near the exact chance where w^2 is small against N; at least 0."""
+    """1 - w^2 / N, at least 0. It is near the exact chance if w^2 is small compared with N."""
 
 
 def maxsense_information(N: int, w: int, eps: float, set_size: int) -> ReportInformation | None:
-    """Information of MaxSense's bit about a set of so many items; None for too large a set."""
+    """Compute the information of MaxSense's bit about a set of `set_size` items.
+
+    None for a set of more than LARGEST_SET items.
+    """
     if set_size > LARGEST_SET:
         return None
-    liked = np.arange(set_size + 1)
-    weights = binom.pmf(liked, set_size, 0.5)
+    items_with_label_1 = np.arange(set_size + 1)
+    weights = binom.pmf(items_with_label_1, set_size, 0.5)
     true_chances = 1 - no_rated_chances(N, w, set_size)
     return _private_information("maxsense", N, w, eps, weights, true_chances)
 
@@ -86,41 +90,55 @@ def pair_information(N: int, w: int, eps: float, *, identical: bool = False) -> 
         eps: Loss of the bit.
         identical: Whether a yes means that both items are rated alike, not that both are liked.
     """
-    name = "pairwise-identical" if identical else "pairwise-preference"
-    yes = 0.5 if identical else 0.25
+    if identical:
+        name = "pairwise-identical"
+        yes_chance = 0.5  # that the labels of two items are equal
+    else:
+        name = "pairwise-preference"
+        yes_chance = 0.25  # that both labels are 1
+    weights = np.array([1 - yes_chance, yes_chance])
     true_chances = np.array([0.0, theory.pair_rated_chance(N, w)])
-    return _private_information(name, N, w, eps, np.array([1 - yes, yes]), true_chances)
+    return _private_information(name, N, w, eps, weights, true_chances)
 
 
 def one_bit_information(N: int) -> ReportInformation:
-    """Information of a noiseless answer to "did you rate item i, and is its label z?", w = 1."""
+    """Compute the information of an answer without noise by a person who rated one item.
+
+    The question is "did you rate item i, and is its label z?".
+    """
+    weights = np.array([0.5, 0.5])  # that the label of item i is not z, or is z
     chances = np.array([0.0, 1 / N])
-    weights = np.array([0.5, 0.5])
-    chance = 1 / (2 * N)
+    yes_chance = 1 / (2 * N)
     return ReportInformation(
         method="one-bit-question",
-        about_person=_entropy(chance),
+        about_person=_entropy(yes_chance),
         lemma_3_1=None,
         sharper=None,
         about_labels=_information(weights, chances),
         lemma_4_1=_chi_square(weights, chances),
         lemma_4_5=None,
-        shifts=(-1.0, 1 / chance - 1),
+        shifts=(-1.0, 1 / yes_chance - 1),
         allowed_shifts=None,
         theorem_4_3=1 / N,
     )
 
 
 def shared_items(N: int, w: int) -> SharedItems:
-    """Chance that two random sets of w of N items have no item in common."""
+    """Compute the chance that two random sets of w of N items have no item in common."""
     exact = float(no_rated_chances(N, w, w)[w])
     return SharedItems(exact, max(0.0, 1 - w * w / N))
 
 
 def no_rated_chances(N: int, w: int, most: int) -> Floats:
-    """Compute (most + 1,) chances that w random items of N hold none of 0, 1, ... given ones."""
-    given = np.arange(most)
-    factors = np.maximum(N - w - given, 0) / (N - given)
+    """Compute the chances that none of k given items is among w random items of N.
+
+    C(N - k, w) / C(N, w), the product of (N - w - j) / (N - j) over j < k.
+
+    Returns:
+        (most + 1,) chances for k = 0 .. most.
+    """
+    j = np.arange(most)
+    factors = np.maximum(N - w - j, 0) / (N - j)
     chances: Floats = np.concatenate([[1.0], np.cumprod(factors)])
     return chances
 
@@ -128,27 +146,27 @@ def no_rated_chances(N: int, w: int, most: int) -> Floats:
 def _private_information(
     method: str, N: int, w: int, eps: float, weights: Floats, true_chances: Floats
 ) -> ReportInformation:
-    """Information of a bit that is released by the eps-DP bit release.
+    """Compute the information of a bit that is released with epsilon `eps`.
 
     Args:
-        method: Its name.
+        method: Name of the method.
         N: Items.
         w: Rated items.
-        eps: Loss of the bit.
-        weights: (k,) chances of what the bit depends on.
-        true_chances: (k,) P(S0 = 1) given that.
+        eps: Epsilon of the bit.
+        weights: (k,) chance of each case of the labels that the bit depends on.
+        true_chances: (k,) chance that the true bit is 1 in each case.
     """
-    lie = theory.truth(-eps)
+    flip_chance = theory.truth(-eps)
     rho = theory.rho(eps)
-    chances = lie + rho * true_chances
+    chances = flip_chance + rho * true_chances
     mean = float(weights @ chances)
     shifts = [0.0]
     if 0 < mean < 1:
-        for chance in (theory.truth(eps), lie):
+        for chance in (theory.truth(eps), flip_chance):  # of a released 1, true bit 1 or 0
             shifts += [chance / mean - 1, (1 - chance) / (1 - mean) - 1]
     return ReportInformation(
         method=method,
-        about_person=_entropy(mean) - _entropy(lie),
+        about_person=_entropy(mean) - _entropy(flip_chance),
         lemma_3_1=eps,
         sharper=theory.sharper_information(eps),
         about_labels=_information(weights, chances),
@@ -160,13 +178,22 @@ def _private_information(
 
 
 def _information(weights: Floats, chances: Floats) -> float:
-    """I(K; S) of a bit S with chance chances[k] of a 1, K having chance weights[k]."""
+    """Compute the information I(K; S) of a bit S about the case K that it depends on.
+
+    Args:
+        weights: (k,) chance of each case.
+        chances: (k,) chance that S is 1 in each case.
+    """
     conditional = entr(chances) + entr(1 - chances)
     return max(0.0, _entropy(float(weights @ chances)) - float(weights @ conditional))
 
 
 def _chi_square(weights: Floats, chances: Floats) -> float:
-    """Mean over s of chi^2(P(Z | S = s), uniform): what Lemma 4.1's bracket comes to."""
+    """Compute the right side of Lemma 4.1: the mean over s of chi^2(P(Z | S = s), uniform).
+
+    For a bit it is the variance of its chance over the cases, divided by mean (1 - mean). Arguments
+    are those of `_information`.
+    """
     mean = float(weights @ chances)
     if not 0 < mean < 1:
         return 0.0
@@ -175,5 +202,5 @@ def _chi_square(weights: Floats, chances: Floats) -> float:
 
 
 def _entropy(chance: float) -> float:
-    """Entropy of a bit, in nats."""
+    """Entropy of a bit that is 1 with a chance, in nats."""
     return float(entr(chance) + entr(1 - chance))

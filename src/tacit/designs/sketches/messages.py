@@ -1,13 +1,13 @@
-"""Messages between devices and the recommender in the sketches: there are no others.
+"""All messages between devices and the recommender in the sketches.
 
-Campaign   recommender -> device   one public question, the same for everybody
-Report     device -> recommender   randomised bits, once; 22 bytes (30 where pairs are chosen)
+Campaign   recommender -> device   public parameters of the questions, the same for everybody
+Report     device -> recommender   randomised bits, once; 22 bytes (30 if the device chooses a pair)
 Clusters   recommender -> device   the learned label and score of every item
 
-Fixed layouts of big-endian integers, so that a message has one spelling and two languages agree to
-the byte. Counts stay below 2^31 and fit a signed integer everywhere; chances are parts of 2^53,
-which every language holds exactly. A message is checked when it is made: what does not hold
-together raises MessageError, wherever it came from.
+The layouts are fixed and made of big-endian integers, so that a message has only one form in bytes
+and two languages agree on it. Counts stay below 2^31, which fits a signed integer in every
+language; probabilities are parts of 2^53, which every language holds exactly. A message is checked
+when it is constructed, wherever its values came from: MessageError.
 Standard library only: the device half imports this file.
 """
 
@@ -25,11 +25,13 @@ from functools import cached_property, lru_cache
 VERSION = 1
 CLUSTERS_VERSION = 2
 MICRO = 1_000_000
+"""Millionths in one: epsilons, theta and scores are stated in millionths."""
 WHOLE = 1 << 53
-"""Chances are parts of this."""
+"""Probability 1: probabilities are stated in parts of this."""
 NO_NOISE = (1 << 31) - 1
-"""Stands for an infinite epsilon: the non-private variant, which devices refuse."""
+"""Epsilon of a campaign without noise: the non-private variant, which devices refuse."""
 MOST = (1 << 31) - 1
+"""Largest count in a message."""
 MOST_QUESTIONS = 32
 
 METHODS = (
@@ -39,13 +41,16 @@ METHODS = (
     "pairwise-identical",
     "pairwise-rated-identical",
 )
-"""Methods by their number in a campaign; multi-maxsense with one question is MaxSense."""
+"""Methods. A campaign states a method by its position here. multi-maxsense with one question is
+the paper's MaxSense."""
 RATED_METHODS = ("pairwise-rated", "pairwise-rated-identical")
-"""Methods whose device chooses a pair of rated items, and so shows that it rated them."""
+"""Methods whose device chooses a pair of rated items, and so shows that they were rated."""
 IDENTICAL_METHODS = ("pairwise-identical", "pairwise-rated-identical")
-"""Methods that ask whether both items are rated alike (Appendix B), not whether both are liked."""
+"""Methods that ask whether both items are liked or both disliked (Appendix B), not whether both
+are liked."""
 UNITS = ("user", "rating", "moved rating")
-"""What epsilon is for: everything a person rated; one rating more or less; one rating elsewhere."""
+"""What epsilon is for: all ratings of a person; one rating more or less; one rating given to
+another item."""
 
 _CAMPAIGN = struct.Struct(">4s4B5IiQQ16s32s")
 _REPORT = struct.Struct(">BB8sQI")
@@ -69,21 +74,21 @@ _BOUNDS = {
     "truth": (WHOLE // 2, WHOLE),
     "closes": (0, WHOLE),
 }
-"""Least and most of each number of a campaign, in the order of its bytes."""
+"""Smallest and largest value of each number of a campaign, in the order of its bytes."""
 
 ItemId = int | str
 
 
 class MessageError(ValueError):
-    """A message that is not exactly what this version writes."""
+    """A message that this version could not have written."""
 
 
 def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
-    """Count the bits of a report in which two neighbouring inputs can differ.
+    """Count the bits of a report that can differ between two neighbouring histories.
 
-    Each bit may cost epsilon over this. Sensed sets are disjoint, so one rating touches one of
-    them; under 'user', a device uses at most `rated` liked items, before and after. Random pairs
-    may share an item, so every unit is charged for all of them.
+    Each bit may cost epsilon divided by this number. Sensed sets are disjoint, so one rating
+    affects one bit; under 'user', a device uses at most `rated` liked items of either history.
+    Random pairs may share an item, so one rating may affect all bits.
     """
     if method != "multi-maxsense":
         return questions
@@ -92,21 +97,21 @@ def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
 
 
 def catalogue_digest(items: Iterable[ItemId]) -> bytes:
-    """Compute the SHA-256 of item ids in their order; integers and strings differ."""
+    """Compute the SHA-256 of item ids in their order. The ids 1 and "1" have different digests."""
     digest = hashlib.sha256()
     for item in items:
         text = f"i{item}" if type(item) is int else f"s{item}"
-        encoded = text.encode("utf-8", "surrogatepass")  # half a character is an id, too
+        encoded = text.encode("utf-8", "surrogatepass")  # an id may be half of a surrogate pair
         digest.update(len(encoded).to_bytes(4, "big") + encoded)
     return digest.digest()
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """One question to everybody.
+    """Parameters of the questions to all devices.
 
     Raises:
-        MessageError: A value is out of its bounds, or the values do not hold together.
+        MessageError: A value is out of its bounds, or two values contradict each other.
     """
 
     method: str
@@ -116,21 +121,21 @@ class Campaign:
     items: int
     """N, size of the catalogue."""
     rated: int
-    """w, items that a person is taken to have rated."""
+    """w, number of items that a person is assumed to have rated."""
     theta: int
-    """Millionths; a sensed set holds theta * items / rated items. 0 for pairs."""
+    """Millionths: a sensed set holds theta * items / rated items. 0 for pairs."""
     questions: int
     """Bits in a report."""
     epsilon: int
     """Millionths of a nat, for the whole report and the stated unit."""
     liked_from: int
-    """Thousandths of a star: ratings from here up are likes."""
+    """Thousandths of a star: ratings of at least this are likes."""
     truth: int
-    """Parts of 2^53: chance that a bit is released as it is."""
+    """Parts of 2^53: probability that a bit is released unchanged."""
     closes: int
     """Unix seconds; later reports do not count."""
     seed: bytes
-    """16 public bytes, from which the questions are drawn."""
+    """16 public bytes that the questions depend on, besides the ticket."""
     catalogue: bytes
     """SHA-256 of the catalogue's ids in their order."""
 
@@ -142,10 +147,10 @@ class Campaign:
         require(is_bytes(self.seed, 16), "a seed has 16 bytes")
         require(is_bytes(self.catalogue, 32), "a catalogue is named by 32 bytes")
         require((self.theta > 0) == self.senses, "theta is for sensed sets, and they need one")
-        once = not self.names_pair or self.questions == 1
-        require(once, "about one pair of rated items there is one question")
-        room = not self.senses or self.questions * self.set_size <= self.modulus
-        require(room, "the sensed sets of one person do not fit into the catalogue")
+        has_valid_questions = not self.names_pair or self.questions == 1
+        require(has_valid_questions, "about one pair of rated items there is one question")
+        sets_fit = not self.senses or self.questions * self.set_size <= self.modulus
+        require(sets_fit, "the sensed sets of one person do not fit into the catalogue")
         require(self._keeps_epsilon(), "the chance of the truth is higher than epsilon allows")
 
     def _numbers(self) -> tuple[int, ...]:
@@ -163,7 +168,7 @@ class Campaign:
 
     @property
     def senses(self) -> bool:
-        """Whether the questions are sensed sets, and not pairs."""
+        """Whether the questions are about sensed sets, and not about pairs."""
         return self.method == "multi-maxsense"
 
     @property
@@ -173,7 +178,7 @@ class Campaign:
 
     @property
     def asks_identical(self) -> bool:
-        """Whether a pair's true answer is that both items are liked, or both disliked."""
+        """Whether a pair's true answer is yes also if both items are disliked."""
         return self.method in IDENTICAL_METHODS
 
     @cached_property
@@ -183,27 +188,27 @@ class Campaign:
 
     @cached_property
     def set_size(self) -> int:
-        """Places in a sensed set; 0 for pairs."""
+        """Number of places in a sensed set; 0 for pairs."""
         return set_size(self.modulus, self.theta, self.rated) if self.senses else 0
 
     @property
     def places(self) -> int:
-        """How many places are counted: those on the wheel of sensed sets, or pairs."""
+        """How many counts the server keeps of each answer: places on the wheel, or pairs."""
         return self.modulus if self.senses else self.items * (self.items - 1) // 2
 
     @property
     def asked_share(self) -> float:
-        """Chance that an item lies in one of a ticket's sets."""
+        """Probability that an item is in one of a ticket's sets."""
         return self.questions * self.set_size / self.modulus
 
     @property
     def exposed_bits(self) -> int:
-        """How many bits two neighbouring inputs can differ in."""
+        """How many bits of a report can differ between two neighbouring histories."""
         return exposed_bits(self.method, self.unit, self.questions, self.rated)
 
     @property
     def likes_cap(self) -> int | None:
-        """Most liked items that a device uses; None for all of them."""
+        """The most liked items that a device uses; None for all of them."""
         return self.rated if self.senses and self.unit == "user" else None
 
     @property
@@ -212,25 +217,33 @@ class Campaign:
         return RATED_REPORT_BYTES if self.names_pair else REPORT_BYTES
 
     def _keeps_epsilon(self) -> bool:
-        """Say whether exposed_bits * ln(truth / lie) <= epsilon, decided to 60 digits."""
+        """Whether exposed_bits * ln(truth / (1 - truth)) <= epsilon, computed to 60 digits."""
         if self.truth == WHOLE or self.epsilon == NO_NOISE:
             return self.truth == WHOLE and self.epsilon == NO_NOISE
+        # All operations are in _EXACT: the caller's decimal context may keep only four digits.
         ratio = _EXACT.divide(Decimal(self.truth), Decimal(WHOLE - self.truth))
         loss = _EXACT.multiply(Decimal(self.exposed_bits), _EXACT.ln(ratio))
-        # In a context of its own throughout: the caller's may keep four digits.
         return _EXACT.multiply(loss, Decimal(MICRO)) <= self.epsilon
 
     def encode(self) -> bytes:
         """Write the campaign's bytes."""
-        head = _MAGIC, VERSION, _KIND_CAMPAIGN, METHODS.index(self.method), UNITS.index(self.unit)
-        return _CAMPAIGN.pack(*head, *self._numbers(), self.seed, self.catalogue)
+        return _CAMPAIGN.pack(
+            _MAGIC,
+            VERSION,
+            _KIND_CAMPAIGN,
+            METHODS.index(self.method),
+            UNITS.index(self.unit),
+            *self._numbers(),
+            self.seed,
+            self.catalogue,
+        )
 
     @classmethod
     def decode(cls, data: bytes) -> Campaign:
         """Read a campaign.
 
         Raises:
-            MessageError: The bytes are no campaign.
+            MessageError: The bytes are not a campaign.
         """
         require(len(data) == _CAMPAIGN.size, f"a campaign has {_CAMPAIGN.size} bytes")
         magic, version, kind, method, unit, *numbers = _CAMPAIGN.unpack(data)
@@ -241,18 +254,18 @@ class Campaign:
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of the bytes: names the campaign on devices."""
+        """SHA-256 of the bytes, which identifies the campaign on devices."""
         return hashlib.sha256(self.encode()).digest()
 
     @property
     def id(self) -> bytes:
-        """First 8 bytes of the digest: names the campaign in reports."""
+        """First 8 bytes of the digest, which identify the campaign in reports."""
         return self.digest[:8]
 
 
 @dataclass(frozen=True)
 class Report:
-    """Report that leaves the device, once: no user id, no rating, no time.
+    """A device's answer to a campaign. It has no user id, no rating and no time.
 
     Raises:
         MessageError: A value is out of its bounds.
@@ -261,19 +274,19 @@ class Report:
     campaign: bytes
     """8 bytes: `Campaign.id`."""
     ticket: int
-    """64 bits, others in every campaign, from which the questions follow."""
+    """64 bits that determine the questions. A device has another ticket in every campaign."""
     bits: int
-    """Answers: question q's is bit q."""
+    """Answers: bit q is the answer to question q."""
     pair: tuple[int, int] | None = None
-    """Numbers of the two items, where the device chose them (RATED_METHODS)."""
+    """Numbers of the two items that the device chose (RATED_METHODS); None for other methods."""
 
     def __post_init__(self) -> None:
         require(is_bytes(self.campaign, 8), "a report names its campaign in 8 bytes")
         require(is_integer(self.ticket, 0, (1 << 64) - 1), "a ticket has 64 bits")
         require(is_integer(self.bits, 0, (1 << MOST_QUESTIONS) - 1), "a report has 32 bits")
         if self.pair is not None:
-            whole = type(self.pair) is tuple and len(self.pair) == 2
-            require(whole and all(is_integer(item, 0, MOST) for item in self.pair), "wrong pair")
+            has_two = type(self.pair) is tuple and len(self.pair) == 2
+            require(has_two and all(is_integer(item, 0, MOST) for item in self.pair), "wrong pair")
             require(self.pair[0] < self.pair[1], "a pair is two items in their order")
 
     def encode(self) -> bytes:
@@ -286,15 +299,15 @@ class Report:
         """Read a report.
 
         Raises:
-            MessageError: The bytes are no report.
+            MessageError: The bytes are not a report.
         """
         sizes = (REPORT_BYTES, RATED_REPORT_BYTES)
         require(len(data) in sizes, f"a report has {REPORT_BYTES} or {RATED_REPORT_BYTES} bytes")
         version, kind, campaign, ticket, bits = _REPORT.unpack_from(data)
         require(kind == _KIND_REPORT, "expected a report")
         require(version == VERSION, f"expected version {VERSION}, found {version}")
-        chosen = len(data) == RATED_REPORT_BYTES
-        pair = _PAIR.unpack_from(data, REPORT_BYTES) if chosen else None
+        has_pair = len(data) == RATED_REPORT_BYTES
+        pair = _PAIR.unpack_from(data, REPORT_BYTES) if has_pair else None
         return cls(campaign, ticket, bits, pair)
 
 
@@ -309,23 +322,31 @@ class Clusters:
     campaign: bytes
     """32 bytes: `Campaign.digest`."""
     catalogue: bytes
-    """32 bytes: digest of the item ids that labels and scores are for, in their order."""
+    """32 bytes: digest of the ids of the items that labels and scores are for, in their order."""
     labels: bytes
     """(items,) cluster of each item, one byte each."""
     scores: tuple[int, ...]
-    """(items,) millionths: a score orders items within a cluster, the higher the better liked."""
+    """(items,) score of each item in millionths; better liked items have higher scores."""
 
     def __post_init__(self) -> None:
-        named = is_bytes(self.campaign, 32) and is_bytes(self.catalogue, 32)
-        require(named, "clusters name their campaign and catalogue in 32 bytes each")
+        has_digests = is_bytes(self.campaign, 32) and is_bytes(self.catalogue, 32)
+        require(has_digests, "clusters name their campaign and catalogue in 32 bytes each")
         require(type(self.labels) is bytes and len(self.labels) > 1, "a label is a byte")
         fits = type(self.scores) is tuple and len(self.scores) == len(self.labels)
         require(fits and all(is_integer(score, -MOST, MOST) for score in self.scores), "no scores")
 
     def encode(self) -> bytes:
         """Write the clusters' bytes."""
-        names = (self.campaign, self.catalogue, len(self.labels))
-        head = _CLUSTERS.pack(_MAGIC, CLUSTERS_VERSION, _KIND_CLUSTERS, 0, *names)
+        spare_byte = 0
+        head = _CLUSTERS.pack(
+            _MAGIC,
+            CLUSTERS_VERSION,
+            _KIND_CLUSTERS,
+            spare_byte,
+            self.campaign,
+            self.catalogue,
+            len(self.labels),
+        )
         return head + self.labels + struct.pack(f">{len(self.scores)}i", *self.scores)
 
     @classmethod
@@ -333,56 +354,71 @@ class Clusters:
         """Read clusters.
 
         Raises:
-            MessageError: The bytes are no clusters.
+            MessageError: The bytes are not a message of clusters.
         """
         require(len(data) >= _CLUSTERS.size, "clusters are cut short")
-        magic, version, kind, spare, campaign, catalogue, items = _CLUSTERS.unpack_from(data)
+        magic, version, kind, spare_byte, campaign, catalogue, items = _CLUSTERS.unpack_from(data)
         require(magic == _MAGIC and kind == _KIND_CLUSTERS, "expected clusters")
-        known = version == CLUSTERS_VERSION
-        require(known, f"expected version {CLUSTERS_VERSION}, found {version}")
-        whole = len(data) == _CLUSTERS.size + 5 * items and spare == data[7] == 0
-        require(whole, "clusters have 5 bytes for each item")
+        is_this_version = version == CLUSTERS_VERSION
+        require(is_this_version, f"expected version {CLUSTERS_VERSION}, found {version}")
+        padding_byte = data[7]
+        has_size = len(data) == _CLUSTERS.size + 5 * items
+        has_layout = has_size and spare_byte == 0 and padding_byte == 0
+        require(has_layout, "clusters have 5 bytes for each item")
         labels = data[_CLUSTERS.size : _CLUSTERS.size + items]
         scores = struct.unpack_from(f">{items}i", data, len(data) - 4 * items)
         return cls(campaign, catalogue, labels, scores)
 
 
-def require(true: object, what: str) -> None:
-    """Check a statement.
+def require(condition: object, requirement: str) -> None:
+    """Check a condition on a message.
+
+    Args:
+        condition: Whether the requirement is met.
+        requirement: What should be so, in words.
 
     Raises:
-        MessageError: It is not true; its text is `what`, which should be so.
+        MessageError: The condition does not hold; its text is the requirement.
     """
-    if not true:
-        raise MessageError(what)
+    if not condition:
+        raise MessageError(requirement)
 
 
 def micros(nats: float) -> int:
-    """Round a finite number of nats down to whole millionths; 1e-12 of it is float error.
+    """Round a finite number of nats down to whole millionths.
 
-    What is asked for and what is allowed are rounded here, so that equal numbers stay equal.
+    A float error of one part in 10^12 is allowed for, so that 0.3 gives 300,000. Campaigns and
+    limits are both rounded here, so that equal numbers of nats stay equal.
     """
     return math.floor(Fraction(float(nats)) * MICRO * (1 + Fraction(1, 10**12)))
 
 
 def is_integer(value: object, lowest: int, highest: int) -> bool:
-    """Say whether a value is a whole number within bounds, ends included; 1.0 and True are none."""
+    """Return whether a value is an int from `lowest` to `highest`; 1.0 and True are not ints."""
     return type(value) is int and lowest <= value <= highest
 
 
 def is_bytes(value: object, size: int) -> bool:
-    """Say whether a value is so many bytes."""
+    """Return whether a value is a bytes object of this size."""
     return type(value) is bytes and len(value) == size
 
 
 @lru_cache(maxsize=64)
 def wheel_size(items: int) -> int:
     """Find the smallest prime that is at least `items`."""
-    while any(items % divisor == 0 for divisor in range(2, math.isqrt(items) + 1)):
-        items += 1
-    return items
+    candidate = items
+    while any(candidate % divisor == 0 for divisor in range(2, math.isqrt(candidate) + 1)):
+        candidate += 1
+    return candidate
 
 
 def set_size(modulus: int, theta: int, rated: int) -> int:
-    """Count the places in a sensed set: theta (millionths) * modulus / rated, at least 1."""
-    return max(1, (modulus * theta + rated * MICRO // 2) // (rated * MICRO))
+    """Compute the places in a sensed set: modulus * theta / rated, rounded, at least 1.
+
+    Args:
+        modulus: Places on the wheel.
+        theta: Millionths.
+        rated: w.
+    """
+    divisor = rated * MICRO
+    return max(1, (modulus * theta + divisor // 2) // divisor)

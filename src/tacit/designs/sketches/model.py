@@ -1,4 +1,4 @@
-"""A whole campaign in one process: devices that answer, and the clusters that are learned."""
+"""A whole campaign in one process: its devices, its server, and the clusters that are learned."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sketches:
         items: The catalogue, in the campaign's order.
         rated: Number of items that a person is assumed to have rated.
         epsilon: Nats of a report.
-        settings: The other arguments of `new_campaign`.
+        settings: Further arguments of `new_campaign`.
     """
 
     def __init__(
@@ -33,11 +33,11 @@ class Sketches:
         self.server = Server(self.campaign)
 
     def device(self, secret: bytes | None = None, limits: Limits | None = None) -> Device:
-        """Make a person's device; `device.report(campaign, items, history)` is all that leaves it.
+        """Make a person's device; only `device.report(campaign, items, history)` leaves it.
 
         Args:
-            secret: Secret of the person's account; a new one if it is left out.
-            limits: What the owner allows.
+            secret: Secret of the person's account; None for a new one.
+            limits: What the owner allows; None for the defaults of `Limits`.
         """
         if secret is None:
             secret = new_secret()
@@ -49,11 +49,11 @@ class Sketches:
         return self.server.fold_each(messages, now=int(time.time())).accepted_count
 
     def clusters(self, number: int | None = None) -> Clustering:
-        """Cluster the items by the counts so far; without a number it is chosen."""
+        """Cluster the items by the counts so far, into `number` clusters; None to choose it."""
         return cluster_items(self.server, number)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the cards of one report, one for each unit."""
+        """Return the guarantee cards of one report, one for each unit."""
         return cards(self.campaign)
 
     def __repr__(self) -> str:

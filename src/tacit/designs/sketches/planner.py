@@ -1,4 +1,4 @@
-"""Numbers of people that sketches need, at least and by each method, and parameters to ask with."""
+"""How many people sketches need, by lower bounds and by each method, and the best parameters."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ from tacit.designs.sketches.messages import (
 from tacit.errors import ConfigError
 
 THETAS = np.geomspace(0.02, 8, 121)
-"""Expected numbers of a person's rated items in one sensed set that the planner tries. Each is
-rounded so that a set has a whole number of items, as a campaign needs."""
+"""Values of theta that the planner tries: the expected number of rated items in a sensed set. Each
+is rounded so that a set has a whole number of places."""
 LEAST_EPSILON = 1 / MICRO
-"""Nats; campaigns state epsilon in millionths."""
+"""Smallest epsilon of a campaign, in nats."""
 MOST_EPSILON = (NO_NOISE - 1) / MICRO
-"""Nats; the millionths stay below 2^31."""
+"""Largest epsilon of a campaign, in nats."""
+NO_NOISE_EPSILON = 20.0
+"""Epsilon that campaigns without noise are planned for."""
 BOUNDS = ("ldp", "scarce", "adaptive", "one_bit")
 PAIR_METHODS = (
     "pairwise-preference",
@@ -47,24 +49,25 @@ PAIR_METHODS = (
     "pairwise-rated-identical",
 )
 ADVISED = ("maxsense", "multi-maxsense", "pairwise-preference")
-"""Methods of Figures 1 to 3 that hide which items were rated: one of them is advised."""
+"""Methods that may be advised: those of Figures 1 to 3, which hide the items that were rated."""
 
 
 @dataclass(frozen=True)
 class MethodPlan:
-    """One method with its parameters, and the people it needs; inf where it cannot work."""
+    """One method with its best parameters, and how many people it needs."""
 
     method: str
     """The method's name."""
     theta: float | None
-    """The number with the fewest decimals that gives sets of the planned size, for `new_campaign`;
-    None for pairs."""
+    """theta for `new_campaign`, with as few decimals as give sets of the planned size; None for
+    pairs."""
     questions: int
     """Bits in a report."""
     users_clt: float
-    """People by the normal approximation, which experiments meet."""
+    """People needed, by the normal approximation, which experiments confirm; inf if the method
+    cannot work."""
     users_theorem: float | None
-    """People who are proved to be enough; None where the theorem leaves its constant open."""
+    """People who are proved to be enough; None if the theorem does not state its constant."""
     spectrum: PairConditions | None = None
     """Conditions of Theorem 3.5 in the assumed world; None for sensed sets."""
 
@@ -83,7 +86,7 @@ class PairConditions:
 
 @dataclass(frozen=True)
 class Plan:
-    """Numbers of people that sketches need, with the parameters of `plan` and what they come to."""
+    """The parameters of `plan`, and how many people sketches need with them."""
 
     items: int
     """N, items of the catalogue."""
@@ -96,16 +99,16 @@ class Plan:
     eta: float
     """Chance that any label is wrong."""
     wrong: float
-    """Share of labels that may be wrong, for the lower bounds."""
+    """Share of labels that may be wrong, for the lower bounds alone."""
     unit: str
     """What epsilon is for."""
     lower_bounds: dict[str, float]
-    """People that are needed at least, as `theory` has them. Any learner needs `ldp` and
-    `adaptive`; `scarce` is for questions fixed beforehand. All three are for the unit 'user':
-    they are left out for others, where no bound is known. `one_bit` is for one fixed yes/no
-    question to each person who rated one item, at any epsilon and unit."""
+    """Lower bounds of the number of people, by name (`theory`). `ldp` and `adaptive` hold for any
+    learner, `scarce` for questions that do not depend on answers. These three are for the unit
+    'user' and are absent for other units, for which no bound is known. `one_bit` is for one fixed
+    yes/no question to each person who rated one item, at any epsilon and unit."""
     methods: tuple[MethodPlan, ...]
-    """Methods of ADVISED, then the others, each best first."""
+    """Methods of ADVISED, then the others; in both groups those that need fewer people first."""
     information: tuple[ReportInformation, ...]
     """Information of one report by method, for the unit 'user'."""
     shared_items: SharedItems
@@ -121,12 +124,14 @@ class Plan:
         return next(planned for planned in self.methods if planned.method == method)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; None for infinity and for bounds that are not known."""
-        plain = asdict(self)
-        for method in plain["methods"]:
+        """Return JSON values; None stands for infinity and for bounds that are not known."""
+        values = asdict(self)
+        for method in values["methods"]:
             for name in ("users_clt", "users_theorem"):
-                method[name] = None if method[name] == math.inf else method[name]
-        return plain | {"lower_bounds": {name: self.lower_bounds.get(name) for name in BOUNDS}}
+                if method[name] == math.inf:
+                    method[name] = None
+        values["lower_bounds"] = {name: self.lower_bounds.get(name) for name in BOUNDS}
+        return values
 
 
 def plan(
@@ -140,20 +145,20 @@ def plan(
     unit: str = "user",
     blocks: Blocks | None = None,
 ) -> Plan:
-    """Plan how many people are needed until every item's label is right, but for a chance of eta.
+    """Plan how many people are needed so that all labels are right with probability 1 - eta.
 
     Args:
         items: N, items of the catalogue.
-        rated: w, items that a person has rated, a random set.
+        rated: w, items that a person has rated; they are a random set.
         epsilon: Nats of a whole report, for the unit.
         clusters: L, item clusters.
-        eta: Chance that a label is wrong.
-        wrong: Share of labels that may be wrong, for the lower bounds alone; `adaptive` is known
-            for 0 only.
-        unit: What epsilon is for: 'user', 'rating' or 'moved rating'; the lower bounds are for
+        eta: Chance that any label is wrong.
+        wrong: Share of labels that may be wrong, for the lower bounds alone. The bound `adaptive`
+            is known for 0 only.
+        unit: What epsilon is for: 'user', 'rating' or 'moved rating'. The lower bounds are for
             'user' alone.
-        blocks: Who likes what; by default an assumed world, `synthetic_worlds.example`. The
-            methods' numbers depend on it, the lower bounds do not.
+        blocks: Who likes what; None for an assumed world, `synthetic_worlds.example`. What methods
+            need depends on it, the lower bounds do not.
 
     Raises:
         ConfigError: A number is out of range.
@@ -162,38 +167,20 @@ def plan(
     _check_numbers(items, rated, epsilon, eta, wrong, unit)
     if len(world.items) != clusters:
         raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
-    bounds = {}
-    best_number = 1  # of questions that share epsilon
-    if unit == "user":
-        best_number = theory.best_questions(epsilon, MOST_QUESTIONS)
-        bounds = {
-            "ldp": theory.ldp_bound(items, epsilon, eta, wrong),
-            "scarce": theory.scarce_bound(items, rated, epsilon, eta, wrong),
-        }
-        if wrong == 0:
-            bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
-    if rated == 1:
-        bounds["one_bit"] = theory.one_bit_bound(items, eta, wrong)
-    # More questions are tried where one person's data cannot move all of them.
-    numbers = {1, best_number}
-    for questions in (2, 4, 8, 16, MOST_QUESTIONS):
-        if exposed_bits("multi-maxsense", unit, questions, rated) < questions:
-            numbers.add(questions)
     sensing = []
-    for questions in sorted(numbers):
+    for questions in _tried_numbers_of_questions(epsilon, rated, unit):
         eps = epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
         sensing.append(_plan_sensing(questions, eps, items, rated, eta, world))
-    methods = [
-        replace(sensing[0], method="maxsense"),
-        min(sensing, key=lambda method: method.users_clt),
-    ]
+    maxsense = replace(sensing[0], method="maxsense")  # one question
+    multi_maxsense = min(sensing, key=lambda method: method.users_clt)
+    methods = [maxsense, multi_maxsense]
     methods += [_plan_pairs(name, items, rated, epsilon, eta, world) for name in PAIR_METHODS]
-    information: list[ReportInformation] = []
-    if unit == "user":
-        information = _report_information(items, rated, epsilon, methods[0].theta)
     methods.sort(
         key=lambda method: (method.method not in ADVISED, method.users_clt, method.questions)
     )
+    information: list[ReportInformation] = []
+    if unit == "user":
+        information = _report_information(items, rated, epsilon, maxsense.theta)
     return Plan(
         items=items,
         rated=rated,
@@ -202,17 +189,51 @@ def plan(
         eta=eta,
         wrong=wrong,
         unit=unit,
-        lower_bounds=bounds,
+        lower_bounds=_lower_bounds(items, rated, epsilon, eta, wrong, unit),
         methods=tuple(methods),
         information=tuple(information),
         shared_items=shared_items(items, rated),
     )
 
 
+def _lower_bounds(
+    items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str
+) -> dict[str, float]:
+    """Compute `Plan.lower_bounds`."""
+    bounds = {}
+    if unit == "user":
+        bounds["ldp"] = theory.ldp_bound(items, epsilon, eta, wrong)
+        bounds["scarce"] = theory.scarce_bound(items, rated, epsilon, eta, wrong)
+        if wrong == 0:
+            bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
+    if rated == 1:
+        bounds["one_bit"] = theory.one_bit_bound(items, eta, wrong)
+    return bounds
+
+
+def _tried_numbers_of_questions(epsilon: float, rated: int, unit: str) -> list[int]:
+    """List the numbers of questions that the planner compares: 1, and those that may be better.
+
+    If one person's data cannot change all bits, larger numbers may be better than the one that is
+    best when all bits share epsilon.
+    """
+    numbers = {1}
+    if unit == "user":
+        numbers.add(theory.best_questions(epsilon, MOST_QUESTIONS))
+    for questions in (2, 4, 8, 16, MOST_QUESTIONS):
+        if exposed_bits("multi-maxsense", unit, questions, rated) < questions:
+            numbers.add(questions)
+    return sorted(numbers)
+
+
 def _check_numbers(
     items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str
 ) -> None:
-    """Refuse numbers out of range."""
+    """Check the ranges of the parameters of `plan`.
+
+    Raises:
+        ConfigError: One is out of range.
+    """
     if not 2 <= items <= MOST or not 1 <= rated <= items:
         raise ConfigError(
             f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and {rated}."
@@ -232,11 +253,11 @@ def _check_numbers(
 def _plan_pairs(
     method: str, items: int, rated: int, epsilon: float, eta: float, world: Blocks
 ) -> MethodPlan:
-    """Plan a method of pairs: the people it needs, and whether Theorem 3.5 covers the world."""
-    names_pair = method in RATED_METHODS
-    if names_pair and rated < 2:
+    """Plan a method of pairs: the people it needs, and whether Theorem 3.5's conditions hold."""
+    device_chooses_pair = method in RATED_METHODS
+    if device_chooses_pair and rated < 2:
         return MethodPlan(method, None, 1, math.inf, None)
-    rated_chance = 1.0 if names_pair else theory.pair_rated_chance(items, rated)
+    rated_chance = 1.0 if device_chooses_pair else theory.pair_rated_chance(items, rated)
     if method in IDENTICAL_METHODS:
         true_chances = theory.pair_alike_chances(world.people, world.likes)
     else:
@@ -255,17 +276,18 @@ def _plan_pairs(
 def _report_information(
     items: int, rated: int, epsilon: float, theta: float | None
 ) -> list[ReportInformation]:
-    """Compute the information of one report, by method that asks one question about any items."""
-    found = []
+    """Compute the information of one report, for each method with public questions."""
+    reports = []
     if theta is not None:
         size = set_size(wheel_size(items), round(theta * MICRO), rated)
-        sensed = maxsense_information(items, rated, epsilon, min(size, items))
-        found += [] if sensed is None else [sensed]
-    found.append(pair_information(items, rated, epsilon))
-    found.append(pair_information(items, rated, epsilon, identical=True))
+        maxsense = maxsense_information(items, rated, epsilon, min(size, items))
+        if maxsense is not None:
+            reports.append(maxsense)
+    reports.append(pair_information(items, rated, epsilon))
+    reports.append(pair_information(items, rated, epsilon, identical=True))
     if rated == 1:
-        found.append(one_bit_information(items))
-    return found
+        reports.append(one_bit_information(items))
+    return reports
 
 
 def _plan_sensing(
@@ -275,37 +297,43 @@ def _plan_sensing(
 
     Args:
         questions: Bits in a report.
-        eps: Loss of one bit, in nats.
+        eps: Epsilon of one bit, in nats.
         items: N.
         rated: w.
-        eta: Chance that a label is wrong.
+        eta: Chance that any label is wrong.
         world: Who likes what.
     """
-    kinds = world.people, world.items, world.likes
+    alpha = world.people
+    beta = world.items
+    b = world.likes
 
-    def users(theta: float, *, proved: bool = False) -> float:
-        D = theory.separation(theta, *kinds)  # noqa: N806
-        if proved:
-            return theory.theorem_5_1(items, rated, eps, theta, D, eta, questions)
-        share = float(world.items @ theory.maxsense_chances(items, rated, eps, theta, *kinds))
-        return theory.clt_users(items, rated, eps, theta, D, share, eta, questions)
+    def users_by_clt(theta: float) -> float:
+        distance = theory.separation(theta, alpha, beta, b)
+        chances = theory.maxsense_chances(items, rated, eps, theta, alpha, beta, b)
+        mean_chance = float(beta @ chances)
+        return theory.clt_users(items, rated, eps, theta, distance, mean_chance, eta, questions)
 
     modulus = wheel_size(items)
     sizes = {max(1, round(modulus * float(theta) / rated)) for theta in THETAS}
-    # Sets of one person are disjoint: all of them have to fit into the catalogue.
-    possible = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
-    if not possible:
+    # The sets of one person are disjoint, so all of them have to fit into the catalogue.
+    thetas = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
+    if not thetas:
         return MethodPlan("multi-maxsense", float(THETAS[0]), questions, math.inf, math.inf)
-    theta = min(possible, key=users)
-    shortest = _shortest_theta(theta, round(theta * modulus / rated), items, rated)
-    proved = users(theta, proved=True)
-    return MethodPlan("multi-maxsense", shortest, questions, users(theta), proved)
+    theta = min(thetas, key=users_by_clt)
+    distance = theory.separation(theta, alpha, beta, b)
+    return MethodPlan(
+        "multi-maxsense",
+        theta=_round_theta(theta, round(theta * modulus / rated), items, rated),
+        questions=questions,
+        users_clt=users_by_clt(theta),
+        users_theorem=theory.theorem_5_1(items, rated, eps, theta, distance, eta, questions),
+    )
 
 
-def _shortest_theta(theta: float, size: int, items: int, rated: int) -> float:
-    """Round theta to the fewest decimals, at most 6, that leave a campaign's sets of this size."""
+def _round_theta(theta: float, size: int, items: int, rated: int) -> float:
+    """Round theta to the fewest decimals, at most 6, with which a set has `size` places."""
     for decimals in range(1, 6):
-        short = round(theta, decimals)
-        if short > 0 and set_size(wheel_size(items), round(short * MICRO), rated) == size:
-            return short
+        rounded = round(theta, decimals)
+        if rounded > 0 and set_size(wheel_size(items), round(rounded * MICRO), rated) == size:
+            return rounded
     return round(theta, 6)

@@ -1,7 +1,7 @@
 """Reports of many people at once, for simulations.
 
-They are the sketches of `device`, without the secrets. This sees the likes of all people, and does
-not run where people are to be protected.
+They have the same distribution as the reports of `device`, but noise from one source in place of
+secrets. The code sees the likes of all people, so it is not for use with people to be protected.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.sketches.messages import WHOLE, Campaign
-from tacit.designs.sketches.sensing import halves
-from tacit.designs.sketches.server import Server, head_of, record
+from tacit.designs.sketches.sensing import seed_words
+from tacit.designs.sketches.server import Server, report_dtype, report_head
 from tacit.errors import ConfigError
 from tacit.randomness import Source, bernoulli
 
@@ -30,18 +30,18 @@ def true_bits(
     likes: Ints,
     dislikes: tuple[Ints, Ints] | None = None,
 ) -> NDArray[np.uint32]:
-    """Answer for many people without noise, question q in bit q.
+    """Compute the true answers of many people.
 
     Args:
-        campaign: The questions; not about pairs of rated items, which devices choose.
-        tickets: (people,) from which the questions follow.
-        starts: (people + 1,) beginnings of people's likes.
-        likes: (likes,) item numbers: likes[starts[n]:starts[n + 1]] are those that person n likes.
-        dislikes: Starts and items of the same layout, what each person rated and does not like;
-            for questions whether a pair is rated alike.
+        campaign: The campaign; not one in which devices choose pairs of rated items.
+        tickets: (people,) tickets, which determine the questions.
+        starts: (people + 1,) where each person's likes begin.
+        likes: (likes,) item numbers: person n likes the items likes[starts[n]:starts[n + 1]].
+        dislikes: Starts and item numbers, in the same layout, of what each person rated and does
+            not like. They are needed if the campaign asks whether a pair is rated alike.
 
     Returns:
-        (people,) one word of bits each.
+        (people,) words, of which bit q is the answer to question q.
 
     Raises:
         ConfigError: Devices choose the pairs, or dislikes are needed and missing.
@@ -50,36 +50,36 @@ def true_bits(
 
     if campaign.names_pair:
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
-    first, second = map(np.uint64, halves(campaign.seed))
-    hits = np.empty(len(tickets), dtype=np.uint32)
+    key = tuple(map(np.uint64, seed_words(campaign.seed)))
+    answers = np.empty(len(tickets), dtype=np.uint32)
     questions = campaign.questions
-    items = np.uint64(campaign.items)
     if campaign.senses:
         modulus = np.uint64(campaign.modulus)
         inverses = _inverses(campaign.modulus)
         sets = questions, campaign.set_size, modulus, inverses
-        first_hits(first, second, tickets, starts, likes, *sets, hits)
-        return hits
-    pair_hits(first, second, tickets, starts, likes, questions, items, hits)
+        first_hits(*key, tickets, starts, likes, *sets, answers)
+        return answers
+    items = np.uint64(campaign.items)
+    pair_hits(*key, tickets, starts, likes, questions, items, answers)
     if campaign.asks_identical:
         if dislikes is None:
             raise ConfigError("Whether a pair is rated alike depends on dislikes, too: pass them.")
-        both_disliked = np.empty_like(hits)
-        pair_hits(first, second, tickets, *dislikes, questions, items, both_disliked)
-        hits |= both_disliked
-    return hits
+        both_disliked = np.empty_like(answers)
+        pair_hits(*key, tickets, *dislikes, questions, items, both_disliked)
+        answers |= both_disliked
+    return answers
 
 
-def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """Mark likes: a sparse matrix of 1 where a rating is a like."""
+def mark_likes(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
+    """Return a sparse matrix with 1 for each rating of at least `liked_from` stars."""
     likes = matrix.copy()
     likes.data = (likes.data >= liked_from).astype(float)
     likes.eliminate_zeros()
     return likes
 
 
-def server_of_reports(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
-    """A server that counted one report from each row of `likes`."""
+def count_simulated_reports(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
+    """Make a server that has counted one simulated report of each person (row of `likes`)."""
     server = Server(campaign, keep_tickets=False)
     starts = likes.indptr.astype(np.int64)
     items = likes.indices.astype(np.int64)
@@ -92,60 +92,77 @@ def make_reports(
     starts: Ints,
     likes: Ints,
     source: Source,
-    chosen: Ints | None = None,
+    named_pairs: Ints | None = None,
     dislikes: tuple[Ints, Ints] | None = None,
 ) -> bytes:
-    """Make the reports of people with these likes, one behind the other.
+    """Make the reports of people with these likes: their bytes, concatenated.
 
-    Under unit 'user' only `rated` likes of each count, chosen at random, as on a device.
+    If the campaign caps likes, the likes of each person that are used are chosen at random, as on a
+    device.
 
     Args:
-        campaign: The questions.
+        campaign: The campaign.
         starts: See `true_bits`.
         likes: See `true_bits`.
         source: Source of tickets and noise.
+        named_pairs: (people, 2) the two rated items that each device names; None if devices do not
+            choose pairs.
         dislikes: See `true_bits`.
-        chosen: (people, 2) the two rated items that each device names, where devices choose pairs.
     """
     if campaign.likes_cap is not None:
         starts, likes = _cap_likes(starts, likes, campaign.likes_cap, source)
     people = len(starts) - 1
     tickets = np.maximum(source.words(people), np.uint64(1))
-    records = np.empty(people, dtype=record(campaign))
-    if chosen is None:
+    records = np.empty(people, dtype=report_dtype(campaign))
+    if named_pairs is None:
         bits = true_bits(campaign, tickets, starts, likes, dislikes)
     else:
-        records["pair"] = np.sort(chosen, axis=1)
-        person = np.arange(people)
-        liked = np.repeat(person, np.diff(starts)) * campaign.items + likes
-        is_liked = np.isin(person[:, None] * campaign.items + chosen, liked)
-        is_yes = is_liked.all(axis=1)
-        if campaign.asks_identical:
-            is_yes |= ~is_liked.any(axis=1)
-        bits = np.asarray(is_yes, dtype=np.uint32)
+        records["pair"] = np.sort(named_pairs, axis=1)
+        bits = _answer_named_pairs(campaign, starts, likes, named_pairs)
     if campaign.truth < WHOLE:
         truth = np.full(people, campaign.truth, dtype=np.int64)
         for question in range(campaign.questions):
-            bits ^= (~bernoulli(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
-    records["head"], records["campaign"] = head_of(campaign)
+            is_flipped = ~bernoulli(source, truth, WHOLE)
+            bits ^= is_flipped.astype(np.uint32) << np.uint32(question)
+    records["head"], records["campaign"] = report_head(campaign)
     records["ticket"] = tickets
     records["bits"] = bits
     return records.tobytes()
 
 
+def _answer_named_pairs(
+    campaign: Campaign, starts: Ints, likes: Ints, named_pairs: Ints
+) -> NDArray[np.uint32]:
+    """Compute the true answers about pairs that devices named: (people,) 0 or 1."""
+    person = np.arange(len(starts) - 1)
+    # A person and an item as one number: person * items + item
+    liked = np.repeat(person, np.diff(starts)) * campaign.items + likes
+    is_liked = np.isin(person[:, None] * campaign.items + named_pairs, liked)
+    is_yes = is_liked.all(axis=1)
+    if campaign.asks_identical:
+        is_yes |= ~is_liked.any(axis=1)
+    return np.asarray(is_yes, dtype=np.uint32)
+
+
 def _cap_likes(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, Ints]:
-    """Keep at most `cap` likes of each person, chosen at random."""
+    """Choose at most `cap` likes of each person at random.
+
+    Returns:
+        Starts and likes in the layout of `true_bits`.
+    """
     counts = np.diff(starts)
     if len(counts) == 0 or counts.max() <= cap:
         return starts, likes
     people = np.repeat(np.arange(len(counts)), counts)
-    shuffled = np.lexsort((source.words(len(likes)), people))
+    shuffled = np.lexsort((source.words(len(likes)), people))  # each person's likes stay together
     rank = np.arange(len(likes)) - np.repeat(starts[:-1], counts)
-    kept: NDArray[Any] = shuffled[rank < cap]
-    return np.concatenate([[0], np.cumsum(np.minimum(counts, cap))]), likes[kept]
+    chosen: NDArray[Any] = shuffled[rank < cap]
+    new_starts = np.concatenate([[0], np.cumsum(np.minimum(counts, cap))])
+    return new_starts, likes[chosen]
 
 
 @cache
 def _inverses(prime: int) -> Ints:
-    """(prime,) 1 / a modulo the prime, at place a."""
-    return np.array([0, *(pow(a, -1, prime) for a in range(1, prime))], dtype=np.int64)
+    """Compute 1 / a modulo a prime for each a: (prime,), with 0 for a = 0."""
+    inverses = [pow(a, -1, prime) for a in range(1, prime)]
+    return np.array([0, *inverses], dtype=np.int64)

@@ -1,15 +1,18 @@
-"""Questions that a ticket stands for: public, the same on devices and servers, never stored.
+"""Questions of a ticket: sensed sets or pairs of items, computed alike on devices and servers.
+
+A ticket is the random number of 64 bits in a report. It and the campaign determine the questions,
+which are public and never stored.
 
 Stream     Words of 64 bits, SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
            generators, 2014) from a key made of the campaign's seed and the ticket. Integers only.
-Sets       Places c, c + a, c + 2a, ... modulo a prime p are all p places in another order; a set is
-           a run of them, several sets are runs one after the other. So sets of one person are
-           disjoint, every item is as likely as any other to be in one, and so is every pair. The
-           prime is the smallest that is not below the number of items; places beyond the last item
-           are empty.
+Sets       The numbers c, c + a, c + 2a, ... modulo a prime p run through all of 0 .. p - 1, called
+           the places of a wheel. Place i is item i. A set is a run of successive numbers, and
+           several sets are runs one after the other. So the sets of one ticket are disjoint, every
+           item is equally likely to be in one, and so is every pair of items. p is the smallest
+           prime that is at least the number of items; places beyond the last item are empty.
 Pairs      Two different items, all pairs equally likely.
 
-Whether questions are random matters for what the recommender learns, never for privacy: they do not
+The randomness of questions affects what the recommender learns, never privacy: questions do not
 depend on what a person rated. Standard library only: the device half imports this file.
 """
 
@@ -21,6 +24,7 @@ from tacit.designs.sketches.messages import Campaign
 
 _MASK = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
+"""Step of SplitMix64's state."""
 
 
 def mix(word: int) -> int:
@@ -30,14 +34,14 @@ def mix(word: int) -> int:
     return word ^ (word >> 31)
 
 
-def halves(seed: bytes) -> tuple[int, int]:
-    """Split a seed of 16 bytes into its two words."""
+def seed_words(seed: bytes) -> tuple[int, int]:
+    """Split a seed of 16 bytes into two words of 64 bits."""
     return int.from_bytes(seed[:8], "big"), int.from_bytes(seed[8:], "big")
 
 
 def random_words(seed: bytes, ticket: int) -> Iterator[int]:
-    """Yield the stream of one ticket in a campaign with this seed."""
-    first, second = halves(seed)
+    """Yield the endless stream of words of one ticket in a campaign with this seed."""
+    first, second = seed_words(seed)
     state = mix(first ^ mix(second ^ ticket))
     while True:
         state = (state + _STEP) & _MASK
@@ -46,22 +50,24 @@ def random_words(seed: bytes, ticket: int) -> Iterator[int]:
 
 def draw_below(stream: Iterator[int], bound: int) -> int:
     """Draw a uniform integer in [0, bound), skipping words that would favour small results."""
-    limit = (1 << 64) - (1 << 64) % bound
+    first_skipped = (1 << 64) - (1 << 64) % bound
     word = next(stream)
-    while word >= limit:
+    while word >= first_skipped:
         word = next(stream)
     return word % bound
 
 
-def wheel(campaign: Campaign, ticket: int) -> tuple[int, int]:
+def draw_wheel(campaign: Campaign, ticket: int) -> tuple[int, int]:
     """Draw the first place c in [0, p) and the step a in [1, p) of a ticket's sets."""
     stream = random_words(campaign.seed, ticket)
-    return draw_below(stream, campaign.modulus), 1 + draw_below(stream, campaign.modulus - 1)
+    first_place = draw_below(stream, campaign.modulus)
+    step = 1 + draw_below(stream, campaign.modulus - 1)
+    return first_place, step
 
 
 def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
-    """List the item numbers of each question's set, in the order of the wheel."""
-    place, step = wheel(campaign, ticket)
+    """List the item numbers in the set of each question, in the order of the wheel."""
+    place, step = draw_wheel(campaign, ticket)
     sets = []
     for _ in range(campaign.questions):
         members = []
@@ -74,12 +80,13 @@ def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
 
 
 def pairs(campaign: Campaign, ticket: int) -> list[tuple[int, int]]:
-    """List the pair of item numbers of each question, the smaller first."""
+    """List the two item numbers of each question, the smaller first."""
     stream = random_words(campaign.seed, ticket)
-    found = []
+    drawn = []
     for _ in range(campaign.questions):
-        one = draw_below(stream, campaign.items)
-        other = draw_below(stream, campaign.items - 1)
-        other += other >= one
-        found.append((min(one, other), max(one, other)))
-    return found
+        first = draw_below(stream, campaign.items)
+        second = draw_below(stream, campaign.items - 1)
+        if second >= first:  # the number of one of the other items
+            second += 1
+        drawn.append((min(first, second), max(first, second)))
+    return drawn

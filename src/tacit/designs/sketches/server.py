@@ -1,12 +1,13 @@
-"""The recommender half of the sketches: reports are counted, and nothing is stored of them.
+"""The recommender half of the sketches: a server counts reports, and does not store them.
 
 Source      Banerjee, Hegde, Massoulié (2012): the sums of Figures 1 to 3 (`counting` reads them).
 Runs at     the recommender.
-Sees        reports: a ticket and randomised bits; never a rating, never who sent it.
-Releases    counts by item or pair; what is made of them needs no further protection.
+Sees        reports: a ticket and randomised bits; no rating, and not who sent the report.
+Releases    counts by item or pair; results computed from them need no further protection.
 
-Questions are drawn anew from each ticket and never stored. Counts are sums, so servers that each
-take some of the tickets can be merged. Tickets that answered are kept (at most 16 bytes each).
+The questions of a report are computed from its ticket and never stored. Counts are sums, so servers
+that each count a part of the tickets (a shard) can be merged. To count each ticket once, the
+tickets of counted reports are stored (at most 16 bytes each).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tacit.designs.sketches.files import (
     write_checkpoint,
 )
 from tacit.designs.sketches.messages import REPORT_HEAD, Campaign
-from tacit.designs.sketches.sensing import halves
+from tacit.designs.sketches.sensing import seed_words
 from tacit.designs.sketches.tickets import TicketSet, belong_to_shards
 from tacit.errors import ConfigError
 
@@ -35,21 +36,23 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
-"""Fate of a report, by its code in `Receipt.codes`."""
-_ACCEPTED, _MALFORMED, _OTHER, _SHARD, _LATE, _DUPLICATE = range(6)
+"""Outcomes of a report: accepted, or the reason of its refusal. Codes are positions here."""
+_ACCEPTED, _MALFORMED, _OTHER_CAMPAIGN, _OTHER_SHARD, _LATE, _DUPLICATE = range(6)
 MOST_PAIR_ITEMS = 10_000
-_RECORD = [("head", ">u2"), ("campaign", ">u8"), ("ticket", ">u8"), ("bits", ">u4")]
+"""Largest catalogue of a campaign about pairs: the counts are of all pairs."""
+_REPORT_FIELDS = [("head", ">u2"), ("campaign", ">u8"), ("ticket", ">u8"), ("bits", ">u4")]
 TICKET = (10, 8)
-"""Where the ticket stands in a report, behind what is the same in all of them, and its bytes."""
-_BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
+"""Position of the ticket in the bytes of a report, and its length."""
+_REPORTS_AT_ONCE = 1 << 19
+"""Reports that are counted at once, so that the memory does not grow with a batch."""
 
 
 @dataclass(frozen=True, eq=False)
 class Receipt:
-    """Fate of each report of a batch."""
+    """Outcomes of the reports of a batch."""
 
     codes: Bytes
-    """(n,) uint8, places in REASONS."""
+    """(n,) uint8, positions in REASONS."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -69,15 +72,16 @@ class Server:
     def __init__(
         self, campaign: Campaign, *, shard: tuple[int, int] = (0, 1), keep_tickets: bool = True
     ) -> None:
-        """Begin with no report.
+        """Begin without reports.
 
         Args:
-            campaign: The question.
-            shard: (k, n): this is the k-th of n servers, from 0, and takes tickets with
-                ticket % n = k, so that no two of them count one person twice.
-            keep_tickets: False where the caller that hands reports over has made sure that they
-                are distinct; memory then does not grow at all. After a checkpoint only what came
-                later may then be sent again; `reports` says how many had come.
+            campaign: The campaign whose reports are counted.
+            shard: (k, n): this is server k of n, from 0, and counts the tickets with
+                ticket % n = k. So no two servers count one ticket.
+            keep_tickets: Whether to store tickets and refuse duplicates. If False, the caller has
+                to make sure that each report comes once; the memory then does not grow. After a
+                restart from a checkpoint only reports that came after it may be sent again;
+                `reports` says how many were counted.
 
         Raises:
             ConfigError: There is no such shard, or there are too many items for pairs.
@@ -92,15 +96,18 @@ class Server:
                 f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are "
                 f"{campaign.items}. Sense sets."
             )
-        width = campaign.questions + 1
-        self.cells = np.zeros(width + 2 * campaign.places, dtype=np.int64)
-        self.ones = self.cells[:width]
-        self.totals = self.cells[width:].reshape(2, -1)
+        sums = campaign.questions + 1  # a report has 0 to `questions` ones
+        self.cells = np.zeros(sums + 2 * campaign.places, dtype=np.int64)
+        """All counts in one array, of which `ones` and `totals` are views."""
+        self.ones = self.cells[:sums]
+        """(questions + 1,) how many reports have 0, 1, .. ones."""
+        self.totals = self.cells[sums:].reshape(2, -1)
+        """(2, places) how often each place of the campaign was answered 0 and 1."""
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
-        self._seen = TicketSet()
-        self._busy = threading.Lock()
-        self._record = record(campaign)
+        self._tickets = TicketSet()
+        self._lock = threading.Lock()
+        self._dtype = report_dtype(campaign)
 
     @property
     def reports(self) -> int:
@@ -110,77 +117,85 @@ class Server:
     @property
     def nbytes(self) -> int:
         """Bytes of the counts and of the tickets."""
-        return self.totals.nbytes + self._seen.nbytes
+        return self.totals.nbytes + self._tickets.nbytes
 
     def fold(self, data: bytes | memoryview, *, now: int) -> Receipt:
-        """Count reports that lie one behind the other.
+        """Count a batch of reports whose bytes are concatenated.
 
-        A batch that ends within a report is refused as a whole, as one malformed report: what came
-        from strangers goes through `fold_each`, or is checked for its length first.
+        A batch that ends within a report is refused as a whole, as one malformed report. So bytes
+        from untrusted senders go through `fold_each`, or have their length checked first.
 
         Args:
             data: The reports' bytes.
-            now: Unix seconds at which they came.
+            now: Unix seconds at which they arrived.
         """
-        if len(data) % self._record.itemsize:
+        if len(data) % self._dtype.itemsize:
             self.rejected["malformed"] += 1
             return Receipt(np.full(1, _MALFORMED, dtype=np.uint8))
-        records = np.frombuffer(data, dtype=self._record)
+        records = np.frombuffer(data, dtype=self._dtype)
         codes = np.empty(len(records), dtype=np.uint8)
-        with self._busy:
-            for start in range(0, len(records), _BLOCK):
-                part = slice(start, start + _BLOCK)
-                self._fold(records[part], now, codes[part])
+        with self._lock:
+            for start in range(0, len(records), _REPORTS_AT_ONCE):
+                part = slice(start, start + _REPORTS_AT_ONCE)
+                self._fold_records(records[part], now, codes[part])
         return Receipt(codes)
 
     def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
         """Count one report from each device; the receipt has their codes in the same order.
 
-        A message of the wrong length is refused by itself: joined to the others, it would shift
-        and spoil those after it.
+        Messages of the wrong length are refused before the others are joined for `fold`: a joined
+        one would shift the bytes of all reports after it.
+
+        Args:
+            messages: The reports' bytes, one message for each device.
+            now: Unix seconds at which they arrived.
         """
-        width = self.campaign.report_bytes
         codes = np.full(len(messages), _MALFORMED, dtype=np.uint8)
-        whole = [place for place, message in enumerate(messages) if len(message) == width]
-        self.rejected["malformed"] += len(messages) - len(whole)
-        codes[whole] = self.fold(b"".join(messages[place] for place in whole), now=now).codes
+        positions = []
+        for position, message in enumerate(messages):
+            if len(message) == self.campaign.report_bytes:
+                positions.append(position)
+        self.rejected["malformed"] += len(messages) - len(positions)
+        data = b"".join(messages[position] for position in positions)
+        codes[positions] = self.fold(data, now=now).codes
         return Receipt(codes)
 
     def merge(self, other: Server) -> None:
-        """Take in the counts of another shard, which ends with it.
+        """Add the counts of another server, which must not be used afterwards.
 
         Raises:
-            ConfigError: It is of another campaign, or the shards overlap.
+            ConfigError: It counted another campaign, or the shards overlap.
         """
         if other.campaign != self.campaign or other.shard_count != self.shard_count:
             raise ConfigError("Only shards of one campaign, equally many, can be merged.")
         if self.shards & other.shards:
             raise ConfigError("These servers took the same tickets: people would count twice.")
-        self.keep_tickets &= other.keep_tickets
-        self._seen.add(other._seen.tickets())
+        self.keep_tickets = self.keep_tickets and other.keep_tickets
+        self._tickets.add(other._tickets.tickets())
         self.shards |= other.shards
         self.cells += other.cells
         for reason, count in other.rejected.items():
             self.rejected[reason] += count
 
     def save(self, path: str | Path) -> None:
-        """Write a checkpoint, whole or not at all. What came after it can be sent again.
+        """Write a checkpoint, completely or not at all.
 
-        Waits for a batch that another thread folds.
+        It waits for a batch that another thread counts. Reports that came after the checkpoint can
+        be sent again to a server that is loaded from it.
 
         Raises:
             ConfigError: Counting was interrupted in the middle of a batch; an earlier checkpoint
                 stays as it is.
         """
-        with self._busy:
+        with self._lock:
             write_checkpoint(path, self._checkpoint())
 
     @classmethod
     def load(cls, path: str | Path) -> Server:
-        """Go on from a checkpoint.
+        """Continue from a checkpoint.
 
         Raises:
-            ModelFileError: The file is no checkpoint.
+            ModelFileError: The file is not a checkpoint.
         """
         saved = read_checkpoint(path)
         try:
@@ -192,7 +207,7 @@ class Server:
         server.shard_count = saved.shard_count
         server.totals[:] = saved.totals
         server.ones[:] = saved.ones
-        server._seen.add(saved.tickets)
+        server._tickets.add(saved.tickets)
         return server
 
     def _checkpoint(self) -> Checkpoint:
@@ -204,78 +219,86 @@ class Server:
             rejected=dict(self.rejected),
             totals=self.totals,
             ones=self.ones,
-            tickets=self._seen.tickets(),
+            tickets=self._tickets.tickets(),
         )
 
-    def _fold(self, records: Any, now: int, codes: Bytes) -> None:
-        self._read(records, now, codes)
-        retained = np.flatnonzero(codes == _ACCEPTED)
+    def _fold_records(self, records: Any, now: int, codes: Bytes) -> None:
+        """Check records, count those that are accepted, and write a code for each into `codes`."""
+        self._check_records(records, now, codes)
+        accepted = np.flatnonzero(codes == _ACCEPTED)
         if self.keep_tickets:
-            new = self._seen.add(records["ticket"][retained].astype(np.uint64))
-            codes[retained[~new]] = _DUPLICATE
-            retained = retained[new]
-        self._count(records if len(retained) == len(records) else records[retained])
+            is_new = self._tickets.add(records["ticket"][accepted].astype(np.uint64))
+            codes[accepted[~is_new]] = _DUPLICATE
+            accepted = accepted[is_new]
+        self._count(records if len(accepted) == len(records) else records[accepted])
         for reason, count in Receipt(codes).counts.items():
             if reason != "accepted":
                 self.rejected[reason] += count
 
-    def _read(self, records: Any, now: int, codes: Bytes) -> None:
-        """Find what is wrong with each record, but for duplicates."""
-        head, own = head_of(self.campaign)
+    def _check_records(self, records: Any, now: int, codes: Bytes) -> None:
+        """Write into `codes` what is wrong with each record; duplicates are not looked for.
+
+        If several things are wrong, the last one written here counts.
+        """
+        head, campaign_id = report_head(self.campaign)
         tickets = records["ticket"].astype(np.uint64)
-        malformed = (records["head"] != head) | (tickets == 0)
-        malformed |= records["bits"] >= 1 << self.campaign.questions
+        is_malformed = (records["head"] != head) | (tickets == 0)
+        is_malformed |= records["bits"] >= 1 << self.campaign.questions
         if self.campaign.names_pair:
-            one, other = records["pair"].T
-            malformed |= (one >= other) | (other >= self.campaign.items)
+            first, second = records["pair"].T
+            is_malformed |= (first >= second) | (second >= self.campaign.items)
         codes[:] = _LATE if now > self.campaign.closes else _ACCEPTED
-        codes[~belong_to_shards(tickets, self.shards, self.shard_count)] = _SHARD
-        codes[records["campaign"] != own] = _OTHER
-        codes[malformed] = _MALFORMED
+        codes[~belong_to_shards(tickets, self.shards, self.shard_count)] = _OTHER_SHARD
+        codes[records["campaign"] != campaign_id] = _OTHER_CAMPAIGN
+        codes[is_malformed] = _MALFORMED
 
     def _count(self, records: Any) -> None:
+        """Add the answers of accepted records to the counts."""
         from tacit.engine.sketch_compiled import count_pairs, count_sets
 
         campaign = self.campaign
-        first, second = map(np.uint64, halves(campaign.seed))
+        first_word, second_word = map(np.uint64, seed_words(campaign.seed))
         tickets = records["ticket"].astype(np.uint64)
         bits = records["bits"].astype(np.uint32)
         self.ones += np.bincount(np.bitwise_count(bits), minlength=campaign.questions + 1)
-        answers = first, second, tickets, bits, campaign.questions
+        answers = first_word, second_word, tickets, bits, campaign.questions
         if campaign.senses:
             count_sets(*answers, campaign.set_size, self.totals)
         elif not campaign.names_pair:
             count_pairs(*answers, np.uint64(campaign.items), self.totals)
         else:
-            # Pair (i, j), i < j, stands at i (2 N - i - 1) / 2 + j - i - 1 of the pairs in order.
-            one, other = records["pair"].T.astype(np.int64)
-            place = one * (2 * campaign.items - one - 1) // 2 + other - one - 1
-            np.add.at(self.totals, (bits.astype(np.int64), place), 1)
+            # Pair (i, j), i < j, has position i (2 N - i - 1) / 2 + j - i - 1 among all pairs
+            i, j = records["pair"].T.astype(np.int64)
+            pair_position = i * (2 * campaign.items - i - 1) // 2 + j - i - 1
+            np.add.at(self.totals, (bits.astype(np.int64), pair_position), 1)
 
 
-def record(campaign: Campaign) -> np.dtype[Any]:
-    """Describe the fields of a report in its bytes; `pair` where devices choose it."""
+def report_dtype(campaign: Campaign) -> np.dtype[Any]:
+    """Return the NumPy type of a report's bytes, with a field `pair` if devices choose the pair."""
     pair = [("pair", ">u4", 2)] if campaign.names_pair else []
-    return np.dtype([*_RECORD, *pair])
+    return np.dtype([*_REPORT_FIELDS, *pair])
 
 
-def head_of(campaign: Campaign) -> tuple[int, int]:
-    """Compute the fields `head` and `campaign` of a campaign's reports."""
+def report_head(campaign: Campaign) -> tuple[int, int]:
+    """Compute the fields `head` and `campaign` of a campaign's reports, as numbers."""
     return int.from_bytes(REPORT_HEAD, "big"), int.from_bytes(campaign.id, "big")
 
 
-def counts_of(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
-    """Count reports into cells and refusals, one behind the other.
+def count_messages(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
+    """Count reports with a server of their own, for the parts of a distributed count.
 
-    Of equal tickets the first counts: all reports of a ticket belong in one part.
+    Of reports with the same ticket the first counts, so all of them have to be in one part.
+
+    Returns:
+        The server's cells, then the refused reports by reason.
     """
     server = Server(Campaign.decode(campaign))
     server.fold_each(messages, now=now)
     return np.concatenate([server.cells, [*server.rejected.values()]])
 
 
-def server_of(campaign: bytes, counts: NDArray[np.int64]) -> Server:
-    """Make a server that has these counts, and no tickets."""
+def make_server(campaign: bytes, counts: NDArray[np.int64]) -> Server:
+    """Make a server with the sum of what `count_messages` returned. It has no tickets."""
     server = Server(Campaign.decode(campaign), keep_tickets=False)
     cells, refused = np.split(counts, [server.cells.size])
     server.cells[:] = cells

@@ -11,10 +11,10 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Choices that the cards depend on: neither the number of items nor the size of sets.
+    """Choices that the cards depend on. Number of items and size of sets are not among them.
 
     Raises:
-        ConfigError: a method or a unit that no campaign has.
+        ConfigError: No campaign has this method or unit.
     """
 
     epsilon: float = option("Epsilon of one report, for the unit.")
@@ -23,13 +23,11 @@ class CardSettings:
         default="multi-maxsense",
     )
     questions: int = option("Bits of a report.", default=1, least=1)
-    rated: int = option("Likes that a device uses.", default=50, least=1)
-    unit: str = option("user, rating or moved rating.", default="user")
+    rated: int = option("Likes that a device uses, at most.", default=50, least=1)
+    unit: str = option("What epsilon is for: user, rating or moved rating.", default="user")
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("--method", self.method, METHODS),
-            ("--unit", self.unit, UNITS),
-        ):
-            if value not in allowed:
-                raise ConfigError(f"{name} is one of {', '.join(allowed)}; got '{value}'.")
+        if self.method not in METHODS:
+            raise ConfigError(f"--method is one of {', '.join(METHODS)}; got '{self.method}'.")
+        if self.unit not in UNITS:
+            raise ConfigError(f"--unit is one of {', '.join(UNITS)}; got '{self.unit}'.")

@@ -1,6 +1,6 @@
-"""Tickets that have answered: which they are, and which server counts them.
+"""Tickets of counted reports: a set of them, and which server counts a ticket.
 
-Runs at   the recommender. Sees tickets, which name a person within one campaign only.
+Runs at   the recommender. Sees tickets; a ticket is a device's number within one campaign only.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 _TABLES = 256
 _SHIFT = np.uint64(56)
-_FULL = 0.8
+"""The leading 8 of 64 bits are the number of a ticket's table."""
+_LARGEST_LOAD = 0.8
+"""Share of a table's cells that may be used before the table grows."""
 _GROWTH = 1.55
 _FIRST_SIZE = 32
 
 
 class TicketSet:
-    """A set of 64-bit tickets above 0. At most 16 bytes each once there are some ten thousands.
+    """A set of 64-bit tickets above 0, of at most 16 bytes each from some ten thousand on.
 
-    Tickets are spread over tables by their leading bits, so that one table at a time grows and the
-    memory for growing is small; places in a table depend on a secret, so that nobody can choose
-    tickets which collide.
+    It consists of hash tables, in which 0 is an empty cell. A ticket's leading bits choose its
+    table, so that one table grows at a time, which needs little extra memory. Positions within a
+    table depend on a secret key, so that nobody can choose tickets that collide.
     """
 
     def __init__(self) -> None:
         self._key = np.frombuffer(os.urandom(8), dtype=np.uint64)[0]
         self._tables = [np.zeros(_FIRST_SIZE, dtype=np.uint64) for _ in range(_TABLES)]
-        self._used = [0] * _TABLES
+        self._used_cells = [0] * _TABLES
 
     def __len__(self) -> int:
-        return sum(self._used)
+        return sum(self._used_cells)
 
     @property
     def nbytes(self) -> int:
@@ -41,47 +43,56 @@ class TicketSet:
         return sum(table.nbytes for table in self._tables)
 
     def add(self, tickets: Words) -> NDArray[np.bool_]:
-        """(n,) whether each ticket is new; the first of several equal ones is."""
+        """Add tickets to the set.
+
+        Returns:
+            (n,) whether each ticket is new. Of several equal ones the first is new.
+        """
         from tacit.engine.sketch_compiled import remember
 
-        homes = (tickets >> _SHIFT).astype(np.uint8)
-        order = np.argsort(homes, kind="stable")
-        ends = np.cumsum(np.bincount(homes, minlength=_TABLES)).tolist()
-        group_by = tickets[order]
-        found = np.empty(len(tickets), dtype=np.bool_)
+        table_numbers = (tickets >> _SHIFT).astype(np.uint8)
+        order = np.argsort(table_numbers, kind="stable")
+        ends = np.cumsum(np.bincount(table_numbers, minlength=_TABLES)).tolist()
+        sorted_tickets = tickets[order]
+        sorted_is_new = np.empty(len(tickets), dtype=np.bool_)
         start = 0
-        for home, end in enumerate(ends):
+        for number, end in enumerate(ends):
             if start < end:
-                table = self._with_room(home, end - start)
-                self._used[home] = remember(
-                    table, self._used[home], group_by[start:end], self._key, found[start:end]
+                table = self._reserve_cells(number, end - start)
+                self._used_cells[number] = remember(
+                    table,
+                    self._used_cells[number],
+                    sorted_tickets[start:end],
+                    self._key,
+                    sorted_is_new[start:end],
                 )
             start = end
-        new = np.empty(len(tickets), dtype=np.bool_)
-        new[order] = found
-        return new
+        is_new = np.empty(len(tickets), dtype=np.bool_)
+        is_new[order] = sorted_is_new
+        return is_new
 
     def tickets(self) -> Words:
         """List all tickets, in ascending order."""
         return np.sort(np.concatenate([table[table != 0] for table in self._tables]))
 
-    def _with_room(self, home: int, more: int) -> Words:
+    def _reserve_cells(self, number: int, new_tickets: int) -> Words:
+        """Return a table that has cells for the new tickets; one that is too full grows first."""
         from tacit.engine.sketch_compiled import remember
 
-        table = self._tables[home]
-        size = len(self._tables[home])
-        while (self._used[home] + more) > _FULL * size:
+        table = self._tables[number]
+        size = len(table)
+        while self._used_cells[number] + new_tickets > _LARGEST_LOAD * size:
             size = int(size * _GROWTH)
         if size > len(table):
-            retained = table[table != 0]
+            stored = table[table != 0]
             larger = np.zeros(size, dtype=np.uint64)
-            remember(larger, 0, retained, self._key, np.empty(len(retained), dtype=np.bool_))
-            self._tables[home] = larger
-        return self._tables[home]
+            remember(larger, 0, stored, self._key, np.empty(len(stored), dtype=np.bool_))
+            self._tables[number] = larger
+        return self._tables[number]
 
 
 def belong_to_shards(tickets: Words, shards: Collection[int], count: int) -> NDArray[np.bool_]:
-    """(n,) whether each ticket is one of these of so many shards."""
+    """Mark the tickets that belong to one of these shards, of `count` shards in all: (n,)."""
     if len(shards) == count:
         return np.ones(len(tickets), dtype=np.bool_)
     return np.isin(tickets % np.uint64(count), np.array(sorted(shards), dtype=np.uint64))

@@ -16,7 +16,7 @@ def test_a_larger_population_holds_the_smaller_one(monkeypatch):
         asked.append((users, seed))
         return np.ones((2, len(labels)), dtype=np.int64)
 
-    monkeypatch.setattr(one_bit, "answers_told", count)
+    monkeypatch.setattr(one_bit, "count_answers", count)
     world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
-    one_bit.learned_labels("one-bit-question", world, world.labels(4), users=[10, 25], seed=3)
+    one_bit.learn_labels("one-bit-question", world, world.labels(4), users=[10, 25], seed=3)
     assert asked == [(10, (3, 0)), (15, (3, 1))]

@@ -17,12 +17,12 @@ from tacit.designs.sketches.experiment.ratings import (
     draw_counts,
     evaluate_ratings,
     hit_chances,
-    lists_on_devices,
+    make_lists,
     plan_campaign,
 )
 from tacit.designs.sketches.messages import WHOLE, Clusters, catalogue_digest
 from tacit.designs.sketches.planner import plan
-from tacit.designs.sketches.population import server_of_reports
+from tacit.designs.sketches.population import count_simulated_reports
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import replay, simulation
 
@@ -51,7 +51,7 @@ def test_counts_have_the_stated_chances(likes, way, unit):
     if way == "reports":
         people = sparse.vstack([likes] * (users // likes.shape[0])).tocsr()
         with simulation():
-            counts = item_counts(server_of_reports(made, people, replay("crowd 1")))
+            counts = item_counts(count_simulated_reports(made, people, replay("crowd 1")))
     else:
         counts = draw_counts(made, likes, users=users, seed=1)
     truth = made.truth / WHOLE
@@ -85,7 +85,7 @@ def test_lists_are_the_devices(likes):
     stars.data[:] = rng.integers(1, 6, size=likes.nnz)
     liked = stars.copy()
     liked.data = (liked.data >= 4).astype(float)
-    found = lists_on_devices(clusters, stars, liked, n=50)
+    found = make_lists(clusters, stars, liked, n=50)
     device = Device(bytes(32), {})
     for person in range(stars.shape[0]):
         part = slice(stars.indptr[person], stars.indptr[person + 1])

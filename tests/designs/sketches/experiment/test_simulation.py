@@ -12,8 +12,12 @@ from tacit.data.synthetic_worlds import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.counting import item_counts, pair_counts
 from tacit.designs.sketches.experiment import simulation as simulations
-from tacit.designs.sketches.experiment.one_bit import SCHEMES, answers_told
-from tacit.designs.sketches.experiment.simulation import named_pairs, rated_dislikes, simulate
+from tacit.designs.sketches.experiment.one_bit import SCHEMES, count_answers
+from tacit.designs.sketches.experiment.simulation import (
+    choose_named_pairs,
+    list_dislikes,
+    simulate,
+)
 from tacit.designs.sketches.population import make_reports
 from tacit.designs.sketches.server import Server
 from tacit.designs.sketches.theory import maxsense_chances
@@ -192,7 +196,7 @@ def test_identical_pairs_ask_whether_both_are_rated_alike():
     world = Blocks(np.ones(1), np.array([0.4, 0.6]), np.array([[1.0, 0.0]]))
     labels = world.labels(10)
     (people,) = draw(world, labels, users=4000, rated=7, seed=1)
-    dislikes = rated_dislikes(people, 10)
+    dislikes = list_dislikes(people, 10)
     rows = zip(people.rated, np.split(dislikes[1], dislikes[0][1:-1]), strict=True)
     assert all({*own} == {item for item in rated if labels[item]} for rated, own in rows)
     both_rated = np.zeros((10, 10))
@@ -236,7 +240,7 @@ def test_all_pairs_of_two_items_are_named_alike():
     """Where everything is rated nobody names one item twice, and each of the 12 pairs of 4 items
     has a twelfth of 12,000 people; false alarm below 1e-6 (chi squared, 11 degrees of freedom)."""
     (people,) = draw(ONE_CLASS, ONE_CLASS.labels(4), users=12_000, rated=4, seed=1)
-    first, second = named_pairs(people, 4, np.random.default_rng(1)).T
+    first, second = choose_named_pairs(people, 4, np.random.default_rng(1)).T
     counts = np.bincount(4 * first + second, minlength=16).reshape(4, 4)
     assert counts.diagonal().tolist() == [0, 0, 0, 0]
     others = counts[~np.eye(4, dtype=bool)]
@@ -294,7 +298,7 @@ def test_what_is_told_of_a_rated_item(scheme):
     world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
     items, people = 16, 64_000
     labels = world.labels(items)
-    told = answers_told(scheme, world, labels, users=people, seed=(3, 0))
+    told = count_answers(scheme, world, labels, users=people, seed=(3, 0))
     assert (told[0, labels == 0] == 0).all()
     assert (told[1, labels == 1] == 0).all()
     expected = people / 32 if scheme == "one-bit-question" else people / 5

@@ -1,6 +1,6 @@
-"""Audits of the sketches: what the device sends, enumerated and sampled.
+"""Audits of the sketches: reports of the shipped device, enumerated and sampled.
 
-enumeration    every report from four items, with its exact chance
-planted_bugs   faults in campaigns and devices that must be caught
-audits         the claims of every method and unit, with samples
+enumeration    the exact chance of every report about a catalogue of four items
+planted_bugs   faults in campaigns and devices that the audit must detect
+audits         the claims of every method and unit, tested with samples
 """

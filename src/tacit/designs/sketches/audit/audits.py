@@ -1,13 +1,13 @@
-"""The shipped device in audits: samples of reports beside the losses that are enumerated.
+"""Audit of the shipped device: sampled reports are compared with the enumerated losses.
 
-Samples are of a larger catalogue than the enumeration, and of the neighbours that its units stand
-for. Each sample is another device with a new secret, so that questions differ as they do among
-people.
+The samples have a larger catalogue than the enumeration, and for each unit neighbours that differ
+as the unit says. Each sample is a new device with a new secret, so that questions differ as they do
+between people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,8 +19,9 @@ from tacit.auditing.claims import AuditPlan
 from tacit.auditing.exact_losses import Chances
 from tacit.auditing.pairs import AuditedMechanism, Pair, claim_makers
 from tacit.designs.sketches.audit.enumeration import (
-    ANY,
+    DISLIKED,
     LIKED,
+    NO_LIMITS,
     largest_loss,
     small_campaign,
 )
@@ -34,62 +35,71 @@ from tacit.randomness import Source
 Stars = NDArray[np.float64]
 SAMPLES = 10_000
 ITEMS = 24
+"""Items of the sampled catalogue."""
 THETA = 22.0
-"""Of all questions together: sets hold nearly the whole catalogue."""
+"""Expected rated items in all sets of a report together: nearly the whole catalogue."""
 NOT_ASKED = -1
-"""The feature of a report that was not asked about the items in question."""
+"""What `read_answers` returns for a report that was not asked about the items."""
 ADJACENCIES = {
     "user": "any two histories",
     "rating": "one rating more or less",
     "moved rating": "for another item",
     "stars": "the same items rated",
 }
-"""By unit, how neighbours differ, in words."""
+"""For each unit, how neighbours differ, in words."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Two histories that differ as a unit says."""
+    """Two neighbouring histories for a unit."""
 
     name: str
-    """What differs."""
+    """How they differ."""
     first: Stars
-    """(ITEMS,) stars of the one history, 0 where there is no rating."""
+    """(ITEMS,) stars of the first history, 0 for items that are not rated."""
     second: Stars
-    """(ITEMS,) stars of the other one."""
+    """(ITEMS,) stars of the second history."""
     share: int = 1
     """The pair gets 1 / share of the samples."""
 
 
-def _stars(*items: int) -> Stars:
-    """(ITEMS,) one star for these items and 0 for all others."""
+def _make_history(*, liked: Sequence[int] = (), disliked: Sequence[int] = ()) -> Stars:
+    """Make the stars of a history with these liked and disliked items: (ITEMS,)."""
     stars = np.zeros(ITEMS)
-    stars[list(items)] = 1.0
+    stars[list(liked)] = LIKED
+    stars[list(disliked)] = DISLIKED
     return stars
 
 
-_ALL = np.ones(ITEMS)
-_UNRATED = np.zeros(ITEMS)
+_ALL_LIKED = _make_history(liked=range(ITEMS))
+_ALL_DISLIKED = _make_history(disliked=range(ITEMS))
+_UNRATED = _make_history()
+_FIRST_LIKED = _make_history(liked=[0])
+_SECOND_LIKED = _make_history(liked=[1])
 NEIGHBOURS = {
     "user": (
-        Neighbours("all liked, or none", LIKED * _ALL, _ALL),
-        Neighbours("all liked, or unrated", LIKED * _ALL, _UNRATED, share=4),
+        Neighbours("all liked, or none", _ALL_LIKED, _ALL_DISLIKED),
+        Neighbours("all liked, or unrated", _ALL_LIKED, _UNRATED, share=4),
     ),
     "rating": (
-        Neighbours("one like, or none", LIKED * _stars(0), _UNRATED),
-        Neighbours("liked, or disliked", LIKED * _stars(0), _stars(0), share=4),
+        Neighbours("one like, or none", _FIRST_LIKED, _UNRATED),
+        Neighbours("liked, or disliked", _FIRST_LIKED, _make_history(disliked=[0]), share=4),
     ),
-    "moved rating": (Neighbours("one like, elsewhere", LIKED * _stars(0), LIKED * _stars(1)),),
-    "stars": (Neighbours("all liked, or none", LIKED * _ALL, _ALL),),
+    "moved rating": (Neighbours("one like, elsewhere", _FIRST_LIKED, _SECOND_LIKED),),
+    "stars": (Neighbours("all liked, or none", _ALL_LIKED, _ALL_DISLIKED),),
 }
-"""By unit, for questions what a person likes."""
+"""Sampled neighbours of each unit, for questions about what a person likes."""
 NEIGHBOURS_OF_IDENTICAL = {
-    "user": (Neighbours("all liked, or unrated", LIKED * _ALL, _UNRATED),),
+    "user": (Neighbours("all liked, or unrated", _ALL_LIKED, _UNRATED),),
     "stars": (
-        Neighbours("two liked, or one", LIKED * _stars(0, 1), LIKED * _stars(0) + _stars(1)),
+        Neighbours(
+            "two liked, or one",
+            _make_history(liked=[0, 1]),
+            _make_history(liked=[0], disliked=[1]),
+        ),
     ),
 }
-"""By unit, for questions whether a pair is rated alike. A person who dislikes all items answers as
+"""The same for questions whether a pair is rated alike. A person who dislikes all items answers as
 one who likes all, so other neighbours are compared."""
 
 
@@ -100,30 +110,30 @@ def audited_mechanism(
 
     Args:
         questions: Bits of a report.
-        epsilon: Claimed for the unit.
-        unit: Unit of the claim; 'stars': of the rated pair that a device chooses and names.
+        epsilon: Claimed epsilon for the unit.
+        unit: Unit of the claim; 'stars' for the stars of the rated pair that a device names.
         method: Method of the campaign.
     """
-    stated = "user" if unit == "stars" else unit
+    campaign_unit = "user" if unit == "stars" else unit
     campaign = new_campaign(
         range(ITEMS),
         rated=2 if unit == "stars" else ITEMS,
         theta=THETA / questions,
         questions=questions,
         epsilon=epsilon,
-        unit=stated,
+        unit=campaign_unit,
         method=method,
     )
     losses = []
     for rated in (1, 2, 4) if campaign.senses else (4,):
-        small = small_campaign(stated, questions, rated, epsilon, method)
-        losses.append(largest_loss(small, stated))
+        small = small_campaign(campaign_unit, questions, rated, epsilon, method)
+        losses.append(largest_loss(small, campaign_unit))
     name = "maxsense" if campaign.senses and questions == 1 else method
     if questions > 1:
         name = f"{name}, {questions} questions"
-    compared = NEIGHBOURS_OF_IDENTICAL if campaign.asks_identical else NEIGHBOURS
-    sampled = [_sampled_pair(campaign, unit, max(losses), pair) for pair in compared[unit]]
-    return AuditedMechanism(name, unit, ADJACENCIES[unit], epsilon, tuple(sampled))
+    by_unit = NEIGHBOURS_OF_IDENTICAL if campaign.asks_identical else NEIGHBOURS
+    pairs = [_sampled_pair(campaign, unit, max(losses), neighbours) for neighbours in by_unit[unit]]
+    return AuditedMechanism(name, unit, ADJACENCIES[unit], epsilon, tuple(pairs))
 
 
 MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
@@ -142,42 +152,53 @@ MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
 
 @dataclass(frozen=True)
 class _Feature:
-    """Number that a report is read as, and its two telling values."""
+    """A number that is read from a report, and the two values that distinguish neighbours best."""
 
     items: tuple[int, ...]
-    """Items whose sets are looked at; all answers count where there are none."""
+    """The answers about the sets of these items are read; if there are none, all answers."""
     bits: int
     """How many answers are read."""
-    first: int
-    """The value that is likely for the one neighbour."""
-    second: int
-    """The value that is likely for the other one."""
-    asked: float
-    """Chance that the answers are given at all."""
+    first_value: int
+    """The value that is likely for the first neighbour."""
+    second_value: int
+    """The value that is likely for the second neighbour."""
+    asked_chance: float
+    """Chance that these answers are in a report."""
 
 
-def _feature(campaign: Campaign, unit: str) -> _Feature:
-    """Choose what is read of reports: everything, or the answers about one like or two."""
+def _choose_feature(campaign: Campaign, unit: str) -> _Feature:
+    """Choose what is read of a report: all answers, or those about the items that differ."""
     if unit == "rating":
-        return _Feature((0,), 1, 1, 0, campaign.asked_share)
+        return _Feature(
+            items=(0,), bits=1, first_value=1, second_value=0, asked_chance=campaign.asked_share
+        )
     if unit == "moved rating":
-        # Two places of the wheel are any two, all equally likely.
+        # The two items have any two different places of the wheel, all equally likely
         questions = campaign.questions
         places = campaign.modulus
-        ordered = questions * (questions - 1) * campaign.set_size**2
-        return _Feature((0, 1), 2, 0b10, 0b01, ordered / (places * (places - 1)))
-    return _Feature((), campaign.questions, 2**campaign.questions - 1, 0, 1.0)
+        places_in_two_sets = questions * (questions - 1) * campaign.set_size**2
+        return _Feature(
+            items=(0, 1),
+            bits=2,
+            first_value=0b10,
+            second_value=0b01,
+            asked_chance=places_in_two_sets / (places * (places - 1)),
+        )
+    all_ones = 2**campaign.questions - 1
+    return _Feature(
+        items=(), bits=campaign.questions, first_value=all_ones, second_value=0, asked_chance=1.0
+    )
 
 
 def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighbours) -> Pair:
-    """Make a pair to sample, with the exact chances of the two feature values that differ most."""
+    """Make a pair to sample, with the exact chances of the feature's two values."""
     truth = campaign.truth / WHOLE
-    feature = _feature(campaign, unit)
-    likely = feature.asked * truth**feature.bits
-    rare = feature.asked * (1 - truth) ** feature.bits
+    feature = _choose_feature(campaign, unit)
+    likely = feature.asked_chance * truth**feature.bits
+    rare = feature.asked_chance * (1 - truth) ** feature.bits
     chances: tuple[Chances, Chances] = (
-        {feature.first: likely, feature.second: rare},
-        {feature.first: rare, feature.second: likely},
+        {feature.first_value: likely, feature.second_value: rare},
+        {feature.first_value: rare, feature.second_value: likely},
     )
 
     def release(stars: NDArray[Any], source: Source) -> int:
@@ -185,33 +206,39 @@ def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighb
         for item, star in enumerate(stars):
             if star != 0:
                 history[item] = float(star)
-        device = Device(source.words(4).tobytes(), {}, ANY)
+        device = Device(source.words(4).tobytes(), {}, NO_LIMITS)
         report = device.report(campaign, range(ITEMS), history)
         if not feature.items:
             return report.bits
         return read_answers(campaign, feature.items, report.ticket, report.bits)
 
-    first = neighbours.first
-    second = neighbours.second
-    share = neighbours.share
-    return Pair(neighbours.name, release, first, second, loss, chances, share=share, own_noise=True)
+    return Pair(
+        neighbours.name,
+        release,
+        neighbours.first,
+        neighbours.second,
+        loss,
+        chances,
+        share=neighbours.share,
+        own_noise=True,
+    )
 
 
 def read_answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int) -> int:
-    """Read the answers about the sets that hold these items, the first item's bit leading.
+    """Read the answers about the sets with these items as a binary number, the first item's first.
 
-    NOT_ASKED where an item is in no set, or two are in the same.
+    NOT_ASKED if an item is in no set, or two items are in the same set.
     """
-    places = []
+    questions = []
     for item in items:
-        for place, members in enumerate(sensed_sets(campaign, ticket)):
+        for question, members in enumerate(sensed_sets(campaign, ticket)):
             if item in members:
-                places.append(place)
-    if len(set(places)) < len(items):
+                questions.append(question)
+    if len(set(questions)) < len(items):
         return NOT_ASKED
     answers = 0
-    for place in places:
-        answers = answers << 1 | bits >> place & 1
+    for question in questions:
+        answers = answers << 1 | bits >> question & 1
     return answers
 
 

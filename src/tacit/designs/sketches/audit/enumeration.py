@@ -1,6 +1,6 @@
-"""Every report that the device can send from a catalogue of four items, with its exact chance.
+"""The exact chance of every report that the shipped device can send, for a catalogue of four items.
 
-The loss of a report is the largest over all neighbours, at w = 1, 2 and 4 rated items.
+From these chances follows the exact epsilon of a report, the largest over all neighbours.
 """
 
 from __future__ import annotations
@@ -17,19 +17,23 @@ from tacit.designs.sketches.messages import UNITS, WHOLE, Campaign, ItemId
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 ITEMS = 4
-"""Five places on the wheel, so up to five sets of one place."""
-ANY = Limits(epsilon=1e3, lifetime=1e6, units=UNITS, rated_pairs=True)
+"""The wheel has five places, so there are up to five sets of one place."""
+NO_LIMITS = Limits(epsilon=1e3, lifetime=1e6, units=UNITS, rated_pairs=True)
 Likes = tuple[int, ...]
+"""(ITEMS,) 1 for a liked item, else 0."""
 WORLDS: tuple[Likes, ...] = tuple(itertools.product((0, 1), repeat=ITEMS))
+"""All like-vectors."""
 SECRETS = [bytes([number]) * 32 for number in range(40)]
 LIKED = 5.0
+"""Stars of a liked item."""
 DISLIKED = 1.0
+"""Stars of a disliked item."""
 
 
 def small_campaign(
     unit: str, questions: int, rated: int, epsilon: float, method: str = "multi-maxsense"
 ) -> Campaign:
-    """A campaign about four items, with sets of one place each."""
+    """Make a campaign about four items, with sets of one place each."""
     return new_campaign(
         range(ITEMS),
         rated=rated,
@@ -43,12 +47,17 @@ def small_campaign(
 
 
 def neighbour_pairs(unit: str) -> Iterator[tuple[Likes, Likes]]:
-    """Pairs of like-vectors that differ as the unit says, each once."""
-    for one, other in itertools.combinations(WORLDS, 2):
-        differing = sum(a != b for a, b in zip(one, other, strict=True))
-        moved = differing == 2 and sum(one) == sum(other)
-        if unit == "user" or (differing == 1 if unit == "rating" else moved):
-            yield one, other
+    """Yield the pairs of like-vectors that are neighbours for a unit, each once."""
+    for first, second in itertools.combinations(WORLDS, 2):
+        differences = [a != b for a, b in zip(first, second, strict=True)].count(True)
+        if unit == "user":
+            are_neighbours = True
+        elif unit == "rating":
+            are_neighbours = differences == 1
+        else:  # one like is moved to another item
+            are_neighbours = differences == 2 and sum(first) == sum(second)
+        if are_neighbours:
+            yield first, second
 
 
 def report_chances(
@@ -60,67 +69,71 @@ def report_chances(
     times: int = 1,
     forgets: bool = False,
 ) -> dict[Hashable, Fraction]:
-    """Compute the chances of all that is sent, by running the device for every fall of its coins.
+    """Compute the chance of everything that the device can send, by running it with all coins.
 
     Args:
-        campaign: The question.
-        secret: The account's.
+        campaign: The campaign that is answered.
+        secret: The account's secret, which the questions depend on.
         likes: Which items are liked.
-        rated: Which items have stars; None for all of them.
-        times: How often the device is asked.
+        rated: Which items are rated, as 1 or 0; None for all of them.
+        times: How often the device is asked to report.
         forgets: Whether it loses its memory in between.
+
+    Returns:
+        The chance of each sequence of reports, in bytes.
     """
-    history: dict[ItemId, float] = {
-        item: LIKED if like else DISLIKED
-        for item, like in enumerate(likes)
-        if rated is None or rated[item]
-    }
+    history: dict[ItemId, float] = {}
+    for item, like in enumerate(likes):
+        if rated is None or rated[item]:
+            history[item] = LIKED if like else DISLIKED
     truth = Fraction(campaign.truth, WHOLE)
     questions = campaign.questions
-    found: dict[Hashable, Fraction] = {}
-    for lies in itertools.product((0, 1), repeat=questions * times):
+    chances: dict[Hashable, Fraction] = {}
+    for flips in itertools.product((0, 1), repeat=questions * times):
         memory: Memory = {}
         sent = b""
         for time in range(times):
-            coins = [WHOLE - 1 if lie else 0 for lie in lies[time * questions :][:questions]]
-            device = Device(secret, {} if forgets else memory, ANY, coin=coins.__getitem__)
+            flips_of_report = flips[time * questions : (time + 1) * questions]
+            coins = [WHOLE - 1 if flip else 0 for flip in flips_of_report]
+            device = Device(secret, {} if forgets else memory, NO_LIMITS, coin=coins.__getitem__)
             sent += device.report(campaign, range(ITEMS), history).encode()
-        chance = math.prod((1 - truth if lie else truth) for lie in lies)
-        found[sent] = found.get(sent, Fraction(0)) + chance
-    return found
+        chance = math.prod((1 - truth if flip else truth) for flip in flips)
+        chances[sent] = chances.get(sent, Fraction(0)) + chance
+    return chances
 
 
 def largest_loss(campaign: Campaign, unit: str) -> float:
-    """Enumerate the largest loss over all neighbours of a unit and over three secrets.
+    """Compute the largest loss over all neighbours of a unit and over three secrets.
 
-    The questions follow from the secret. For pairs of rated items it is the loss of the stars
-    alone, over every public set of two or more rated items.
+    If devices name pairs of rated items, it is the loss about the stars alone: the largest over all
+    sets of two or more rated items, which are public.
     """
     losses = [0.0]
     if campaign.names_pair:
         for rated in WORLDS:
-            if sum(rated) >= 2:
-                shown = [report_chances(campaign, SECRETS[0], likes, rated) for likes in WORLDS]
-                for one, other in itertools.combinations(shown, 2):
-                    losses.append(exact_losses.exact_loss(one, other))
+            if sum(rated) < 2:
+                continue
+            of_likes = [report_chances(campaign, SECRETS[0], likes, rated) for likes in WORLDS]
+            for first, second in itertools.combinations(of_likes, 2):
+                losses.append(exact_losses.exact_loss(first, second))
         return max(losses)
     for secret in choose_secrets(campaign):
         by_likes = {likes: report_chances(campaign, secret, likes) for likes in WORLDS}
-        for one_likes, other_likes in neighbour_pairs(unit):
-            losses.append(exact_losses.exact_loss(by_likes[one_likes], by_likes[other_likes]))
+        for first_likes, second_likes in neighbour_pairs(unit):
+            losses.append(exact_losses.exact_loss(by_likes[first_likes], by_likes[second_likes]))
     return max(losses)
 
 
 def choose_secrets(campaign: Campaign) -> list[bytes]:
-    """Choose three secrets, one of them asked about as many items as anyone can be."""
+    """Choose three secrets, the last of which is asked about the most different items."""
 
-    def count_asked(secret: bytes) -> int:
-        ticket = Device(secret, {}, ANY).report(campaign, range(ITEMS), {}).ticket
-        if campaign.senses:
-            return sum(map(bool, sensed_sets(campaign, ticket)))
+    def count_items_asked(secret: bytes) -> int:
+        ticket = Device(secret, {}, NO_LIMITS).report(campaign, range(ITEMS), {}).ticket
         asked: set[int] = set()
-        for pair in pairs(campaign, ticket):
-            asked.update(pair)
+        if campaign.senses:
+            asked.update(*sensed_sets(campaign, ticket))
+        else:
+            asked.update(*pairs(campaign, ticket))
         return len(asked)
 
-    return [SECRETS[0], SECRETS[1], max(SECRETS, key=count_asked)]
+    return [SECRETS[0], SECRETS[1], max(SECRETS, key=count_items_asked)]

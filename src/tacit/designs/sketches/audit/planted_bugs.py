@@ -1,4 +1,8 @@
-"""Bugs planted into campaigns and devices, which the audit must catch."""
+"""Bugs planted into campaigns and devices, which the audit must detect.
+
+Each function takes an input, as like-vectors of four items, and computes the exact chances of what
+is sent: by faulty code if `bug` is true, else by correct code.
+"""
 
 from __future__ import annotations
 
@@ -16,33 +20,43 @@ from tacit.designs.sketches.audit.enumeration import (
 )
 
 _EPSILON = 1.0
-_ALL = WORLDS[-1]
-_NONE = WORLDS[0]
-_RATED = ((1, 1, 0, 0), (0, 0, 1, 1))
+_ALL_LIKED = WORLDS[-1]
+_NONE_LIKED = WORLDS[0]
+_RATED_PAIRS = ((1, 1, 0, 0), (0, 0, 1, 1))
+"""Two neighbours who rated different items."""
 
 
 def _every_bit_at_full_price(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
-    """Compute the chances of three bits that each cost epsilon, though a history moves all."""
+    """Compute the chances of three bits; with the bug each bit costs epsilon, not all together."""
     campaign = small_campaign("rating" if bug else "user", 3, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes)
 
 
 def _pair_of_rated_items(rated: Likes, bug: bool) -> dict[Hashable, Fraction]:
-    """Compute the chances of a device that chooses its pair by what was rated, in plain sight."""
+    """Compute the chances of an answer about a pair; with the bug the pair shows rated items."""
     method = "pairwise-rated" if bug else "pairwise-preference"
-    return report_chances(small_campaign("user", 1, 4, _EPSILON, method), bytes(32), _ALL, rated)
+    campaign = small_campaign("user", 1, 4, _EPSILON, method)
+    return report_chances(campaign, bytes(32), _ALL_LIKED, rated)
 
 
 def _answers_twice(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
-    """Compute the chances of a device that forgot its answer and draws another one."""
+    """Compute the chances of two answers; with the bug the device forgets the first one."""
     campaign = small_campaign("user", 1, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes, times=2, forgets=bug)
 
 
 BUGS: tuple[Bug, ...] = (
     EnumeratedBug(
-        "every bit at the full price", _every_bit_at_full_price, [(_ALL, _NONE)], _EPSILON
+        "every bit at the full price",
+        _every_bit_at_full_price,
+        [(_ALL_LIKED, _NONE_LIKED)],
+        _EPSILON,
     ),
-    EnumeratedBug("a pair of rated items", _pair_of_rated_items, [_RATED], _EPSILON),
-    EnumeratedBug("an answer forgotten and drawn again", _answers_twice, [(_ALL, _NONE)], _EPSILON),
+    EnumeratedBug("a pair of rated items", _pair_of_rated_items, [_RATED_PAIRS], _EPSILON),
+    EnumeratedBug(
+        "an answer forgotten and drawn again",
+        _answers_twice,
+        [(_ALL_LIKED, _NONE_LIKED)],
+        _EPSILON,
+    ),
 )

@@ -1,8 +1,8 @@
 """Experiments with sketches: generated people, real ratings, comparison, tour.
 
-simulation   how many labels a campaign finds, by population
-one_bit      two schemes without privacy, one bit each or on average (Theorem 4.3)
+simulation   clusters that a campaign learns from generated people, by their number
+one_bit      two schemes without privacy: one bit from each person, or on average (Theorem 4.3)
 ratings      lists on real ratings, by population and epsilon
-comparison   the entries of `tacit compare`
+comparison   the sketches in `tacit compare`
 tour         the screen of `tacit demo`
 """

@@ -1,4 +1,4 @@
-"""Two schemes without privacy, where a person rated one item: a bit each, or a bit on average.
+"""Two schemes without privacy for people who rated one item: one bit each, or one on average.
 
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 1.1 and Theorem 4.3 with the remark after it.
@@ -6,11 +6,11 @@ Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommen
 one-bit-question     Everybody answers one fixed yes/no question, drawn beforehand: "did you rate
                      item i, and do you like it?", or "... and dislike it?". Theorem 4.3: no such
                      scheme does with fewer than order N^2 people; this one takes about 2 N^2 ln N.
-one-bit-on-average   Everybody reveals their item and whether they like it with chance
+one-bit-on-average   Everybody reveals their item and whether they like it with the probability
                      1 / log2(2N), and nothing otherwise: one bit on average. About
                      N ln(N) log2(2N) people are enough.
 
-Neither is private, and the second is one scheme: it is no lower bound for others.
+Neither is private. The second is only one such scheme; others may need fewer people.
 """
 
 from __future__ import annotations
@@ -30,81 +30,100 @@ Bits = NDArray[np.bool_]
 SCHEMES = ("one-bit-question", "one-bit-on-average")
 
 
-def learned_labels(
+def learn_labels(
     scheme: str, world: Blocks, labels: Ints, *, users: Sequence[int], seed: int
 ) -> list[Ints]:
-    """Labels that a scheme finds at each number of people, one more population after the other.
+    """Learn the labels of items by a scheme, from each number of people.
 
     Args:
         scheme: One of SCHEMES.
         world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
-        users: Ascending numbers of people; a smaller number is a part of the same population.
+        users: Ascending numbers of people; each population contains the smaller ones.
         seed: Seed of people and questions.
 
     Returns:
-        (items,) found labels for each number; clusters with fewer likes first.
+        For each number of people, (items,) learned labels; clusters with fewer likes first.
     """
-    answers = np.zeros((2, len(labels)), dtype=np.int64)
-    found = []
-    for part, stop in enumerate(users):
-        people = stop - (users[part - 1] if part else 0)
-        answers += answers_told(scheme, world, labels, users=people, seed=(seed, part))
-        found.append(kmeans_line(_like_shares(answers), len(world.items)))
-    return found
+    counts = np.zeros((2, len(labels)), dtype=np.int64)
+    learned = []
+    earlier_people = 0
+    for part, people in enumerate(users):
+        new_people = people - earlier_people
+        counts += count_answers(scheme, world, labels, users=new_people, seed=(seed, part))
+        learned.append(kmeans_line(_like_shares(counts), len(world.items)))
+        earlier_people = people
+    return learned
 
 
-def answers_told(
+def count_answers(
     scheme: str, world: Blocks, labels: Ints, *, users: int, seed: tuple[int, int]
 ) -> Ints:
-    """Count how many people told that they dislike, and that they like, each item.
+    """Count how many people reveal that they dislike, and that they like, each item.
 
     Args:
-        scheme: See `learned_labels`.
+        scheme: See `learn_labels`.
         world: Who likes what.
         labels: (items,) true clusters.
-        users: People.
+        users: Number of people.
         seed: Seed of the population, and the number of its part.
 
     Returns:
-        (2, items) counts.
+        (2, items) counts of dislikes and of likes.
     """
     items = len(labels)
-    told = np.zeros((2, items), dtype=np.int64)
-    population, part = seed
-    generator = np.random.default_rng((population, 4, part))
-    for drawn in draw(world, labels, users=users, rated=1, seed=(population, 2, part)):
-        rated = drawn.rated[:, 0]
-        likes = np.diff(drawn.starts) > 0
-        is_told = _is_told(scheme, rated, likes, items, generator)
-        np.add.at(told, (likes[is_told].astype(np.int64), rated[is_told]), 1)
-    return told
+    counts = np.zeros((2, items), dtype=np.int64)
+    population_seed, part = seed
+    generator = np.random.default_rng((population_seed, 4, part))
+    for people in draw(world, labels, users=users, rated=1, seed=(population_seed, 2, part)):
+        rated = people.rated[:, 0]
+        likes = np.diff(people.starts) > 0
+        is_revealed = _is_revealed(scheme, rated, likes, items, generator)
+        likes_revealed = likes[is_revealed].astype(np.int64)
+        np.add.at(counts, (likes_revealed, rated[is_revealed]), 1)
+    return counts
 
 
 def check_setting(scheme: str, rated: int, epsilon: float) -> None:
-    """ConfigError unless one item is rated and nothing is said to be private."""
+    """Check that people rate one item, and that no epsilon is claimed.
+
+    Raises:
+        ConfigError: They rate more, or epsilon is finite.
+    """
     if rated != 1:
         raise ConfigError(f"{scheme} is for people who rated one item: --rated 1, not {rated}.")
     if not math.isinf(epsilon):
         raise ConfigError(f"{scheme} has no privacy: --epsilon inf, not {epsilon:g}.")
 
 
-def _is_told(
+def _is_revealed(
     scheme: str, rated: Ints, likes: Bits, items: int, generator: np.random.Generator
 ) -> Bits:
-    """(people,) whether a person's answer shows what they rated and whether they like it."""
+    """Draw whose answers reveal what they rated and whether they like it: (people,).
+
+    Args:
+        scheme: See `learn_labels`.
+        rated: (people,) the item that each person rated.
+        likes: (people,) whether they like it.
+        items: Number of items.
+        generator: Randomness of the scheme.
+    """
     people = len(rated)
     if scheme == "one-bit-on-average":
-        shown: Bits = generator.random(people) < 1 / math.log2(2 * items)
-        return shown
+        is_chosen: Bits = generator.random(people) < 1 / math.log2(2 * items)
+        return is_chosen
     asked_item = generator.integers(items, size=people)
-    asked_like = generator.integers(2, size=people) == 1
-    is_yes: Bits = (asked_item == rated) & (asked_like == likes)
+    asks_like = generator.integers(2, size=people) == 1
+    is_yes: Bits = (asked_item == rated) & (asks_like == likes)
     return is_yes
 
 
-def _like_shares(answers: Ints) -> NDArray[np.float64]:
-    """(items,) share of likes among what was revealed of an item; 1/2 where nothing was."""
-    told = answers.sum(axis=0)
-    shares: NDArray[np.float64] = np.where(told > 0, answers[1] / np.maximum(told, 1), 0.5)
+def _like_shares(counts: Ints) -> NDArray[np.float64]:
+    """Compute the share of likes among the revealed answers about each item: (items,).
+
+    1/2 for an item without answers.
+    """
+    dislikes, likes = counts
+    answers = dislikes + likes
+    shares: NDArray[np.float64] = np.where(answers > 0, likes / np.maximum(answers, 1), 0.5)
     return shares

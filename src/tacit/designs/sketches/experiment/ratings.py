@@ -1,11 +1,12 @@
-"""Sketches on real ratings: how good lists from learned clusters are, by population and epsilon.
+"""Sketches on real ratings: the quality of lists from learned clusters, by population and epsilon.
 
-Likes are ratings from some stars on. People are drawn from the training half with replacement, in
-any number: a population above the data's own stands for so many people of the same tastes. An
-item's counts are drawn from their own exact distribution; what is left out is that items in one set
-get the same answer, and that the wheel's sets are not quite all equally likely. Every person's
-device recommends from the published clusters; held-out likes judge the lists. Spectral
-co-clustering, popular items and item kNN see the same training half, without privacy.
+Likes are ratings of at least some stars. A population of any size is drawn from the people of the
+training half, with replacement; one that is larger than the data represents more people of the same
+tastes. The counts of each item are drawn from their exact distribution. Two dependencies are left
+out: items in one set get the same answer, and not all sets are equally likely on the wheel. Every
+person's device recommends from the published clusters, and the lists are evaluated by held-out
+likes. Spectral co-clustering, popular items and item kNN use the same training half without
+privacy.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from tacit.designs.sketches.clustering import (
 )
 from tacit.designs.sketches.counting import ItemCounts
 from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
-from tacit.designs.sketches.planner import Plan, plan
-from tacit.designs.sketches.population import likes_of
+from tacit.designs.sketches.planner import NO_NOISE_EPSILON, Plan, plan
+from tacit.designs.sketches.population import mark_likes
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import group_by, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
@@ -45,8 +46,11 @@ Row = dict[str, Any]
 METHOD = "multi-maxsense"
 _LIST_LENGTH = 10
 _NEIGHBOURS = 50
-_NEAR = 0.95  # share of an infinite population's NDCG that counts as near it
-_MOST_PEOPLE = 10**15  # counts are 64-bit integers
+"""Neighbours of an item in item kNN."""
+_NEAR_INFINITE = 0.95
+"""Share of an infinite population's NDCG from which a population counts as near it."""
+_MOST_PEOPLE = 10**15
+"""Largest population: counts are 64-bit integers."""
 
 
 def evaluate_ratings(
@@ -60,26 +64,30 @@ def evaluate_ratings(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """Measure the curve over populations and epsilons, and methods without privacy beside it.
+    """Measure the quality of lists by population and epsilon, and of methods without privacy.
 
-    All are measured on the same splits. Theta and the number of questions are the planner's.
+    All are measured on the same splits. Theta and the number of questions are those that the
+    planner advises.
 
     Args:
-        ratings: In memory.
-        users: Sizes of populations; the planner's own number of people is added for each epsilon.
+        ratings: Ratings in memory.
+        users: Sizes of populations. For each epsilon the number of people that the planner computes
+            is added.
         epsilons: Nats of a report, above 0; inf without noise.
-        rated: w, a public guess of how many items a person has rated; a device uses at most so many
+        rated: w, a public guess of how many items a person has rated. A device uses at most so many
             of its likes.
-        clusters: Item clusters that are learned.
-        liked_from: Stars from which on an item is liked.
+        clusters: Number of item clusters that are learned.
+        liked_from: Least stars of a like.
         seeds: Seeds of the splits.
         progress: Called with 1 after each epsilon of each seed.
 
     Returns:
-        Items and people of the ratings; the settings; `rows`, each one way to learn, judged by the
-        lists, with epsilon (inf without noise) and users (inf for an infinite population), both
-        None without privacy; `needed`, see `_people_needed`; `points`, means over seeds;
-        `sentences`.
+        Items and people of the ratings, and the settings.
+        `rows`: quality of lists by method, epsilon (inf without noise), users (inf for an infinite
+        population) and seed; epsilon and users are None for methods without privacy.
+        `needed`: see `_people_needed`.
+        `points`: means over seeds.
+        `sentences`: `needed` in words.
 
     Raises:
         ConfigError: There is no population, epsilon or seed, or a population is out of range.
@@ -90,51 +98,54 @@ def evaluate_ratings(
             f"A curve needs populations of 1 to {_MOST_PEOPLE:,} people, an epsilon and a seed."
         )
     items = ratings.n_items
-    plans = {
-        epsilon: plan(items=items, rated=rated, epsilon=min(epsilon, 20.0), clusters=clusters)
-        for epsilon in epsilons
-    }
+    plans = {}
+    for epsilon in epsilons:
+        planned_epsilon = min(epsilon, NO_NOISE_EPSILON)
+        plans[epsilon] = plan(items=items, rated=rated, epsilon=planned_epsilon, clusters=clusters)
     rows: list[Row] = []
     for seed in seeds:
         trial = _Trial(ratings, liked_from, seed)
         for name, lists in trial.non_private_lists(clusters):
             rows.append(trial.make_row(lists, name, None, None))
-        for epsilon, advice in plans.items():
-            campaign = plan_campaign(trial.catalogue, advice, epsilon, liked_from, seed)
-            sizes = set(users)
-            planned = advice.method_plan(METHOD).users_clt
-            if math.isfinite(epsilon) and planned < _MOST_PEOPLE:
-                sizes.add(round(planned))
-            for size in (*sorted(sizes), math.inf):
-                found = _learn_clusters(campaign, trial.likes, clusters, size, seed)
-                lists = trial.make_lists(publish(campaign, found))
-                rows.append(trial.make_row(lists, METHOD, epsilon, size))
+        for epsilon, planned in plans.items():
+            campaign = plan_campaign(trial.catalogue, planned, epsilon, liked_from, seed)
+            populations = set(users)
+            planned_users = planned.method_plan(METHOD).users_clt
+            if math.isfinite(epsilon) and planned_users < _MOST_PEOPLE:
+                populations.add(round(planned_users))
+            for population in (*sorted(populations), math.inf):
+                clustering = _learn_clusters(campaign, trial.likes, clusters, population, seed)
+                lists = trial.make_lists(publish(campaign, clustering))
+                rows.append(trial.make_row(lists, METHOD, epsilon, population))
             progress(1)
-    finite = filter(math.isfinite, epsilons)
-    needed = [_people_needed(epsilon, plans[epsilon], rows) for epsilon in finite]
-    size_of_data = {"items": items, "people": ratings.n_users, "rated": rated}
+    finite_epsilons = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
+    needed = [_people_needed(epsilon, plans[epsilon], rows) for epsilon in finite_epsilons]
+    people = ratings.n_users
     return {
-        **size_of_data,
+        "items": items,
+        "people": people,
+        "rated": rated,
         "clusters": clusters,
         "seeds": list(seeds),
         "rows": rows,
         "needed": needed,
         "points": _average_over_seeds(rows),
-        "sentences": [_sentence(need, **size_of_data) for need in needed],
+        "sentences": [_describe_needed(need, items, people, rated) for need in needed],
     }
 
 
 class _Trial:
-    """One split: likes to learn from, what is seen, and held-out likes."""
+    """One split of the ratings, and the lists that are evaluated on it."""
 
     def __init__(self, ratings: Ratings, liked_from: float, seed: int) -> None:
         split = random_per_user(ratings, seed=seed)
         self.catalogue = ratings.item_ids.tolist()
         self.seed = seed
-        self.seen = split.train.matrix
-        self.likes = likes_of(split.train.matrix, liked_from)
-        self.held = likes_of(split.test.matrix, liked_from)
-        if self.likes.nnz == 0 or self.held.nnz == 0:
+        self.rated = split.train.matrix
+        """(people, items) stars of the training half; these items are left out of lists."""
+        self.likes = mark_likes(split.train.matrix, liked_from)
+        self.held_out_likes = mark_likes(split.test.matrix, liked_from)
+        if self.likes.nnz == 0 or self.held_out_likes.nnz == 0:
             raise DataError(
                 "nobody likes anything",
                 expected=f"ratings of {liked_from:g} and more on both sides of the split",
@@ -142,54 +153,63 @@ class _Trial:
             )
 
     def make_lists(self, clusters: Clusters) -> Ints:
-        """Make everybody's list of ten on their device: (people, 10) item numbers."""
-        return lists_on_devices(clusters, self.seen, self.likes, n=_LIST_LENGTH)
+        """Make everybody's list of ten from the clusters: (people, 10) item numbers."""
+        return make_lists(clusters, self.rated, self.likes, n=_LIST_LENGTH)
 
     def non_private_lists(self, clusters: int) -> Iterator[tuple[str, Ints]]:
-        """Yield the lists of ten of each method without privacy, with its name."""
-        liked = np.asarray(self.likes.sum(axis=0)).ravel()
-        together = spectral_coclusters(self.likes, clusters, seed=self.seed)
+        """Yield the name of each method without privacy, and its lists of ten."""
+        popularity = np.asarray(self.likes.sum(axis=0)).ravel()
+        coclusters = spectral_coclusters(self.likes, clusters, seed=self.seed)
+        one_cluster = np.zeros_like(coclusters)
         campaign = new_campaign(self.catalogue, rated=1, epsilon=math.inf, seed=bytes(16))
-        for name, labels in (
-            ("spectral-coclustering", together),
-            ("popularity", np.zeros_like(together)),
-        ):
-            yield name, self.make_lists(publish(campaign, Clustering(labels, liked)))
+        for name, labels in (("spectral-coclustering", coclusters), ("popularity", one_cluster)):
+            yield name, self.make_lists(publish(campaign, Clustering(labels, popularity)))
+        yield "item-knn", self._make_knn_lists()
+
+    def _make_knn_lists(self) -> Ints:
+        """Make everybody's list of ten by item kNN on likes: (people, 10), -1 for no item."""
         scores = (self.likes @ _cosine_similarities(self.likes)).toarray()
-        scores[self.seen.nonzero()] = -1.0
+        scores[self.rated.nonzero()] = -1.0
         best = np.argsort(-scores, axis=1, kind="stable")[:, :_LIST_LENGTH]
-        yield "item-knn", np.where(np.take_along_axis(scores, best, axis=1) >= 0, best, -1)
+        is_unrated = np.take_along_axis(scores, best, axis=1) >= 0
+        return np.where(is_unrated, best, -1)
 
     def make_row(self, lists: Ints, method: str, epsilon: float | None, users: float | None) -> Row:
         """Judge lists by the held-out likes."""
-        found = ranking_metrics(lists, self.held)
+        metrics = ranking_metrics(lists, self.held_out_likes)
         return {
             "method": method,
             "epsilon": epsilon,
             "users": users,
             "seed": self.seed,
-            "ndcg_at_10": found.ndcg,
-            "recall_at_10": found.recall,
+            "ndcg_at_10": metrics.ndcg,
+            "recall_at_10": metrics.recall,
         }
 
 
 def _cosine_similarities(likes: sparse.csr_array) -> sparse.csr_array:
-    """Compute the (items, items) cosine of likes, row by row the most similar items alone."""
-    length = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
-    cosine = (likes.T @ likes).toarray() / np.outer(length, length)
+    """Compute the cosine similarities of items by likes, of each item's nearest neighbours alone.
+
+    Returns:
+        (items, items); column j has the similarities of item j to its neighbours, and 0 elsewhere.
+        So a person's likes times this matrix are the scores of all items.
+    """
+    lengths = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
+    cosine = (likes.T @ likes).toarray() / np.outer(lengths, lengths)
     np.fill_diagonal(cosine, 0.0)
     neighbours = min(_NEIGHBOURS, len(cosine))
-    least = np.partition(cosine, -neighbours, axis=1)[:, [-neighbours]]
-    # A column holds whom an item is near to: its own nearest count, as from the person's items.
-    return sparse.csr_array(np.where((cosine >= least) & (cosine > 0), cosine, 0.0).T)
+    least_of_neighbours = np.partition(cosine, -neighbours, axis=1)[:, [-neighbours]]
+    is_neighbour = (cosine >= least_of_neighbours) & (cosine > 0)
+    return sparse.csr_array(np.where(is_neighbour, cosine, 0.0).T)
 
 
 def _learn_clusters(
     campaign: Campaign, likes: sparse.csr_array, clusters: int, users: float, seed: int
 ) -> Clustering:
-    """Learn clusters from simulated answers of so many people.
+    """Learn clusters from the simulated answers of `users` people.
 
-    An infinite population answers by the chances themselves, to the digits that are published.
+    For an infinite population the items' scores are the chances that a random person likes
+    something in a set with the item, without noise.
     """
     if math.isinf(users):
         chances = hit_chances(campaign, likes)
@@ -198,73 +218,78 @@ def _learn_clusters(
 
 
 def _average_over_seeds(rows: Sequence[Row]) -> list[Row]:
-    """Average NDCG and recall over seeds, as [mean, low, high], 95 % intervals."""
+    """Average NDCG and recall over seeds: [mean, low, high], 95 % intervals."""
     points = []
-    for key, of_seeds in group_by(rows, itemgetter("method", "epsilon", "users")).items():
-        point: Row = dict(zip(("method", "epsilon", "users"), key, strict=True))
+    groups = group_by(rows, itemgetter("method", "epsilon", "users"))
+    for (method, epsilon, users), rows_of_point in groups.items():
+        point: Row = {"method": method, "epsilon": epsilon, "users": users}
         for name in ("ndcg_at_10", "recall_at_10"):
-            point[name] = list(mean_interval([row[name] for row in of_seeds], bounds=(0.0, 1.0)))
+            values = [row[name] for row in rows_of_point]
+            point[name] = list(mean_interval(values, bounds=(0.0, 1.0)))
         points.append(point)
     return points
 
 
 def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
-    """Say how many people an epsilon needs on this catalogue.
+    """Compute how many people an epsilon needs on this catalogue.
 
     Returns:
-        `lower_bound`: nobody can do with fewer, questions fixed beforehand; `users_clt`: by the
-        planner's formula, all labels right in its assumed world; `users_near`: the smallest
-        measured population from which on NDCG@10 stays within 5 % of an infinite population, None
-        if there is none.
+        `lower_bound`: the fewest people of any learner whose questions are fixed beforehand.
+        `users_clt`: people by the planner's formula, for all labels right in its assumed world.
+        `users_near`: the smallest measured population from which on NDCG@10 stays within 5 % of an
+        infinite population's; None if there is none.
     """
-    of_epsilon = [row for row in rows if row["epsilon"] == epsilon]
+    rows_of_epsilon = [row for row in rows if row["epsilon"] == epsilon]
     means = {}
-    for users, of_users in group_by(of_epsilon, itemgetter("users")).items():
-        means[users] = np.mean([row["ndcg_at_10"] for row in of_users])
-    infinite = means.pop(math.inf)
-    near = None
+    for users, rows_of_users in group_by(rows_of_epsilon, itemgetter("users")).items():
+        means[users] = np.mean([row["ndcg_at_10"] for row in rows_of_users])
+    mean_of_infinite = means.pop(math.inf)
+    users_near = None
     for users in sorted(means, reverse=True):
-        if means[users] < _NEAR * infinite:
+        if means[users] < _NEAR_INFINITE * mean_of_infinite:
             break
-        near = users
+        users_near = users
     return {
         "epsilon": epsilon,
         "lower_bound": max(planned.lower_bounds.values()),
         "users_clt": planned.method_plan(METHOD).users_clt,
-        "users_near": near,
+        "users_near": users_near,
     }
 
 
-def _sentence(need: Row, items: int, people: int, rated: int) -> str:
-    """Say what an epsilon needs, by theory and as measured."""
-    users = need["users_near"]
-    least = math.ceil(need["lower_bound"])
+def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
+    """Write how many people an epsilon needs, by theory and as measured."""
+    users_near = need["users_near"]
+    lower_bound = math.ceil(need["lower_bound"])
     planned = float(f"{need['users_clt']:.2g}")
-    if users is None:
-        near = "With no population that was tried did its lists come within 5 % of an infinite one."
+    if users_near is None:
+        measured = (
+            "With no population that was tried did its lists come within 5 % of an infinite one."
+        )
     else:
-        near = (
+        measured = (
             "Its lists come within 5 % of those of an infinite population from "
-            f"{users:,.0f} people of this kind on."
+            f"{users_near:,.0f} people of this kind on."
         )
     return (
         f"At epsilon {need['epsilon']:g}, nobody can put all of {items:,} items into their "
-        f"clusters with fewer than {least:,} people, of whom each rated {rated}, and "
+        f"clusters with fewer than {lower_bound:,} people, of whom each rated {rated}, and "
         f"questions fixed beforehand; the planner says about {planned:,.0f} for this design. "
-        f"These ratings have {people:,}. {near}"
+        f"These ratings have {people:,}. {measured}"
     )
 
 
 def plan_campaign(
-    items: Sequence[Any], advice: Plan, epsilon: float, liked_from: float, seed: int
+    items: Sequence[Any], planned: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
-    """Design a campaign as the planner advises for a catalogue."""
-    multi_maxsense = advice.method_plan(METHOD)
+    """Design a Multi-MaxSense campaign for a catalogue, with the parameters of a plan."""
+    multi_maxsense = planned.method_plan(METHOD)
+    assert multi_maxsense.theta is not None
     return new_campaign(
         items,
-        rated=advice.rated,
+        rated=planned.rated,
         epsilon=epsilon,
-        theta=multi_maxsense.theta or 1.0,
+        theta=multi_maxsense.theta,
         questions=multi_maxsense.questions,
         liked_from=liked_from,
         seed=np.random.default_rng((seed, 3)).bytes(16),
@@ -274,7 +299,7 @@ def plan_campaign(
 def draw_counts(
     campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int
 ) -> ItemCounts:
-    """Draw the counts of so many people by item, from their marginal distributions."""
+    """Draw the counts of `users` people by item, each from its marginal distribution."""
     generator = np.random.default_rng((seed, users, 1))
     truth = campaign.truth / WHOLE
     hits = hit_chances(campaign, likes)
@@ -284,51 +309,58 @@ def draw_counts(
 
 
 def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
-    """Compute the chance that a random person likes something in a set that holds an item.
+    """Compute the chance that a random person likes something in a set with an item.
 
-    Under the unit 'user' only `rated` likes of each count, a random choice.
+    If the campaign caps likes, the likes of each person that are used are a random choice.
 
     Args:
-        campaign: Senses sets.
-        likes: (people, items).
+        campaign: A campaign that senses sets.
+        likes: (people, items), 1 for a like.
 
     Returns:
         (items,) chances.
     """
-    liked = np.diff(likes.indptr).astype(np.int64)
+    liked_items = np.diff(likes.indptr).astype(np.int64)  # (people,)
     cap = campaign.likes_cap
-    used = liked if cap is None else np.minimum(liked, cap)
-    none = hypergeom.logpmf(0, campaign.modulus - 1, used, campaign.set_size - 1)
-    others = -np.expm1(np.minimum(none, 0))  # rounding must not make a chance negative
-    # For who likes the item itself: used for sure with this share, and else as for all others.
-    share = used / np.maximum(liked, 1)
-    own = likes.T.astype(bool).astype(np.float64) @ (share * (1 - others))
-    chances: Floats = others.mean() + np.asarray(own) / len(liked)
+    used_items = liked_items if cap is None else np.minimum(liked_items, cap)
+    # (people,) chance that one of the set's other places is a like that is used
+    log_chance_of_none = hypergeom.logpmf(
+        0, campaign.modulus - 1, used_items, campaign.set_size - 1
+    )
+    other_hit = -np.expm1(np.minimum(log_chance_of_none, 0))  # never negative by rounding
+    # (people,) chance that a like of the item is used while no other place is a hit
+    used_share = used_items / np.maximum(liked_items, 1)
+    only_hit = used_share * (1 - other_hit)
+    is_like = likes.T.astype(bool).astype(np.float64)  # (items, people)
+    people = len(liked_items)
+    chances: Floats = other_hit.mean() + np.asarray(is_like @ only_hit) / people
     return chances
 
 
-def lists_on_devices(
+def make_lists(
     clusters: Clusters, rated: sparse.csr_array, likes: sparse.csr_array, *, n: int
 ) -> Ints:
-    """Make everybody's list, as `Device.recommend` orders it.
+    """Make everybody's list in the order of `Device.recommend`.
 
     Args:
-        clusters: What was learned.
-        rated: (people, items) stars of what is seen and left out.
-        likes: (people, items).
+        clusters: The learned clusters.
+        rated: (people, items) stars of rated items, which are left out.
+        likes: (people, items), 1 for a like.
         n: Length of the lists.
 
     Returns:
-        (people, n) item numbers, -1 where there are none left.
+        (people, n) item numbers, -1 for no item.
     """
     labels = np.frombuffer(clusters.labels, dtype=np.uint8).astype(np.int64)
     scores = np.asarray(clusters.scores, dtype=np.int64)
-    member = np.eye(int(labels.max()) + 1)[labels]
-    shares = (1 + (likes != 0).astype(float) @ member) / (2 + (rated != 0).astype(float) @ member)
+    is_member = np.eye(int(labels.max()) + 1)[labels]  # (items, clusters)
+    liked_in_cluster = (likes != 0).astype(float) @ is_member  # (people, clusters)
+    rated_in_cluster = (rated != 0).astype(float) @ is_member
+    shares = (1 + liked_in_cluster) / (2 + rated_in_cluster)
     lists = np.full((rated.shape[0], n), -1, dtype=np.int64)
     for person in range(rated.shape[0]):
-        order = np.lexsort((-scores, -shares[person, labels]))  # equal ones stay in their order
-        seen = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
-        best = order[~np.isin(order, seen)][:n]
+        order = np.lexsort((-scores, -shares[person, labels]))  # ties in the catalogue's order
+        own_items = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
+        best = order[~np.isin(order, own_items)][:n]
         lists[person, : len(best)] = best
     return lists

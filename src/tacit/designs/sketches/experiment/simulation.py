@@ -1,4 +1,4 @@
-"""Campaigns of generated people: how many item clusters are found by how many people."""
+"""Campaigns with generated people: how well item clusters are learned, by the number of people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.designs.sketches.clustering import cluster_items
 from tacit.designs.sketches.experiment import one_bit
 from tacit.designs.sketches.messages import METHODS as CAMPAIGN_METHODS
 from tacit.designs.sketches.messages import RATED_METHODS
-from tacit.designs.sketches.planner import plan
+from tacit.designs.sketches.planner import NO_NOISE_EPSILON, plan
 from tacit.designs.sketches.population import make_reports
 from tacit.designs.sketches.server import Server
 from tacit.errors import ConfigError
@@ -40,8 +40,8 @@ def simulate(
 ) -> list[dict[str, Any]]:
     """Learn item clusters from simulated reports, for each number of people.
 
-    A smaller number is a part of the same population. Theta and the number of questions are as the
-    planner advises. The items' clusters are dealt out at random.
+    Each population contains the smaller ones. Theta and the number of questions are those that the
+    planner advises. The clusters of items are assigned at random.
 
     Args:
         method: One of METHODS, or of `one_bit.SCHEMES`, which have no privacy and need rated 1 and
@@ -51,58 +51,64 @@ def simulate(
         epsilon: Nats of a report; inf for the non-private variant.
         users: Numbers of people.
         seed: Seed of the population.
-        blocks: Who likes what; by default `synthetic_worlds.example(2)`.
+        blocks: Who likes what; None for `synthetic_worlds.example(2)`.
         unit: What epsilon is for.
 
     Returns:
-        A row for each number: the setting in plain values, with `accuracy`, the share of right
+        A row of JSON values for each number of people: the setting, `accuracy`, the share of right
         labels, and `ari`, the adjusted Rand index. An infinite epsilon is None.
+
+    Raises:
+        ConfigError: There are no people, or the method does not exist or does not fit the setting.
     """
     world = example(2) if blocks is None else blocks
-    stops = sorted(set(users))
-    if not stops or stops[0] < 1:
+    numbers_of_people = sorted(set(users))
+    if not numbers_of_people or numbers_of_people[0] < 1:
         raise ConfigError("A simulation needs at least one person.")
     labels = np.random.default_rng((seed, 1)).permutation(world.labels(items))
     if method in one_bit.SCHEMES:
         one_bit.check_setting(method, rated, epsilon)
-        learned = one_bit.learned_labels(method, world, labels, users=stops, seed=seed)
+        learned = one_bit.learn_labels(method, world, labels, users=numbers_of_people, seed=seed)
     else:
         setting: dict[str, Any] = {"rated": rated, "epsilon": epsilon, "unit": unit}
-        learned = _learned_labels(method, world, labels, stops, seed, setting)
+        learned = _learn_labels(method, world, labels, numbers_of_people, seed, setting)
     rows = []
-    for stop, found in zip(stops, learned, strict=True):
+    for people, learned_labels in zip(numbers_of_people, learned, strict=True):
         rows.append(
             {
                 "method": method,
                 "items": items,
                 "rated": rated,
                 "epsilon": epsilon if math.isfinite(epsilon) else None,
-                "users": stop,
+                "users": people,
                 "seed": seed,
-                "accuracy": label_accuracy(found, labels),
-                "ari": adjusted_rand(found, labels),
+                "accuracy": label_accuracy(learned_labels, labels),
+                "ari": adjusted_rand(learned_labels, labels),
             }
         )
     return rows
 
 
-def _learned_labels(
+def _learn_labels(
     method: str,
     world: Blocks,
     labels: Ints,
-    stops: Sequence[int],
+    numbers_of_people: Sequence[int],
     seed: int,
     setting: Mapping[str, Any],
 ) -> list[Ints]:
-    """Labels that a campaign finds at each number of people.
+    """Learn the labels of items by a campaign, from each number of people.
 
     Args:
         method: One of METHODS.
         world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
-        stops: Ascending numbers of people; a smaller number is a part of the same population.
+        numbers_of_people: Ascending; each population contains the smaller ones.
         seed: Seed of people, tickets and noise.
         setting: Rated, epsilon and unit of the campaign.
+
+    Returns:
+        For each number of people, (items,) learned labels.
     """
     items = len(labels)
     theta, questions = _advised_questions(method, world, items=items, **setting)
@@ -114,44 +120,56 @@ def _learned_labels(
         seed=np.random.default_rng((seed, 3)).bytes(16),
         **setting,
     )
-    # Tickets are random words of 64 bits here: nobody sends two.
+    # Tickets are random words of 64 bits here, so there are no duplicates
     server = Server(campaign, keep_tickets=False)
     generator = np.random.default_rng((seed, 5))
     learned = []
+    earlier_people = 0
     with simulation():
         source = replay(f"sketches {seed}")
-        for part, stop in enumerate(stops):
-            people = stop - (stops[part - 1] if part else 0)
-            population = {"users": people, "rated": setting["rated"], "seed": (seed, 2, part)}
-            for likes in draw(world, labels, **population):
-                pair = named_pairs(likes, items, generator) if campaign.names_pair else None
-                dislikes = rated_dislikes(likes, items) if campaign.asks_identical else None
-                own = likes.starts, likes.items
-                server.fold(make_reports(campaign, *own, source, pair, dislikes), now=0)
+        for part, people in enumerate(numbers_of_people):
+            for likes in draw(
+                world,
+                labels,
+                users=people - earlier_people,
+                rated=setting["rated"],
+                seed=(seed, 2, part),
+            ):
+                pairs = choose_named_pairs(likes, items, generator) if campaign.names_pair else None
+                dislikes = list_dislikes(likes, items) if campaign.asks_identical else None
+                reports = make_reports(campaign, likes.starts, likes.items, source, pairs, dislikes)
+                server.fold(reports, now=0)
             learned.append(cluster_items(server, len(world.items)).labels)
+            earlier_people = people
     return learned
 
 
-def named_pairs(likes: Likes, items: int, generator: np.random.Generator) -> Ints:
-    """(people, 2) two rated items that each person names, all pairs equally likely.
+def choose_named_pairs(likes: Likes, items: int, generator: np.random.Generator) -> Ints:
+    """Choose the two rated items that each person names, all pairs equally likely: (people, 2).
 
-    Rated items come in random order, unless everything is rated: then the pair is drawn here.
+    The rated items of a person are in random order, so the first two are taken. If all items are
+    rated, their order is not random, and the pair is drawn here.
     """
     if likes.rated.shape[1] < items:
         return likes.rated[:, :2]
     first = generator.integers(items, size=len(likes))
     second = generator.integers(items - 1, size=len(likes))
-    return np.stack([first, second + (second >= first)], axis=1)
+    second = np.where(second >= first, second + 1, second)  # one of the other items
+    return np.stack([first, second], axis=1)
 
 
-def rated_dislikes(likes: Likes, items: int) -> tuple[Ints, Ints]:
-    """Starts and numbers of the items that people rated and do not like, person after person.
+def list_dislikes(likes: Likes, items: int) -> tuple[Ints, Ints]:
+    """List the items that people rated and do not like.
 
     Args:
         likes: What people rated and like.
-        items: Items of the catalogue.
+        items: Number of items in the catalogue.
+
+    Returns:
+        Starts and item numbers, in the layout of `population.true_bits`.
     """
     person = np.arange(len(likes))
+    # A person and an item as one number: person * items + item
     liked = np.repeat(person, np.diff(likes.starts)) * items + likes.items
     is_disliked = ~np.isin(person[:, None] * items + likes.rated, liked)
     starts = np.concatenate([[0], np.cumsum(is_disliked.sum(axis=1))])
@@ -159,13 +177,19 @@ def rated_dislikes(likes: Likes, items: int) -> tuple[Ints, Ints]:
 
 
 def _advised_questions(method: str, world: Blocks, **setting: Any) -> tuple[float, int]:
-    """theta, 0 for pairs, and the number of questions."""
+    """Return the theta (0 for pairs) and the number of questions that the planner advises.
+
+    Raises:
+        ConfigError: The method does not exist, or needs people who rated two items.
+    """
     if method not in METHODS:
         known = ", ".join((*METHODS, *one_bit.SCHEMES))
         raise ConfigError(f"A method is one of {known}; got {method!r}.")
     if method in RATED_METHODS and setting["rated"] < 2:
         raise ConfigError(f"{method} asks about two items that a person rated.")
-    # Without noise there is nothing to share: planned as for a large epsilon.
-    setting["epsilon"] = min(setting["epsilon"], 1e3 if method == "maxsense" else 20.0)
-    own = plan(**setting, clusters=len(world.items), blocks=world).method_plan(method)
-    return own.theta or 0.0, own.questions
+    # Campaigns without noise are planned for a large epsilon
+    largest = 1e3 if method == "maxsense" else NO_NOISE_EPSILON
+    setting["epsilon"] = min(setting["epsilon"], largest)
+    advice = plan(**setting, clusters=len(world.items), blocks=world).method_plan(method)
+    theta = 0.0 if advice.theta is None else advice.theta
+    return theta, advice.questions

@@ -20,40 +20,43 @@ DEVICES = 1000
 
 
 def tour() -> Tour:
-    """Show what one bit says about a person, and what many say about items."""
+    """Show how little one bit reveals about a person, and how much many bits about items."""
     items = SETTING["items"]
     campaign = new_campaign(
         range(items), rated=items, epsilon=SETTING["epsilon"], method=METHOD, theta=0.5
     )
     liked = set(range(items // 2))
     stars: dict[int | str, float] = {item: 5.0 if item in liked else 1.0 for item in range(items)}
-    right = 0
+    true_reports = 0
     for _ in range(DEVICES):
         report = Device(new_secret(), {}).report(campaign, range(items), stars)
         (pair,) = pairs(campaign, report.ticket)
-        right += bool(report.bits) == liked.issuperset(pair)
+        if bool(report.bits) == liked.issuperset(pair):
+            true_reports += 1
+    true_share = true_reports / DEVICES
     few, many = simulate(METHOD, **SETTING, users=(FEW_PEOPLE, MANY_PEOPLE), seed=1)
-    one, two = (f"item {item}" for item in pair)
+    first_item, second_item = pair
     card = cards(campaign)[0]
     return Tour(
-        headline=f"One bit tells {right / DEVICES:.0%}, a coin 50 %; {MANY_PEOPLE:,} "
+        headline=f"One bit tells {true_share:.0%}, a coin 50 %; {MANY_PEOPLE:,} "
         f"bits put {many['accuracy']:.0%} of items into the right cluster.",
         bars=(
-            Bar("one person's answer", right / DEVICES),
+            Bar("one person's answer", true_share),
             Bar("clusters of items", many["accuracy"]),
         ),
         trusted="nobody",
         real_data=people_needed("sketches").real_data,
-        asked=f"Each device is asked one question, such as: do you like both {one} and {two}? "
-        f"Nobody has to be trusted. {MANY_PEOPLE:,} generated people answer about {items} items.",
+        asked=f"Each device is asked one question, such as: do you like both item {first_item} and "
+        f"item {second_item}? Nobody has to be trusted. {MANY_PEOPLE:,} generated people answer "
+        f"about {items} items.",
         left=f"One report of {len(report.encode())} bytes: a random number, which chose the "
         "question, and one bit, which is flipped with probability 0.27.",
         learned="About a person: an attacker who takes the bit at its word is right in "
-        f"{right / DEVICES:.0%} of {DEVICES:,} reports; a coin is right in 50 %. About the "
+        f"{true_share:.0%} of {DEVICES:,} reports; a coin is right in 50 %. About the "
         f"items: {many['accuracy']:.0%} are put into the right one of two clusters by "
         f"{MANY_PEOPLE:,} people, and {few['accuracy']:.0%} by {FEW_PEOPLE:,}.",
         cost=f"Epsilon {card.epsilon:.3g} for one report and all of a person's ratings. It takes "
         "very many people: on MovieLens 100K popular items were better however many there were.",
         read_on="docs/sketches.md",
-        figures={"right": right / DEVICES, "few": few, "many": many},
+        figures={"right": true_share, "few": few, "many": many},
     )

@@ -1,14 +1,14 @@
-"""Campaigns of the sketches as they are served: a public question out, noisy bits in, counts kept.
+"""A campaign of the sketches as it is served: devices fetch its questions and send noisy reports.
 
 Runs at    the recommender, which nobody has to trust.
-Sees       reports of randomised bits, and whose key they came with. Never a rating.
-Keeps      counts by item or pair: how often each was asked about and answered 1, in the same room
-           however many reports came; the state before is written over in the transaction that
-           answers. For each person who reported: that they did, the second, and a keyed hash of
-           their report; the report itself is added to the counts and gone.
+Sees       reports of randomised bits, and whose key they came with. It never sees a rating.
+Stores     counts by item or pair: how often each was asked about and answered 1. They take the same
+           space for any number of reports, and are overwritten in the transaction of each answer.
+           For each person who reported: that they did, at which second, and a keyed hash of their
+           report. The report itself is added to the counts and not stored.
 Charges    the person's own budget, with what their report costs for everything they rated. Their
-           device spent that whether or not anybody writes it down: the ledger is the one place
-           where the sum over all campaigns is kept, and where it ends.
+           device spent that whether or not it is recorded. The ledger is the only place where the
+           sum over all campaigns is recorded and limited.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tacit.designs.sketches import (
 from tacit.designs.sketches.campaigns import NEVER
 from tacit.designs.sketches.clustering import cluster_items
 from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
-from tacit.designs.sketches.population import likes_of, server_of_reports
+from tacit.designs.sketches.population import count_simulated_reports, mark_likes
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
@@ -53,12 +53,17 @@ from tacit.service.setting_tables import TOML, setting
 from tacit.service.strict_json import RefusedContent, parse_json
 
 LARGEST_STATE = 2 * 2**20
-"""Bytes of counts: they are written with every report."""
-# Made anew for each answer: an exception keeps the frames that it was raised in.
-_UNREAD = partial(Problem, 422, "This is not a report for this campaign. Fetch the campaign again.")
+"""The most bytes of a campaign's counts, since they are written with every report."""
+# A function that makes a new exception for each answer: an exception keeps the frames it was
+# raised in.
+_not_a_report = partial(
+    Problem, 422, "This is not a report for this campaign. Fetch the campaign again."
+)
 _OPEN = b"o"
 _CLOSED = b"c"
-_COUNT = np.dtype("<i8")
+_COUNT_TYPE = np.dtype("<i8")
+_BYTES_OF_PLACE = 2 * _COUNT_TYPE.itemsize
+"""Bytes of the two counts of a place, of answers 0 and 1."""
 _DEMO_PEOPLE = 20_000
 _DEMO_RATED = 30
 _DEMO_LIKED_FROM = 4.0
@@ -100,38 +105,39 @@ class ServedCampaign(ServedThing):
     name: str
     """Name of its section."""
     campaign: Campaign = field(repr=False)
-    """The question."""
+    """The campaign."""
     items: tuple[ItemId, ...] = field(repr=False)
-    """Its catalogue."""
+    """Item ids of its catalogue, in order."""
     lifetime: float = Limits.lifetime
-    """Nats that a person's own budget is opened with, at their first report to any campaign; it is
-    for life, so a later campaign's does not change it."""
-    earlier: bytes | None = field(default=None, repr=False)
-    """State before the first report; None where none came from elsewhere."""
+    """Nats of a person's own budget, which their first report to any campaign opens. Campaigns that
+    they report to later do not change it."""
+    earlier_counts: bytes | None = field(default=None, repr=False)
+    """State before the first report, with reports that came from elsewhere; None if there are
+    none."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Read what is served from the lines of `CampaignSettings`.
+        """Make the served campaign from the section's lines, which are those of `CampaignSettings`.
 
         Raises:
-            ConfigError: The section names what is not served.
+            ConfigError: These settings cannot be served.
         """
         lifetime = section.read_settings(CampaignSettings).lifetime
         campaign = _read_campaign(section)
         items = _read_items(section, campaign)
-        earlier = _read_earlier_counts(section, campaign)
-        served = cls(section.tenant, section.name, campaign, items, lifetime, earlier)
+        earlier_counts = _read_earlier_counts(section, campaign)
+        served = cls(section.tenant, section.name, campaign, items, lifetime, earlier_counts)
         if served.cost.amount > Cap.pure(lifetime).amount:
             raise ConfigError(
                 f"{TOML}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
                 f"{served.cost.amount / MICRO:g} for everything a person rated: nobody could "
                 "report."
             )
-        served.count_report(Report(campaign.id, 1, 0).encode(), None)  # compiles what counts
+        served.count_report(Report(campaign.id, 1, 0).encode(), None)  # compiles the kernels
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Yield no budget of a data set: every person has their own, from their first report on."""
+        """Yield nothing: there is no budget of a data set, only each person's own."""
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -140,7 +146,7 @@ class ServedCampaign(ServedThing):
         return tuple(self._cards[unit] for unit in units)
 
     def describe_releases(self) -> str:
-        """Say what nobody can take back."""
+        """Describe the releases that cannot be taken back when a person is forgotten."""
         return (
             f"a report to the campaign {self.name}, if there was one: it was added to counts that "
             f"hold no names, and costs at most epsilon {self.cost.amount / MICRO:g} for everything "
@@ -149,26 +155,31 @@ class ServedCampaign(ServedThing):
 
     @cached_property
     def state(self) -> str:
-        """Name of the stored counts. Another campaign under the same name has others."""
+        """Name of the stored counts. It changes if another campaign gets the same name."""
         return f"campaigns/{self.campaign.id.hex()}"
 
     @cached_property
     def cost(self) -> Cost:
-        """Cost of one report, for everything a person rated, whatever unit the campaign states."""
-        everything = self._cards["user"].epsilon
-        assert everything is not None
+        """Cost of one report for everything a person rated, whatever unit the campaign states.
+
+        It is the stated epsilon, or the card's for the unit 'user' if that is larger.
+        """
         stated = Fraction(self.campaign.epsilon, MICRO)
-        exact = stated if self.campaign.unit == "user" else Fraction(everything)
-        return Cost.pure(max(stated, exact))
+        if self.campaign.unit == "user":
+            return Cost.pure(stated)
+        epsilon_of_user = self._cards["user"].epsilon
+        assert epsilon_of_user is not None
+        return Cost.pure(max(stated, Fraction(epsilon_of_user)))
 
     @cached_property
     def _cards(self) -> dict[str, Guarantee]:
+        """The campaign's card for each unit."""
         return dict(zip(UNITS, cards(self.campaign), strict=True))
 
     def describe(self, saved: bytes | None) -> dict[str, Any]:
-        """Describe the campaign and how far it is, as JSON."""
+        """Describe the campaign and its state as JSON."""
         campaign = self.campaign
-        now = self.counts(saved)
+        state = self.decode_state(saved)
         return {
             "name": self.name,
             "id": campaign.id.hex(),
@@ -179,17 +190,17 @@ class ServedCampaign(ServedThing):
             "epsilon": campaign.epsilon / MICRO,
             "liked_from": campaign.liked_from / 1000,
             "until": None if campaign.closes >= NEVER else campaign.closes,
-            "closed": now.closed,
-            "clusters": bool(now.clusters),
+            "closed": state.is_closed,
+            "clusters": bool(state.clusters),
             "guarantee": self.guarantees()[0].sentence,
         }
 
-    def counts(self, saved: bytes | None) -> CampaignCounts:
-        """Read the counts from the stored state."""
-        return CampaignCounts.decode(self.campaign, self.earlier if saved is None else saved)
+    def decode_state(self, saved: bytes | None) -> CampaignState:
+        """Read the stored state; None is the state before the first report."""
+        return CampaignState.decode(self.campaign, self.earlier_counts if saved is None else saved)
 
     def check(self, data: bytes) -> None:
-        """Check that bytes are a report that counts for this campaign.
+        """Check that bytes are a report to this campaign.
 
         Raises:
             Problem: Status 422; they are not.
@@ -197,43 +208,50 @@ class ServedCampaign(ServedThing):
         try:
             report = Report.decode(data)
         except MessageError:
-            raise _UNREAD() from None
-        fits = report.campaign == self.campaign.id and report.ticket > 0 and report.pair is None
-        if not fits or report.bits >> self.campaign.questions:
-            raise _UNREAD()
+            raise _not_a_report() from None
+        is_for_campaign = report.campaign == self.campaign.id and report.pair is None
+        has_more_bits = report.bits >> self.campaign.questions > 0
+        if not is_for_campaign or report.ticket == 0 or has_more_bits:
+            raise _not_a_report()
 
     def charge(self, user: str) -> Charge:
-        """Charge a report to its person's budget, which their first one opens."""
+        """Make the charge of a report to its person's budget, which their first report opens."""
         holder = Holder.subject(self.tenant, user)
         return Charge(holder, self.cost, opens=Cap.pure(self.lifetime))
 
-    # Steps: each takes the stored state and gives the answer and the next state
+    # Steps: each takes the stored state, and returns an answer and the next state
 
     def count_report(self, report: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Count a report that was checked. The clock refuses late ones and does nothing else."""
-        now = self.counts(saved)
-        if now.closed or not now.counts.fold_each([report], now=int(time.time())).accepted_count:
-            return refusal(409, "This campaign takes no more reports."), None
-        return reply({"counted": True}), now.encode()
+        """Count a report that was checked, unless the campaign is closed or its time is over."""
+        state = self.decode_state(saved)
+        if not state.is_closed:
+            receipt = state.server.fold_each([report], now=int(time.time()))
+            if receipt.accepted_count > 0:
+                return reply({"counted": True}), state.encode()
+        return refusal(409, "This campaign takes no more reports."), None
 
     def close(self, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Take no more reports. Closed again, it answers the same."""
-        now = self.counts(saved)
-        closed = CampaignCounts(now.counts, True, now.clusters).encode()
-        return reply({"reports": now.counts.reports}), closed
+        """Close the campaign to reports. A second call gives the same answer."""
+        state = self.decode_state(saved)
+        closed = CampaignState(state.server, True, state.clusters).encode()
+        return reply({"reports": state.server.reports}), closed
 
-    def keep_clusters(self, made: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Put the clusters of a closed campaign beside its counts, unless they are there."""
-        now = self.counts(saved)
-        clusters = now.clusters or made
+    def store_clusters(self, new: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
+        """Store the clusters of a closed campaign, unless it has clusters already."""
+        state = self.decode_state(saved)
+        clusters = state.clusters or new
         labels = np.frombuffer(Clusters.decode(clusters).labels, dtype=np.uint8)
-        sizes = np.bincount(labels).tolist()  # by label, how many items
-        answer = {"reports": now.counts.reports, "clusters": len(sizes), "sizes": sizes}
-        return reply(answer), CampaignCounts(now.counts, True, clusters).encode()
+        sizes = np.bincount(labels).tolist()  # number of items by label
+        answer = {"reports": state.server.reports, "clusters": len(sizes), "sizes": sizes}
+        return reply(answer), CampaignState(state.server, True, clusters).encode()
 
 
 def _read_campaign(section: Section) -> Campaign:
-    """Read a campaign that can be served."""
+    """Read the file of a campaign, and check that the campaign can be served.
+
+    Raises:
+        ConfigError: The file is not a campaign, or the campaign cannot be served.
+    """
     name = section.name
     try:
         campaign = Campaign.decode(section.file_path("campaign").read_bytes())
@@ -249,16 +267,20 @@ def _read_campaign(section: Section) -> Campaign:
             f"{TOML}: {name} has people name pairs of items they rated, which no budget can count. "
             "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
         )
-    if 16 * campaign.places > LARGEST_STATE:
+    if _BYTES_OF_PLACE * campaign.places > LARGEST_STATE:
         raise ConfigError(
-            f"{TOML}: {name} counts {campaign.places} places, and at most {LARGEST_STATE // 16} "
-            "are served. Sense sets, or ask about fewer items."
+            f"{TOML}: {name} counts {campaign.places} places, and at most "
+            f"{LARGEST_STATE // _BYTES_OF_PLACE} are served. Sense sets, or ask about fewer items."
         )
     return campaign
 
 
 def _read_items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
-    """Read the campaign's catalogue."""
+    """Read the campaign's catalogue.
+
+    Raises:
+        ConfigError: The file is not the catalogue that the campaign was designed for.
+    """
     name = section.name
     try:
         items = parse_json(section.file_path("items").read_bytes())
@@ -274,88 +296,97 @@ def _read_items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
 
 
 def _read_earlier_counts(section: Section, campaign: Campaign) -> bytes | None:
-    """Read the counts of reports that came from elsewhere; None where the section names none."""
+    """Read the counts of reports that came from elsewhere; None if the section names no file.
+
+    Raises:
+        ConfigError: The file is not a checkpoint of this campaign.
+    """
     if "counts" not in section.values:
         return None
     try:
-        counts = Server.load(section.file_path("counts"))
+        server = Server.load(section.file_path("counts"))
     except ModelFileError as error:
         raise ConfigError(f"{TOML}: {section.name}.counts is no checkpoint. {error}") from None
-    if counts.campaign != campaign:
+    if server.campaign != campaign:
         raise ConfigError(f"{TOML}: {section.name}.counts are of another campaign.")
-    return CampaignCounts(counts).encode()
+    return CampaignState(server).encode()
 
 
 @dataclass(frozen=True, eq=False)
-class CampaignCounts:
+class CampaignState:
     """Stored state of a campaign."""
 
-    counts: Server
+    server: Server
     """Counts of the reports so far."""
-    closed: bool = False
-    """Whether no more reports are taken."""
+    is_closed: bool = False
+    """Whether no more reports are accepted."""
     clusters: bytes = b""
-    """The message of the learned clusters; empty until they are made."""
+    """The message of the learned clusters; empty before they are learned."""
 
     @classmethod
     def decode(cls, campaign: Campaign, saved: bytes | None) -> Self:
-        """Read what `encode` wrote; no reports yet where nothing was stored."""
-        counts = Server(campaign, keep_tickets=False)  # the ledger takes one report of each person
+        """Read what `encode` wrote; None is the state without reports."""
+        # Tickets are not kept, as the ledger accepts one report of each person
+        server = Server(campaign, keep_tickets=False)
         if saved is None:
-            return cls(counts)
-        counts.cells[:] = np.frombuffer(saved, _COUNT, counts.cells.size, 1)
-        return cls(counts, saved[:1] == _CLOSED, saved[1 + counts.cells.nbytes :])
+            return cls(server)
+        server.cells[:] = np.frombuffer(saved, _COUNT_TYPE, server.cells.size, 1)
+        return cls(server, saved[:1] == _CLOSED, saved[1 + server.cells.nbytes :])
 
     def encode(self) -> bytes:
-        """Write the state for the ledger."""
-        numbers = self.counts.cells.astype(_COUNT).tobytes()
-        return (_CLOSED if self.closed else _OPEN) + numbers + self.clusters
+        """Write the state for the ledger: a byte for open or closed, the counts, the clusters."""
+        counts = self.server.cells.astype(_COUNT_TYPE).tobytes()
+        return (_CLOSED if self.is_closed else _OPEN) + counts + self.clusters
 
-    def make_clusters(self) -> bytes:
-        """Cluster the items by these counts: the same every time."""
-        return publish(self.counts.campaign, cluster_items(self.counts)).encode()
+    def learn_clusters(self) -> bytes:
+        """Cluster the items by the counts. Equal counts give equal clusters."""
+        return publish(self.server.campaign, cluster_items(self.server)).encode()
 
     def report(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
-        """Report every item to analysts.
+        """Report the counts of every item to analysts.
 
         Returns:
-            JSON. An item's `estimate` is the unbiased share of true yes among questions about it,
-            `error` its standard deviation by the noise and by chance; None where nobody was asked.
+            JSON values. An item's `estimate` is an unbiased estimate of the share of true yes among
+            the answers about it, and `error` its standard deviation by noise and sampling; both are
+            None if nobody was asked about the item.
         """
-        counts = self.counts
-        truth = counts.campaign.truth / WHOLE
+        server = self.server
+        truth = server.campaign.truth / WHOLE
         signal = 2 * truth - 1
-        found = item_counts(counts) if counts.campaign.senses else pair_counts(counts).by_item()
+        is_by_item = server.campaign.senses
+        counts = item_counts(server) if is_by_item else pair_counts(server).by_item()
         rows = []
-        for item, total, yes in zip(items, found.asked.tolist(), found.ones.tolist(), strict=True):
+        for item, asked, ones in zip(
+            items, counts.asked.tolist(), counts.ones.tolist(), strict=True
+        ):
             estimate = None
             error = None
-            if total:
-                share = yes / total
+            if asked > 0:
+                share = ones / asked
                 estimate = (share - (1 - truth)) / signal
-                error = math.sqrt(share * (1 - share) / total) / signal
-            rows.append({"item": item, "asked": total, "estimate": estimate, "error": error})
-        return {"reports": counts.reports, "closed": self.closed, "items": rows}
+                error = math.sqrt(share * (1 - share) / asked) / signal
+            rows.append({"item": item, "asked": asked, "estimate": estimate, "error": error})
+        return {"reports": server.reports, "closed": self.is_closed, "items": rows}
 
 
 def make_demo(folder: Path) -> str:
-    """Write a campaign about the generated films, its catalogue and the counts so far.
+    """Write the demo's campaign on generated films, and return its section of tacit.toml.
 
-    Twenty thousand people reported. They are copies of the generated people, who are too few for a
-    campaign that trusts nobody: each bit tells little. What they said is as noisy as what any
-    device says.
+    The files are the campaign, its catalogue, and counts of twenty thousand reports. The generated
+    people are too few for a campaign that trusts nobody, so people are drawn from them with
+    replacement. Their reports are as noisy as those of any device.
     """
     from tacit.service.demo_data import population
 
     people = population()
     items = people.item_ids.tolist()
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED_FROM)
-    likes = likes_of(people.matrix, _DEMO_LIKED_FROM)
-    copies = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
-    counts = server_of_reports(campaign, copies, secure())
+    likes = mark_likes(people.matrix, _DEMO_LIKED_FROM)
+    drawn = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
+    server = count_simulated_reports(campaign, drawn, secure())
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))
-    counts.save(folder / "taste.counts")
+    server.save(folder / "taste.counts")
     return """[campaigns.taste]
 campaign = "taste.campaign"
 items = "taste.items.json"

@@ -1,4 +1,4 @@
-"""Campaigns, the reports of devices, and what they add up to."""
+"""Routes of campaigns: devices fetch them and report; operators close them and read the counts."""
 
 from __future__ import annotations
 
@@ -29,20 +29,24 @@ router = APIRouter(route_class=Operation, prefix="/api/campaigns", tags=["campai
 
 @router.get("", **allow(Role.ANONYMOUS))
 def campaigns(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
-    """List what is asked of devices, and what a report costs."""
-    served = service.deployment.find_all(ServedCampaign).values()
-    return {"campaigns": [it.describe(read_salted_state(service, it.state)) for it in served]}
+    """List the campaigns, and what a report to each costs."""
+    all_served = service.deployment.find_all(ServedCampaign).values()
+    return {
+        "campaigns": [
+            served.describe(read_salted_state(service, served.state)) for served in all_served
+        ]
+    }
 
 
 @router.get("/{name}", **allow_bytes(Role.ANONYMOUS, response="A campaign, in 96 bytes."))
 def campaign(service: CurrentService, name: PathName) -> Response:
-    """Return the question, as devices read it."""
+    """Return the campaign as devices read it."""
     return Response(find_served(service, ServedCampaign, name).campaign.encode(), media_type=OCTETS)
 
 
 @router.get("/{name}/catalogue", **allow(Role.ANONYMOUS))
 def catalogue(service: CurrentService, name: PathName) -> dict[str, list[int | str]]:
-    """List the ids of the items that the question is about, in its order."""
+    """List the ids of the items that the campaign is about, in its order."""
     return {"items": list(find_served(service, ServedCampaign, name).items)}
 
 
@@ -50,12 +54,12 @@ def catalogue(service: CurrentService, name: PathName) -> dict[str, list[int | s
     "/{name}/clusters", **allow_bytes(Role.ANONYMOUS, response="A label and a score of every item.")
 )
 def clusters(service: CurrentService, name: PathName) -> Response:
-    """Return what was learned, once the campaign is closed: devices recommend from it."""
+    """Return the clusters of a closed campaign, from which devices recommend."""
     served = find_served(service, ServedCampaign, name)
-    made = served.counts(read_salted_state(service, served.state)).clusters
-    if not made:
+    message = served.decode_state(read_salted_state(service, served.state)).clusters
+    if not message:
         raise Problem(409, "The clusters of this campaign are made when it is closed.")
-    return Response(made, media_type=OCTETS)
+    return Response(message, media_type=OCTETS)
 
 
 @router.post(
@@ -70,10 +74,10 @@ async def reports(
     name: PathName,
     report: BodyBytes,
 ) -> Response:
-    """Count a person's report, once: the same one is answered the same whatever its key is."""
+    """Count a person's report once. The same report gets the same answer, whatever its key is."""
     served = find_served(service, ServedCampaign, name)
     served.check(report)
-    try:  # the ledger's own rule is the campaign's: one key of one person takes one payload
+    try:  # the campaign is the key: the ledger accepts one payload for a key of a person
         return await answer_once(
             service,
             caller,
@@ -98,29 +102,31 @@ async def close(
     key: IdempotencyKey,
     name: PathName,
 ) -> Response:
-    """Take no more reports, and make the clusters.
+    """Close a campaign to reports, and make its clusters.
 
-    Closing a closed campaign gives what was made.
+    Closing a closed campaign returns its clusters' sizes again.
     """
     served = find_served(service, ServedCampaign, name)
     operation = f"POST /api/campaigns/{name}/close"
-    take = salt_states(lambda _, before: served.close(before))
-    await answer_once(service, caller, operation, key, b"", state=served.state, transition=take)
+    close_step = salt_states(lambda _, saved: served.close(saved))
+    await answer_once(
+        service, caller, operation, key, b"", state=served.state, transition=close_step
+    )
 
-    def clusters() -> bytes:
-        closed = served.counts(read_salted_state(service, served.state))
-        return closed.clusters or closed.make_clusters()
+    def learn_clusters() -> bytes:
+        closed = served.decode_state(read_salted_state(service, served.state))
+        return closed.clusters or closed.learn_clusters()
 
-    made = await run_in_thread(request, clusters)
-    take = salt_states(lambda _, before: served.keep_clusters(made, before))
+    new = await run_in_thread(request, learn_clusters)
+    store_step = salt_states(lambda _, saved: served.store_clusters(new, saved))
     operation = f"{operation} clusters"
     return await answer_once(
-        service, caller, operation, key, b"", state=served.state, transition=take
+        service, caller, operation, key, b"", state=served.state, transition=store_step
     )
 
 
 @router.get("/{name}/counts", **allow(Role.OPERATOR, Role.ANALYST))
 def counts(service: CurrentService, name: PathName) -> dict[str, Any]:
-    """Return how many reported, and what the answers say of every item, with the noise's error."""
+    """Return how many people reported, and for every item an estimate with its standard error."""
     served = find_served(service, ServedCampaign, name)
-    return served.counts(read_salted_state(service, served.state)).report(served.items)
+    return served.decode_state(read_salted_state(service, served.state)).report(served.items)
