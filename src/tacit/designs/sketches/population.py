@@ -50,22 +50,22 @@ def true_bits(
 
     if campaign.names_pair:
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
-    key = tuple(map(np.uint64, seed_words(campaign.seed)))
+    first_word, second_word = map(np.uint64, seed_words(campaign.seed))
     answers = np.empty(len(tickets), dtype=np.uint32)
     questions = campaign.questions
     if campaign.senses:
         modulus = np.uint64(campaign.modulus)
         inverses = _inverses(campaign.modulus)
         sets = questions, campaign.set_size, modulus, inverses
-        first_hits(*key, tickets, starts, likes, *sets, answers)
+        first_hits(first_word, second_word, tickets, starts, likes, *sets, answers)
         return answers
     items = np.uint64(campaign.items)
-    pair_hits(*key, tickets, starts, likes, questions, items, answers)
+    pair_hits(first_word, second_word, tickets, starts, likes, questions, items, answers)
     if campaign.asks_identical:
         if dislikes is None:
             raise ConfigError("Whether a pair is rated alike depends on dislikes, too: pass them.")
         both_disliked = np.empty_like(answers)
-        pair_hits(*key, tickets, *dislikes, questions, items, both_disliked)
+        pair_hits(first_word, second_word, tickets, *dislikes, questions, items, both_disliked)
         answers |= both_disliked
     return answers
 

@@ -123,7 +123,7 @@ def write_verdict(points: Sequence[Point]) -> Verdict:
     Args:
         points: A point for each method that was played in the base setting.
     """
-    by_method = {}
+    by_method: dict[str, Point] = {}
     for point in points:
         by_method.setdefault(point.row.method, point)  # `both-ways` has two points of a method
     prec = by_method.get("p-rec")
