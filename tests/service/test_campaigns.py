@@ -48,7 +48,7 @@ def shop(demo, folder, shops):
 def served(shop) -> ServedCampaign:
     """The demonstration's campaign, without the reports that came before."""
     found = shop.service.deployment.find_all(ServedCampaign)["taste"]
-    object.__setattr__(found, "earlier", None)
+    object.__setattr__(found, "earlier_counts", None)
     return found
 
 
@@ -293,7 +293,7 @@ def test_the_log_cannot_be_tried_against_reports(shops, demo, folder, tmp_path, 
 def test_estimates_are_right(tmp_path):
     """Estimates from many reports lie within their stated errors of the true share."""
     served = made(tmp_path, epsilon=2.0)
-    counts = served.counts(None)
+    state = served.decode_state(None)
     people = 4000
     liked = {1, 2, 3}
     history = dict.fromkeys(liked, 5.0)
@@ -301,8 +301,8 @@ def test_estimates_are_right(tmp_path):
         Device(new_secret(), {}, _limits()).report(served.campaign, served.items, history).encode()
         for _ in range(people)
     ]
-    counts.counts.fold_each(reports, now=0)
-    rows = counts.report(served.items)["items"]
+    state.server.fold_each(reports, now=0)
+    rows = state.report(served.items)["items"]
     asked = [row for row in rows if row["item"] in liked]
     assert all(abs(row["estimate"] - 1) < 5 * row["error"] for row in asked)
     assert max(row["estimate"] for row in rows if row["item"] not in liked) < 0.9
@@ -323,8 +323,8 @@ def test_pairs(tmp_path):
         served.check(report)
         _, kept = served.count_report(report, kept)
     pairs = pair_counts(counted(served.campaign, reports))
-    now = served.counts(kept)
-    assert np.array_equal(pair_counts(now.counts).ones, pairs.ones)
+    now = served.decode_state(kept)
+    assert np.array_equal(pair_counts(now.server).ones, pairs.ones)
     told = now.report(served.items)
     assert sum(row["asked"] for row in told["items"]) == 2 * pairs.asked.sum()
     Clusters.decode(now.learn_clusters())

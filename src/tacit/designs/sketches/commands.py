@@ -188,7 +188,7 @@ def one_bit_sentence(planned: Plan) -> str:
     """State Theorem 4.3's bound, and in which cases it does not hold."""
     least = math.ceil(planned.lower_bounds["one_bit"])
     return (
-        f"With one fixed yes/no question to each person, at any epsilon, no method needs fewer "
+        f"With one fixed yes/no question to each person, at any epsilon, nobody can do with fewer "
         f"than {least:,} people (Theorem 4.3). The bound does not hold for several questions to "
         "one person, nor for questions that depend on answers."
     )
