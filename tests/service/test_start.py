@@ -43,7 +43,8 @@ def test_a_run_anew(begun):
 
 def test_a_run_that_cannot_be_gone_on_from(begun, monkeypatch):
     """Gates that were drawn for another division of epsilon are told at the start as well."""
-    monkeypatch.setattr("tacit.designs.prec.curator.Curator._gate_parameters", lambda _: (1, 2, 3.0))
+    parameters = "tacit.designs.prec.curator.Curator._gate_parameters"
+    monkeypatch.setattr(parameters, lambda _: (1, 2, 3.0))
     with pytest.raises(ConfigError, match=r"rounds\.films cannot be continued"):
         open_service(Settings(begun))
 

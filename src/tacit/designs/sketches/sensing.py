@@ -40,7 +40,7 @@ def seed_words(seed: bytes) -> tuple[int, int]:
 
 
 def random_words(seed: bytes, ticket: int) -> Iterator[int]:
-    """Yield the endless stream of words of one ticket in a campaign with this seed."""
+    """Yield the words of one ticket, without end, in a campaign with this seed."""
     first, second = seed_words(seed)
     state = mix(first ^ mix(second ^ ticket))
     while True:
