@@ -25,7 +25,7 @@ from tacit.engine.profile_kernels.clip import clip_person
 from tacit.engine.profile_kernels.star_factors import add_star_factors
 from tacit.engine.profile_kernels.types import StarRows, StarTable
 from tacit.mechanisms.sums import SumRelease
-from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
+from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.support.profile_reference import star_table  # the bits that the kernel is held to

@@ -26,8 +26,8 @@ from tacit.profile_sums.events import combined_noise, events, noise_multipliers
 from tacit.profile_sums.features import FeatureTables, feature_columns
 from tacit.profile_sums.release_stars import release_stars
 from tacit.profile_sums.settings import STAR_SUM_SHARES, Settings
-from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 from tacit.profile_sums.sums.star_means import contributed_means
+from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 from tests.support.profile_reference import star_table
 
 

@@ -1,6 +1,6 @@
 """The released sums, one file each: one person's contribution, clip, noise, and what is made of it.
 
-clipping.py       the resolution of a sum, and the clip as the kernels read it
+whole_steps.py    the resolution of a sum, and the clip as the kernels read it
 counts.py         sum 1: how often items are used and liked, and how many people there are
 taste_maps.py     released linear maps of tastes, which sums 2b and 3 use
 moment.py         sum 2a: the second moment of tastes

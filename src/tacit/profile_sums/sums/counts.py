@@ -23,7 +23,7 @@ from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.features import FeatureTables
 from tacit.profile_sums.people import People
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
+from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 
 Floats = NDArray[np.float64]
 

@@ -3,8 +3,10 @@
 Sees       all rows, public features, and the releases of sums 1, 2a and 2b.
 Releases   for each target item of the head the sum of its likers' tastes, each without the like
            itself; beside it, in a column, the number of its likers; and one row for the mean taste.
-Clips      one person's whole table, the column and the last row included. Before that the tastes
-           alone are scaled to a smaller norm, so that they leave room for the counts.
+Clips      one person's whole table, the column and the last row included, to `ItemQuery.norm`.
+           Before that the tastes alone are scaled to `ItemQuery.tastes_norm`, so that they leave
+           room for the counts. The arithmetic is in engine/profile_kernels: `item_tastes.py` adds
+           the people up, `clip.py` scales one person's table.
 Makes      more exact shares of likes, and the tastes B of items, which lists are scored with,
            shrunk by how far the noise reaches.
 """
@@ -25,10 +27,10 @@ from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.features import FeatureTables, kernel_rows
 from tacit.profile_sums.people import People
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 from tacit.profile_sums.sums.counts import Counts
 from tacit.profile_sums.sums.heads import choose_head, places_in_head
 from tacit.profile_sums.sums.taste_maps import LEAST_REST, taste_map
+from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -22,8 +22,8 @@ from tacit.mechanisms.gram import GramRelease
 from tacit.profile_sums.features import FeatureTables, kernel_rows
 from tacit.profile_sums.people import People, blocks_of_people
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums.clipping import resolution_for
 from tacit.profile_sums.sums.taste_maps import orient_columns
+from tacit.profile_sums.sums.whole_steps import resolution_for
 
 Floats = NDArray[np.float64]
 

@@ -22,9 +22,9 @@ from tacit.engine.profile_kernels.types import Profiles
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.people import People
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 from tacit.profile_sums.sums.counts import Counts
 from tacit.profile_sums.sums.heads import choose_head, places_in_head
+from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

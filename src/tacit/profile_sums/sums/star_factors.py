@@ -25,7 +25,6 @@ from tacit.data.stored_ratings import RatingsSource
 from tacit.engine.profile_kernels.types import StarTable
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.people import total_over_ratings
-from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 from tacit.profile_sums.sums.star_head import (
     LEVEL_PRECISION,
     REST_VARIANCE,
@@ -34,6 +33,7 @@ from tacit.profile_sums.sums.star_head import (
     star_rows,
 )
 from tacit.profile_sums.sums.star_means import StarMeans
+from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

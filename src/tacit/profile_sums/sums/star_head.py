@@ -22,8 +22,8 @@ from tacit.data.stored_ratings import RatingsSource
 from tacit.engine.profile_kernels.types import StarRows
 from tacit.mechanisms.gram import GramRelease
 from tacit.profile_sums.people import PEOPLE_PER_BLOCK, total_over_ratings
-from tacit.profile_sums.sums.clipping import resolution_for
 from tacit.profile_sums.sums.star_means import StarMeans, places_among, star_unit
+from tacit.profile_sums.sums.whole_steps import resolution_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -21,7 +21,7 @@ from tacit.data.columns import RatingScale
 from tacit.data.ratings import Ratings
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.profile_sums.people import PEOPLE_PER_BLOCK
-from tacit.profile_sums.sums.clipping import resolution_for
+from tacit.profile_sums.sums.whole_steps import resolution_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

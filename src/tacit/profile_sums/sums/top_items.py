@@ -27,8 +27,8 @@ from tacit.engine.profile_kernels.types import Profiles
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.people import People, blocks_of_people
-from tacit.profile_sums.sums.clipping import resolution_for
 from tacit.profile_sums.sums.counts import Counts
+from tacit.profile_sums.sums.whole_steps import resolution_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
