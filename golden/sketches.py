@@ -128,7 +128,7 @@ def questions() -> list[dict[str, Any]]:
         for wanted in ({"questions": 3}, {"method": "pairwise-preference", "questions": 32}):
             campaign = asked(items, **wanted)
             known = {"campaign": campaign.encode().hex(), "ticket": f"{ticket:016x}"}
-            sets: Any = sensing.sensed_sets if campaign.senses else sensing.pairs
+            sets: Any = sensing.sensed_sets if campaign.asks_about_sets else sensing.pairs
             found.append(known | {"asked": [list(one) for one in sets(campaign, ticket)]})
     return found
 

@@ -248,7 +248,7 @@ def fold(
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
     sentence = f"Counted {server.reports:,} reports in {out}; refused: {reasons}."
     crafted = None
-    if decoded_campaign.senses and server.reports:
+    if decoded_campaign.asks_about_sets and server.reports:
         crafted = inspect(server).suspicious
         bound = manipulation(decoded_campaign, people=server.reports, fakes=0.01)
         finding = "Some look crafted" if crafted else "No test says that some are crafted"

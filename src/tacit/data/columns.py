@@ -327,7 +327,7 @@ def _number_integers(
 
 
 def find_latest_rows(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
-    """Find the one row that counts of each pair of person and item.
+    """For each pair of person and item, find the row to keep.
 
     It is the latest row of the pair; among equally late ones, and without times, the one with most
     stars. Every reader uses this rule. It does not depend on the order of rows, which a cluster

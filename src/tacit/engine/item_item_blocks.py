@@ -369,10 +369,12 @@ def _add_words(
         add: Instruction that adds two vectors.
     """
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-    wide, word = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
-    cells = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-    start, length = arguments[1:3]
-    sums = context.make_array(signature.args[-1])(context, builder, arguments[-1]).data
+    wide = ir.IntType(64)
+    word = ir.VectorType(wide, LANES)
+    cells_array, start, length, *_, sums_array = arguments
+    cells_type, *_, sums_type = signature.args
+    cells = context.make_array(cells_type)(context, builder, cells_array).data
+    sums = context.make_array(sums_type)(context, builder, sums_array).data
     vector = ir.VectorType(element, LANES)
     name = "pd" if element == ir.DoubleType() else "q"
     permute = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call, unused-ignore]
@@ -408,11 +410,13 @@ def _add_dense(
         if HAS_VECTORS:
             ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
             element = ir.DoubleType()
-            data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
-            values = _spread(builder, arguments[5])
+            _, _, _, levels_array, first, value, _ = arguments
+            _, _, _, levels_type, *_ = signature.args
+            data = context.make_array(levels_type)(context, builder, levels_array).data
+            values = _spread(builder, value)
             tables = []
             for half in (0, LANES):
-                position = builder.add(arguments[4], ir.Constant(ir.IntType(64), half))
+                position = builder.add(first, ir.Constant(ir.IntType(64), half))
                 loaded = builder.load(_vector_at(builder, data, position, element), align=8)
                 tables.append(builder.fmul(values, loaded))
             _add_words(context, builder, signature, arguments, tables, element, builder.fadd)
@@ -442,14 +446,17 @@ def _count_dense(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if HAS_VECTORS:
             ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-            element, byte = ir.IntType(64), ir.IntType(8)
-            data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
-            like_bytes = _spread(builder, builder.zext(arguments[5], byte))
+            element = ir.IntType(64)
+            byte = ir.IntType(8)
+            _, _, _, liked_array, first, like, _ = arguments
+            _, _, _, liked_type, *_ = signature.args
+            data = context.make_array(liked_type)(context, builder, liked_array).data
+            like_bytes = _spread(builder, builder.zext(like, byte))
             co_rater = _spread(builder, ir.Constant(element, 1))
             agreement = _spread(builder, ir.Constant(element, 1 + 2**32))
             tables = []
             for half in (0, LANES):
-                position = builder.add(arguments[4], ir.Constant(element, half))
+                position = builder.add(first, ir.Constant(element, half))
                 loaded = builder.load(_vector_at(builder, data, position, byte), align=1)
                 agrees = builder.icmp_unsigned("==", loaded, like_bytes)
                 tables.append(builder.select(agrees, agreement, co_rater))

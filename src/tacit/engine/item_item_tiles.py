@@ -52,7 +52,7 @@ class TiledTable(Table):
     """Turns a block of people into a (people, items) matrix of stars and a number for each
     person."""
     make: MakeTable
-    """Makes the table of these, for a tile."""
+    """Makes a tile's table of the stars and numbers that `cut` returns."""
     raters: NDArray[np.int64]
     """(items,) number of people who rated each item."""
 
@@ -70,7 +70,7 @@ class TiledTable(Table):
             ratings: The ratings.
             cut: As the field of this name.
             make: As the field of this name.
-            raters: As the field of this name; None: they are counted.
+            raters: As the field of this name; None: they are counted here.
         """
         catalogue = catalogue_of(ratings)
         nobody, _ = cut(Block.without_people().to_ratings(catalogue.n_items, catalogue.scale))
@@ -103,17 +103,16 @@ class TiledTable(Table):
             parts=parts,
             find=find,
         )
-        lines: Mapping[int, tuple[int, bytes]] = {}
+        merged: Mapping[int, tuple[int, bytes]] = {}
         if tiles:
-            lines = self.ratings.join_tiles(self.cut, tiles, work, partial(merge_lists, k=k))
-        # A line is the pair's number times the number of parts, plus the part's number.
-        expected = Counter(join.pair * len(parts) + join.of for join in joins)
-        if {line: count for line, (count, _) in lines.items()} != expected:
+            merged = self.ratings.join_tiles(self.cut, tiles, work, partial(merge_lists, k=k))
+        expected = Counter(_list_number(join, len(parts)) for join in joins)
+        if {list_number: count for list_number, (count, _) in merged.items()} != expected:
             raise ClusterError(LOST)
         results = [no_neighbours(of, k) for of, _ in pairs]
         rows = np.zeros(len(self.raters), np.int64)
-        for line, (_, packed) in lines.items():
-            pair, part = divmod(line, len(parts))
+        for list_number, (_, packed) in merged.items():
+            pair, part = divmod(list_number, len(parts))
             result = results[pair]
             rows[result.of] = np.arange(len(result.of))
             _unpack_into(result, rows[parts[part]], packed, k)
@@ -157,7 +156,7 @@ class Join(NamedTuple):
 
 
 def _list_joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
-    """List all searches that are needed.
+    """List the searches of all pairs: each part in `of` with each part in `among`.
 
     Args:
         has_part: (2 pairs, parts) as `TiledTable._divide_items` returns it.
@@ -170,6 +169,16 @@ def _list_joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
         for of in of_parts:
             joins += [Join(pair, of, among) for among in among_parts]
     return joins
+
+
+def _list_number(join: Join, parts: int) -> int:
+    """Number the lists of a part's items for a pair of item sets: pair * parts + part.
+
+    Args:
+        join: One of the searches that find these lists; they have the same pair and the same `of`.
+        parts: Number of parts.
+    """
+    return join.pair * parts + join.of
 
 
 def _couple(join: Join) -> tuple[int, int]:
@@ -229,23 +238,24 @@ def find_on_tile(
     parts: Sequence[Numbers],
     find: Find,
 ) -> Iterator[tuple[int, bytes]]:
-    """Find the lists of one tile.
+    """Find the nearest items by the searches that need the two parts of one tile.
 
     Args:
         tile: Number of the tile.
         stars: (people, items) stars of the tile's people.
-        person_values: (people,) the numbers that `cut` gives with them.
-        make: Makes a table of both.
+        person_values: (people,) one number for each person, which `make` needs (from
+            `TiledTable.cut`).
+        make: Makes a table of `stars` and `person_values`.
         raters: (items,) number of people who rated each item.
         tiles: The items of each tile.
-        couples: The two parts of each tile.
-        joins: All searches.
+        couples: The numbers of the two parts of each tile.
+        joins: The searches of all tiles: `of` a part, `among` a part, for a pair of item sets.
         parts: The items of each part.
         find: Finds neighbours in a table.
 
     Yields:
-        For each join of this tile, its line (the pair's number times the number of parts, plus the
-        part's number) and the packed lists.
+        For each search of this tile, list_number = pair * parts + of (`_list_number`), and the
+        packed lists.
 
     Raises:
         ClusterError: An item of the tile does not have all its raters.
@@ -257,7 +267,7 @@ def find_on_tile(
     for join in joins:
         if _couple(join) == couples[tile]:
             nearest = find(table, parts[join.of], parts[join.among])
-            yield join.pair * len(parts) + join.of, _pack(nearest)
+            yield _list_number(join, len(parts)), _pack(nearest)
 
 
 def _count_raters(block: Ratings, *, cut: CutBlock) -> NDArray[np.int64]:

@@ -4,8 +4,8 @@ Split    one of `protocols`; a recommender is to find the held-out likes.
 Stars    RMSE and MAE need held-out ratings of all kinds. In one domain a second fit holds out a
          random 20 % of everybody's ratings. By time, and between two domains, the errors are those
          of all held-out ratings of test people. Where likes alone are held out there is no error.
-Tests    NDCG is compared with that of popularity, of the rival and of own models, paired over
-         people and splits as `inference` describes; p values are corrected by Holm.
+Tests    NDCG is compared with that of popularity, of the rival and of the caller's models, paired
+         over people and splits as `inference` describes; p values are corrected by Holm.
 Attack   membership by lists, without reference and by likelihood ratio, on all ratings, once.
 Units    an epsilon belongs to its unit and adversary. Rows of different units are never on one axis
          and never ordered by epsilon together.
@@ -66,7 +66,7 @@ ATTACK = -1
 FAILED = "failed"
 """Key of the reason why a task could not be run."""
 CLAIM = "claim"
-"""Key of the claim that an own model's card states, as `_Claim`."""
+"""Key of the claim that the card of a caller's model states, as `_Claim`."""
 FILLED = "filled"
 """Key of the mean number of items in a list."""
 BY_PERSON = "by_person"
@@ -269,27 +269,36 @@ def _identify_comparison(context: _TaskContext, entries: Sequence[ComparisonEntr
     return " ".join(map(str, parts))
 
 
+def _select_splits(figures: Sequence[Figures]) -> list[Figures]:
+    """Return the figures of the tasks that judged lists on a split, without that of the attack."""
+    return [figures_of_task for figures_of_task in figures if BY_PERSON in figures_of_task]
+
+
 def _make_bootstrap(figures: Sequence[Figures]) -> PeopleBootstrap:
     """Draw the resamples of the test people, who are the same for every entry."""
-    judged = [of_task[BY_PERSON] for of_task in figures if BY_PERSON in of_task]
-    return PeopleBootstrap([np.array(of_split["people"], dtype=np.int64) for of_split in judged])
+    by_person = [figures_of_split[BY_PERSON] for figures_of_split in _select_splits(figures)]
+    people_of_splits = [np.array(metrics["people"], dtype=np.int64) for metrics in by_person]
+    return PeopleBootstrap(people_of_splits)
 
 
 def _describe_short_lists(
     entries: Sequence[ComparisonEntry], figures: Mapping[ComparisonEntry, Sequence[Figures]]
 ) -> list[str]:
-    """Write a sentence for each own model whose lists are shorter than the longest ones.
+    """Write a sentence for each model of the caller (OWN or SAVED) with shorter lists than others.
 
     A missing item counts as a miss; without the sentence nothing would explain a figure near 0.
     """
     mean_lengths = {}
     for entry in entries:
-        lengths = [of_task[FILLED] for of_task in figures[entry] if FILLED in of_task]
-        mean_lengths[entry] = float(np.mean(lengths))
+        splits = _select_splits(figures[entry])
+        mean_lengths[entry] = float(
+            np.mean([figures_of_split[FILLED] for figures_of_split in splits])
+        )
     longest = max(mean_lengths.values())
     sentences = []
     for entry, length in mean_lengths.items():
-        if entry.variant in (OWN, SAVED) and length < 0.95 * longest:
+        is_of_caller = entry.variant in (OWN, SAVED)
+        if is_of_caller and length < 0.95 * longest:
             sentences.append(
                 f"{entry.design}: a list holds {length:.1f} items on average, where "
                 f"{longest:.1f} can be listed. Items that are not in the ratings, or that the "
@@ -308,7 +317,7 @@ def _test_differences(
     figures: Mapping[ComparisonEntry, Sequence[Figures]],
     bootstrap: PeopleBootstrap,
 ) -> list[dict[str, Any]]:
-    """Test each entry's NDCG against references and own models, each pair once."""
+    """Test each entry's NDCG against references and models of the caller, each pair once."""
     references = [entry for entry in entries if entry.design in REFERENCES]
     references += [entry for entry in entries if entry.variant in (OWN, SAVED)]
     rows: list[dict[str, Any]] = []
@@ -318,9 +327,9 @@ def _test_differences(
             if entry is reference or (reference, entry) in tested:
                 continue
             tested.add((entry, reference))
-            own_ndcg = _collect_by_split(figures[entry], "ndcg")
+            entry_ndcg = _collect_by_split(figures[entry], "ndcg")
             reference_ndcg = _collect_by_split(figures[reference], "ndcg")
-            paired = bootstrap.difference(own_ndcg, reference_ndcg)
+            paired = bootstrap.difference(entry_ndcg, reference_ndcg)
             rows.append(
                 {
                     "design": entry.design,
@@ -342,8 +351,8 @@ def _test_differences(
 
 def _collect_by_split(figures: Sequence[Figures], metric: str) -> list[NDArray[np.float64]]:
     """Collect a metric of the test people: for each split an array of shape (people,)."""
-    judged = [of_task[BY_PERSON] for of_task in figures if BY_PERSON in of_task]
-    return [np.array(of_split[metric], dtype=np.float64) for of_split in judged]
+    by_person = [figures_of_split[BY_PERSON] for figures_of_split in _select_splits(figures)]
+    return [np.array(metrics[metric], dtype=np.float64) for metrics in by_person]
 
 
 def _choose_best(
@@ -356,12 +365,12 @@ def _choose_best(
         reasons: Why entries are left out, by their names; entries that failed are added.
     """
     mean_ndcg = {}
-    for entry, of_tasks in figures.items():
-        failures = [of_task[FAILED] for of_task in of_tasks if FAILED in of_task]
+    for entry, figures_of_splits in figures.items():
+        failures = [split[FAILED] for split in figures_of_splits if FAILED in split]
         if failures:
             reasons[_name_of_entry(entry)] = failures[0]
         else:
-            mean_ndcg[entry] = float(np.mean([of_task[_NDCG] for of_task in of_tasks]))
+            mean_ndcg[entry] = float(np.mean([split[_NDCG] for split in figures_of_splits]))
     methods = group_by(mean_ndcg, attrgetter("design", "variant", "epsilon"))
     return [max(settings, key=mean_ndcg.__getitem__) for settings in methods.values()]
 
@@ -556,7 +565,7 @@ def _split_into_thirds(
 
 
 def _read_claim(entry: ComparisonEntry, figures: Sequence[Figures]) -> _Claim:
-    """Return an entry's claim; an own model's is known only once it is fitted."""
+    """Return an entry's claim; that of a caller's model is known only once it is fitted."""
     if CLAIM in figures[0]:
         return _Claim(*figures[0][CLAIM])
     return _Claim(entry.unit, entry.against, entry.epsilon)
@@ -568,12 +577,12 @@ def _make_rows(
     """Make the rows of an entry: each metric's mean over splits with its interval."""
     claim = _read_claim(entry, figures)
     metrics: dict[str, None] = {}
-    for of_task in figures:
-        metrics |= dict.fromkeys(name for name in of_task if name not in NO_METRICS)
+    for figures_of_task in figures:
+        metrics |= dict.fromkeys(name for name in figures_of_task if name not in NO_METRICS)
     metrics_of_people = figures[0][BY_PERSON]
     rows = []
     for metric in metrics:
-        values = [of_task[metric] for of_task in figures if metric in of_task]
+        values = [each_task[metric] for each_task in figures if metric in each_task]
         name = metric.removesuffix(f"@{LIST_LENGTH}")
         if isinstance(values[0], list):  # an attack's mean with its ends
             interval = Interval(*values[0])

@@ -56,7 +56,7 @@ def telling(made):
         ticket = Device(secret, {}, ANY).report(made, range(N), {}).ticket
         return (
             sum(map(bool, sensed_sets(made, ticket)))
-            if made.senses
+            if made.asks_about_sets
             else len({item for pair in pairs(made, ticket) for item in pair})
         )
 

@@ -46,7 +46,7 @@ def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
         OutputError: The folder holds something, or cannot be written.
     """
     if kind not in WRITERS:
-        raise ConfigError(f"No form '{kind}' of a folder. Known: {', '.join(WRITERS)}.")
+        raise ConfigError(f"Unknown kind of folder '{kind}'. Known: {', '.join(WRITERS)}.")
     is_empty = path.is_dir() and not any(path.iterdir())
     if path.exists() and not is_empty:
         raise OutputError(f"{path}: holds something already. Name a new folder.")

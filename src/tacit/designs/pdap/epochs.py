@@ -18,14 +18,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-FIRST_SHARE = 200
-"""The first epoch has n / FIRST_SHARE arrivals, for a horizon of n."""
-LARGEST_SHARE = 20
-"""The longest epoch has n / LARGEST_SHARE arrivals."""
+FIRST_EPOCHS_PER_HORIZON = 200
+"""The first epoch has n / FIRST_EPOCHS_PER_HORIZON arrivals, for a horizon of n."""
+LONGEST_EPOCHS_PER_HORIZON = 20
+"""The longest epoch has n / LONGEST_EPOCHS_PER_HORIZON arrivals."""
 GROWTH = 1.5
 """Each epoch is this many times as long as the one before."""
-ANEW_SHARE = 10
-"""Lengths start anew at most once in n / ANEW_SHARE arrivals."""
+RESTARTS_PER_HORIZON = 10
+"""Lengths start anew at most once in n / RESTARTS_PER_HORIZON arrivals."""
 
 
 class Epochs:
@@ -51,7 +51,7 @@ class Epochs:
         self.log_rows = 0
         self.has_removed_arm = False
         self.arrivals_by_set: Counter[tuple[int, ...]] = Counter()
-        self._length = math.ceil(horizon / FIRST_SHARE)
+        self._length = math.ceil(horizon / FIRST_EPOCHS_PER_HORIZON)
         self._started_anew = -horizon
         self.ends_at = self._length
 
@@ -81,7 +81,7 @@ class Epochs:
 
     def begin_next(self) -> None:
         """Begin the next epoch, GROWTH times as long as the last one."""
-        longest = math.ceil(self.horizon / LARGEST_SHARE)
+        longest = math.ceil(self.horizon / LONGEST_EPOCHS_PER_HORIZON)
         self._length = min(math.ceil(GROWTH * self._length), longest)
         self.number += 1
         self.begins_at = self.arrivals
@@ -93,10 +93,10 @@ class Epochs:
     def start_anew(self) -> None:
         """Set this epoch back to the first length, because arms joined.
 
-        This has no effect if it happened in the last n / ANEW_SHARE arrivals.
+        This has no effect if it happened in the last n / RESTARTS_PER_HORIZON arrivals.
         """
-        if self.arrivals - self._started_anew >= self.horizon / ANEW_SHARE:
-            self._length = math.ceil(self.horizon / FIRST_SHARE)
+        if self.arrivals - self._started_anew >= self.horizon / RESTARTS_PER_HORIZON:
+            self._length = math.ceil(self.horizon / FIRST_EPOCHS_PER_HORIZON)
             self._started_anew = self.arrivals
             self.ends_at = self.begins_at + self._length
 

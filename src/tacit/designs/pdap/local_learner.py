@@ -41,9 +41,10 @@ GRID_SLICES = 2
 """Slices of each feature; only 2, because randomised response needs few answers."""
 PRIOR_VISITS = 10.0
 """Weight, in visits, of the prior mean of 1/2."""
-LEAST_VISITS_BETWEEN_PUBLICATIONS = 100
-PUBLICATION_SHARE = 20
-"""The means are published anew after another 1 / PUBLICATION_SHARE of all visits so far."""
+LEAST_FURTHER_VISITS = 100
+"""Fewest visits between two publications of the means."""
+VISITS_PER_FURTHER_VISIT = 20
+"""The next publication waits for one further visit for each so many visits so far."""
 _ROUNDING_MARGIN = 2**-40
 """Share of a report's epsilon that is not used, so that rounding never exceeds the sum."""
 
@@ -264,8 +265,8 @@ class LocalLearner(Policy):
     def _publish(self) -> None:
         """Publish the means, and set the number of visits at which they are published next."""
         self._published = self.means()
-        more_visits = self.visits // PUBLICATION_SHARE
-        self._next_publication = self.visits + max(LEAST_VISITS_BETWEEN_PUBLICATIONS, more_visits)
+        further_visits = self.visits // VISITS_PER_FURTHER_VISIT
+        self._next_publication = self.visits + max(LEAST_FURTHER_VISITS, further_visits)
 
     def _weights(self, means: NDArray[np.float64]) -> NDArray[np.int64]:
         """Compute the weights (arms,) of a draw that does not explore, from means (arms,)."""

@@ -89,8 +89,9 @@ class Forward:
         request, body = _read_head(data, _KIND_FORWARD, "a forward")
         require(len(body) >= _FORWARD.size, "a forward is cut short")
         epsilon, slices, features, reserved = _FORWARD.unpack_from(body)
-        is_whole = len(body) == _FORWARD.size + 2 * features and reserved == 0
-        require(is_whole, "a forward has 2 bytes for each feature")
+        has_right_length = len(body) == _FORWARD.size + 2 * features
+        require(has_right_length, "a forward has a wrong length")
+        require(reserved == 0, "a forward's reserved field is not 0")
         places = struct.unpack_from(f">{features}H", body, _FORWARD.size)
         return cls(request, epsilon, slices, places)
 
@@ -129,7 +130,7 @@ class Offer:
         request, body = _read_head(data, _KIND_OFFER, "an offer")
         require(len(body) >= _OFFER.size, "an offer is cut short")
         (length,) = _OFFER.unpack_from(body)
-        require(len(body) == _OFFER.size + length, "an offer ends with the video's name")
+        require(len(body) == _OFFER.size + length, "an offer has a wrong length")
         try:
             video = body[_OFFER.size :].decode("utf-8")
         except UnicodeDecodeError:

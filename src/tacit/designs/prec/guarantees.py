@@ -138,17 +138,17 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
 
 
 def _card_of_published(settings: PRecSettings) -> Guarantee:
-    """Write the card of the published variant, which is conditional on the promise of peers."""
+    """Write the card of the published variant, which holds only if the client has enough peers."""
     peers = settings.fewest_peers if settings.peers is None else settings.peers
     promised = theory.eps_tight(*settings.sizes, peers)
     return replace(
         _NO_GUARANTEE,
         name="p-REC (published), one client, if the client has peers",
         sentence=(
-            f"If a client has {peers} peers, with and without the voter, what the client sees is "
-            f"{promised:.4g}-differentially private for each voter. Nobody checks that: the "
-            "client's own answers decide it, and a client without peers can read a voter's whole "
-            "history."
+            f"What a client sees is {promised:.4g}-differentially private for each voter, if the "
+            f"client has {peers} peers whether or not that voter takes part. Nobody checks that: "
+            "the client's own answers decide it, and a client without peers can read a voter's "
+            "whole history."
         ),
         protects=f"{_PROTECTS} who keep a promise about other voters",
         against="one client whose answers keep the promise, and who knows all other votes",

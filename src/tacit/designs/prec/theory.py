@@ -1,8 +1,8 @@
 """Closed formulas of p-REC: upper and lower bounds of its loss and of its epsilon. No data.
 
 Source     Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
-           (2015). The paper gives orders of magnitude; constants that follow from its proofs, line
-           by line, are marked with *.
+           (2015). The paper gives orders of magnitude. Docstrings say which constants follow from
+           its proofs, line by line.
 Notation   m objects a round, T rounds, at most n voters, at least P peers of the client. The client
            likes several objects in at most D rounds, and a peer casts at most R votes on objects
            that the client dislikes. r = T / (R + 1) and c = 2D + 2R + 1. Loss is the number of
@@ -26,7 +26,8 @@ _MOST_STEPS = 100_000
 """Rounds of a chain that are computed one by one. Only settings with thousands of objects or
 hundreds of credits need more."""
 _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
-"""* Theorem 15's constant, 0.1308: the relative entropy of a coin with chance 3/4 to a fair one."""
+"""Constant of Theorem 15, from its proof, 0.1308: the relative entropy of a coin with chance 3/4 to
+a fair one."""
 
 
 def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
@@ -137,20 +138,20 @@ def gated_credit(D: int, R: int, P: int) -> int:
 
 
 def loss_bound(m: int, T: int, R: int, n: int, P: int) -> float:
-    """* Upper bound of the expected loss, for every D (Theorems 10 and 16).
+    """Upper bound of the expected loss, for every D (Theorems 10 and 16).
 
     `_charged_loss`, and the loss of the uniform rounds: a share gamma of T, of whose
-    recommendations at most the share (m - 1) / m is disliked.
+    recommendations at most the share (m - 1) / m is disliked. The constants follow from the proofs.
     """
     uniform_rounds_loss = exact_gamma(m, T, R) * T * Fraction(m - 1, m)
     return _charged_loss(m, R, n, P) + float(uniform_rounds_loss)
 
 
 def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> float:
-    """* Upper bound of the loss that fails with a chance of at most delta.
+    """Upper bound of the loss that fails with a chance of at most delta.
 
     `_charged_loss`, and a bound on the number of uniform rounds by Bernstein's inequality:
-    mean + sqrt(2 mean ln(1 / delta)) + 2/3 ln(1 / delta).
+    mean + sqrt(2 mean ln(1 / delta)) + 2/3 ln(1 / delta). The constants follow from the proofs.
     """
     mean = gamma(m, T, R) * T
     log_inverse = math.log(1 / delta)
@@ -180,7 +181,7 @@ def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
 
 
 def eps_at_credit(m: int, T: int, D: int, R: int, least_credit: int) -> float:
-    """* Theorems 11 and 17 with the proof's constants: 9 m lambda c^2 / least_credit.
+    """Theorems 11 and 17 with the proof's constants: 9 m lambda c^2 / least_credit.
 
     Args:
         m: Objects.
@@ -193,38 +194,42 @@ def eps_at_credit(m: int, T: int, D: int, R: int, least_credit: int) -> float:
 
 
 def eps_tight(m: int, T: int, D: int, R: int, P: int) -> float:
-    """* Theorems 11 and 17 under the promise: 9 m lambda c^2 / (P (D + R + 1)).
+    """Theorems 11 and 17 under the promise: 9 m lambda c^2 / (P (D + R + 1)).
 
-    For D = R = 0 this is 18 m^2 ln T / P, the paper's own constant.
+    The constants are the proof's. For D = R = 0 this is 18 m^2 ln T / P, the paper's own.
     """
     return eps_at_credit(m, T, D, R, promised_credit(D, R, P))
 
 
 def eps_gated(m: int, T: int, D: int, R: int, P: int) -> float:
-    """* Theorem 17 under a gate that keeps the credit c P: 9 m lambda c / P = 18 m^2 c ln r / P."""
+    """Theorem 17 under a gate that keeps the credit c P: 9 m lambda c / P = 18 m^2 c ln r / P.
+
+    The constants are the proof's.
+    """
     return eps_at_credit(m, T, D, R, gated_credit(D, R, P))
 
 
 def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
-    """* `eps_tight` in the paper's simpler form, with D + R + 1 >= c / 2: 18 m lambda c / P.
+    """`eps_tight` in the paper's simpler form, with D + R + 1 >= c / 2: 18 m lambda c / P.
 
-    It is less than twice as large.
+    The constants are the proof's. It is less than twice as large as `eps_tight`.
     """
     return 18 * m * lam(m, T, R) * credit(D, R) / P
 
 
 def leak(m: int, T: int, R: int, W: int) -> float:
-    """* Upper bound of one round's privacy loss with W >= 2 survivors (Lemma 12, sharper).
+    """Upper bound of one round's privacy loss with W >= 2 survivors (Lemma 12, sharper).
 
     W includes the voter in whom neighbours differ. The bound is kappa lambda ln(W / (W - 1)), with
-    `kappa` from 1.05 to 1.2 for many rounds, where the paper has 3 lambda / W.
+    `kappa` from 1.05 to 1.2 for many rounds, where the paper has 3 lambda / W. It follows from the
+    lemma's proof.
     """
     return kappa(m, T, R) * lam(m, T, R) * math.log(W / (W - 1))
 
 
 @lru_cache
 def kappa(m: int, T: int, R: int) -> float:
-    """* Bound how much a round's log-probability can change, in units of lambda ln(W / (W - 1)).
+    """Bound how much a round's log-probability can change, in units of lambda ln(W / (W - 1)).
 
     docs/prec-theory.md derives the bound and defines h, q, d, x and psi. It leaves three
     expressions to maximise, of one variable each, d or x:
@@ -263,7 +268,7 @@ def kappa(m: int, T: int, R: int) -> float:
 def eps_chain(
     m: int, T: int, D: int, R: int, n: int, least_credit: int, fewest_survivors: int
 ) -> float:
-    """* Theorems 11 and 17 with whole voters and `leak`: a third or a fourth of `eps_tight`.
+    """Theorems 11 and 17 with whole voters and `leak`: a third or a fourth of `eps_tight`.
 
     A round with W survivors costs at most `leak`. It costs something only if some object that now
     costs its voters credit is above rho in one of the two patterns: with v votes, 2mv > W, or
@@ -333,9 +338,10 @@ def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
 
 
 def eps_lower_15(T: int, D: int, R: int, n: int, P: int, L: float) -> float:
-    """* Lower bound of eps of any algorithm with expected loss L (Theorem 15).
+    """Lower bound of eps of any algorithm with expected loss L (Theorem 15).
 
-    0 for n < 2P or S = min(D + R, T) < 6 ln T, where the theorem says nothing.
+    0 for n < 2P or S = min(D + R, T) < 6 ln T, where the theorem says nothing. The constants follow
+    from its proof.
     """
     S = min(D + R, T)
     if n < 2 * P or 6 * math.log(T) > S:

@@ -76,9 +76,9 @@ class Tastes:
     """(context, r) features beside the named ones; None: there are none."""
     named_features: float = 1.0
     """Length of a row of named features where there are dense ones."""
-    consented: list[list[tuple[int, float]]] | None = None
-    """What a like of each item adds to others, by people who agreed not to be protected: pairs of
-    item and weight; None: there are none."""
+    consented_weights: list[list[tuple[int, float]]] | None = None
+    """Item-to-item weights of people who agreed not to be protected: for each liked item, pairs of
+    another item and what the like adds to its score; None: there are none."""
 
 
 @dataclass(frozen=True)
@@ -191,103 +191,136 @@ class DeviceLists:
             return _by_tastes(self.found, own, self.low, self.clip, self.means)
         if isinstance(self.found, TopItems):
             means = [self.beside * mean for mean in self.means]
-            return _by_top_items(self.found, own, self.low, self.joint, means)
+            other_weight = 0.0 if self.joint else self.low  # in one domain likes alone count
+            return _by_top_items(self.found, own, other_weight, means)
         return list(self.means)
 
 
 def _by_tastes(
-    found: Tastes, own: list[tuple[int, bool]], low: float, clip: float, means: Floats
+    model: Tastes, own: list[tuple[int, bool]], other_weight: float, clip: float, means: Floats
 ) -> Floats:
-    taste = _taste(found, own, low)
-    length = math.sqrt(_dot(taste, taste))
-    most = clip * math.sqrt(float(len(taste)))
-    cut = most / length if length > most else 1.0
-    taste = [value * cut for value in taste]
-    if found.own_likes is not None and found.own_likes_mean is not None:
-        likes = [place for place, liked in own if liked]
-        taste = _add_own_likes(found, found.own_likes, found.own_likes_mean, likes, taste)
-    scores = [mean + _dot(taste, row) for mean, row in zip(means, found.items, strict=True)]
+    """Score all items: mean + taste . item, and what the likes add beside tastes.
+
+    taste is `_taste`, scaled down to a norm of clip sqrt(k) if it is longer, plus what own likes
+    add to it. Beside it, likes add by pairs of likes, and by the weights W of consenting people:
+    the sum over likes of W[like] / sqrt(number of likes).
+
+    Args:
+        model: The released numbers.
+        own: The person's ratings: number of the context item, and whether it is a like.
+        other_weight: Weight of a rating that is no like; a like has 1.
+        clip: Largest norm of a taste, over sqrt(k).
+        means: (items,) scores without a history.
+    """
     likes = [place for place, liked in own if liked]
-    if found.pairs is not None and likes:
-        _add_pairs(found.pairs, likes, scores)
-    if found.consented is not None and likes:
-        length = math.sqrt(float(len(likes)))
+    taste = _taste(model, own, other_weight)
+    taste_norm = math.sqrt(_dot(taste, taste))
+    largest_norm = clip * math.sqrt(float(len(taste)))
+    factor = largest_norm / taste_norm if taste_norm > largest_norm else 1.0
+    taste = [value * factor for value in taste]
+    if model.own_likes is not None and model.own_likes_mean is not None:
+        taste = _add_own_likes(model, model.own_likes, model.own_likes_mean, likes, taste)
+    scores = [mean + _dot(taste, row) for mean, row in zip(means, model.items, strict=True)]
+    if model.pairs is not None and likes:
+        _add_pairs(model.pairs, likes, scores)
+    if model.consented_weights is not None and likes:
+        likes_norm = math.sqrt(float(len(likes)))
         for place in likes:
-            for item, weight in found.consented[place]:
-                scores[item] += weight / length
+            for item, weight in model.consented_weights[place]:
+                scores[item] += weight / likes_norm
     return scores
 
 
 def _add_own_likes(
-    found: Tastes, matrix: list[Floats], mean: Floats, likes: Sequence[int], taste: Floats
+    model: Tastes, matrix: list[Floats], mean: Floats, likes: Sequence[int], taste: Floats
 ) -> Floats:
-    """(k,) taste + (x B - mean) matrix, with x the unit row of the likes; as it is without any."""
+    """Return (k,) taste + (x B - mean) matrix; the taste itself if there are no likes.
+
+    x is the unit row of the likes, and B the (targets, k) tastes of the items.
+    """
     if not likes:
         return taste
     total = [0.0] * len(mean)
     for place in likes:
-        total = [value + each for value, each in zip(total, found.items[place], strict=True)]
-    length = math.sqrt(float(len(likes)))
-    for value, average, row in zip(total, mean, matrix, strict=True):
-        apart = value / length - average
-        taste = [sum_ + apart * each for sum_, each in zip(taste, row, strict=True)]
+        total = [sum_ + value for sum_, value in zip(total, model.items[place], strict=True)]
+    likes_norm = math.sqrt(float(len(likes)))
+    for sum_of_likes, average, row in zip(total, mean, matrix, strict=True):
+        difference = sum_of_likes / likes_norm - average
+        taste = [sum_ + difference * value for sum_, value in zip(taste, row, strict=True)]
     return taste
 
 
 def _add_pairs(pairs: PairVectors, likes: Sequence[int], scores: Floats) -> None:
-    """Add (x P - mean) P' to the scores of the head, with x the unit row of the likes."""
+    """Add (x P - mean) P' to the scores of the popular items that have vectors.
+
+    x is the unit row of the likes, and P the (head, d) vectors of these items.
+    """
     vector_of = dict(zip(pairs.items, pairs.vectors, strict=True))
     total = [0.0] * len(pairs.mean)
     for place in likes:
         vector = vector_of.get(place)
         if vector is not None:
             total = [sum_ + value for sum_, value in zip(total, vector, strict=True)]
-    length = math.sqrt(float(len(likes)))
-    apart = [sum_ / length - mean for sum_, mean in zip(total, pairs.mean, strict=True)]
+    likes_norm = math.sqrt(float(len(likes)))
+    difference = [sum_ / likes_norm - mean for sum_, mean in zip(total, pairs.mean, strict=True)]
     for item, vector in vector_of.items():
-        scores[item] += _dot(apart, vector)
+        scores[item] += _dot(difference, vector)
 
 
-def _taste(found: Tastes, own: list[tuple[int, bool]], low: float) -> Floats:
-    """(k,) the mean features of the own items less the average ones, in k directions."""
-    total = 0.0
-    shares = [0.0] * len(found.mean)
+def _taste(model: Tastes, own: list[tuple[int, bool]], other_weight: float) -> Floats:
+    """Return (k,) the mean features of the own items less the average ones, in k directions.
+
+    Args:
+        model: The released numbers.
+        own: The person's ratings: number of the context item, and whether it is a like.
+        other_weight: Weight of a rating that is no like; a like has 1.
+    """
+    total_weight = 0.0
+    sums = [0.0] * len(model.mean)
     for place, liked in own:
-        weight = (1.0 if liked else low) * found.damping[place]
-        total += weight
-        row = found.columns[found.offsets[place] : found.offsets[place + 1]]
+        weight = (1.0 if liked else other_weight) * model.damping[place]
+        total_weight += weight
+        row = model.columns[model.offsets[place] : model.offsets[place + 1]]
         for column in row:
-            shares[column] += weight / math.sqrt(float(len(row))) * found.named_features
-        if found.dense is not None:
-            first = len(shares) - len(found.dense[place])
-            for column, value in enumerate(found.dense[place]):
-                shares[first + column] += weight * value
-    taste = [0.0] * len(found.directions[0])
-    if total <= 0.0:
+            sums[column] += weight / math.sqrt(float(len(row))) * model.named_features
+        if model.dense is not None:
+            first = len(sums) - len(model.dense[place])
+            for column, value in enumerate(model.dense[place]):
+                sums[first + column] += weight * value
+    taste = [0.0] * len(model.directions[0])
+    if total_weight <= 0.0:
         return taste
-    for share, mean, direction in zip(shares, found.mean, found.directions, strict=True):
-        apart = share / total - mean
-        taste = [value + apart * each for value, each in zip(taste, direction, strict=True)]
+    for feature_sum, mean, direction in zip(sums, model.mean, model.directions, strict=True):
+        difference = feature_sum / total_weight - mean
+        taste = [sum_ + difference * value for sum_, value in zip(taste, direction, strict=True)]
     return taste
 
 
 def _by_top_items(
-    found: TopItems, own: list[tuple[int, bool]], low: float, joint: bool, means: Floats
+    model: TopItems, own: list[tuple[int, bool]], other_weight: float, means: Floats
 ) -> Floats:
-    """joint: then likes alone count."""
-    weight_of_dislike = 0.0 if joint else low
-    weight = {place: 1.0 if liked else weight_of_dislike for place, liked in own}
-    row = [weight.get(place, 0.0) for place in found.context]
-    length = math.sqrt(_dot(row, row))
+    """Score all items: mean, and (x W) / |x| for the targets, with x the row of own ratings.
+
+    Args:
+        model: The released numbers; W are its (context, targets) weights.
+        own: The person's ratings: number of the context item, and whether it is a like.
+        other_weight: Entry in x of a rating that is no like; a like has 1.
+        means: (items,) scores without a history.
+    """
+    weight_of_item = {place: 1.0 if liked else other_weight for place, liked in own}
+    row = [weight_of_item.get(place, 0.0) for place in model.context]
+    row_norm = math.sqrt(_dot(row, row))
     scores = list(means)
-    if length == 0.0:
+    if row_norm == 0.0:
         return scores
-    added = [0.0] * len(found.targets)
-    for value, weights in zip(row, found.weights, strict=True):
-        if value:
-            added = [sum_ + value * each for sum_, each in zip(added, weights, strict=True)]
-    for place, value in zip(found.targets, added, strict=True):
-        scores[place] += value / length
+    added = [0.0] * len(model.targets)
+    for own_weight, weights in zip(row, model.weights, strict=True):
+        if own_weight:
+            added = [
+                sum_ + own_weight * weight for sum_, weight in zip(added, weights, strict=True)
+            ]
+    for place, value in zip(model.targets, added, strict=True):
+        scores[place] += value / row_norm
     return scores
 
 
@@ -391,14 +424,15 @@ def _read_tastes(header: Any, arrays: Any, known: int, items: int) -> Tastes:
     if header["context"] is not None:
         return tastes
     k = len(directions[0])
-    consented = _read_consented(header, arrays, known) if "consented" in arrays else None
+    weights = _read_consented_weights(header, arrays, known) if "consented" in arrays else None
     if "pairs" in arrays:
-        return replace(tastes, pairs=_read_pairs(header, arrays, known), consented=consented)
+        pairs = _read_pairs(header, arrays, known)
+        return replace(tastes, pairs=pairs, consented_weights=weights)
     return replace(
         tastes,
         own_likes=_table(header, arrays, "own_likes", k, k),
         own_likes_mean=_column(header, arrays, "own_likes_mean", k),
-        consented=consented,
+        consented_weights=weights,
     )
 
 
@@ -411,7 +445,8 @@ def _read_pairs(header: Any, arrays: Any, known: int) -> PairVectors:
     return PairVectors(items, _table(header, arrays, "pairs", len(items), len(mean)), mean)
 
 
-def _read_consented(header: Any, arrays: Any, items: int) -> list[list[tuple[int, float]]]:
+def _read_consented_weights(header: Any, arrays: Any, items: int) -> list[list[tuple[int, float]]]:
+    """Read, for each of so many items, its pairs of another item and a weight."""
     offsets, columns = _read_offsets(arrays, "consented_", items, items)
     weights = _column(header, arrays, "consented", len(columns))
     pairs = list(zip(columns, weights, strict=True))

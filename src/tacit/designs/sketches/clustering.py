@@ -61,7 +61,7 @@ def cluster_items(server: Server, clusters: int | None = None) -> Clustering:
     Raises:
         ConfigError: The number is below 1 or above the number of items.
     """
-    if server.campaign.senses:
+    if server.campaign.asks_about_sets:
         return score_clusters(item_counts(server), clusters)
     return pair_clusters(pair_counts(server), clusters)
 

@@ -72,7 +72,7 @@ def item_counts(server: Server) -> ItemCounts:
     Raises:
         ConfigError: The campaign asks about pairs.
     """
-    if not server.campaign.senses:
+    if not server.campaign.asks_about_sets:
         raise ConfigError("This campaign asks about pairs: use pair_counts.")
     totals = server.totals[:, : server.campaign.items]  # without the wheel's empty places
     return ItemCounts(totals.sum(axis=0), totals[1].copy())
@@ -84,7 +84,7 @@ def pair_counts(server: Server) -> PairCounts:
     Raises:
         ConfigError: The campaign senses sets.
     """
-    if server.campaign.senses:
+    if server.campaign.asks_about_sets:
         raise ConfigError("This campaign senses sets: use item_counts.")
     totals = server.totals
     return PairCounts(server.campaign.items, totals.sum(axis=0), totals[1].copy())

@@ -263,7 +263,7 @@ class Device:
             if history[catalogue[number]] * 1000 >= campaign.liked_from:
                 liked.add(number)
         pair = None
-        if campaign.senses:
+        if campaign.asks_about_sets:
             liked = self._cap_likes(campaign, liked)
             true_bits = [not liked.isdisjoint(items) for items in sensed_sets(campaign, ticket)]
         else:
@@ -368,7 +368,7 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
 
 def _question_in_words(campaign: Campaign) -> str:
     """Write the beginning of a question to a person, before the titles of its items."""
-    if campaign.senses:
+    if campaign.asks_about_sets:
         return "do you like at least one of"
     if campaign.asks_identical:
         return "do you like both, or dislike both, of"
@@ -388,7 +388,7 @@ def printable_id(item: ItemId) -> str:
 
 def _questions_asked(campaign: Campaign, report: Report) -> list[list[int]]:
     """List the item numbers of each question that a report answers."""
-    if campaign.senses:
+    if campaign.asks_about_sets:
         return sensed_sets(campaign, report.ticket)
     if report.pair is not None:
         return [list(report.pair)] * campaign.questions

@@ -120,7 +120,7 @@ def manipulation(
     """
     if not 0 <= fakes < 1 or people < 1:
         raise ConfigError(f"Fakes are a share below 1 of 1 or more people; got {fakes}, {people}.")
-    if not campaign.senses:
+    if not campaign.asks_about_sets:
         raise ConfigError("This bound is for campaigns that sense sets.")
     truth = campaign.truth / WHOLE
     asked_share = campaign.asked_share

@@ -124,7 +124,7 @@ def check_counts(
     reports = sum(ones)
     ones_in_all = sum(bits * count for bits, count in enumerate(ones))
     zeros_in_all = reports * campaign.questions - ones_in_all
-    places = campaign.set_size if campaign.senses else 1  # counted for each answer
+    places = campaign.set_size if campaign.asks_about_sets else 1  # counted for each answer
     expected = [zeros_in_all * places, ones_in_all * places]
     require(
         arrays["totals"].sum(axis=1).tolist() == expected,

@@ -56,7 +56,7 @@ def changed_bits(campaign: Campaign, unit: str) -> int:
 
     If the number of likes is capped, one more like can push out another one.
     """
-    if not campaign.senses:
+    if not campaign.asks_about_sets:
         return campaign.questions
     changed_sets = {"user": campaign.questions, "rating": 1, "moved rating": 2}
     cap = campaign.likes_cap
@@ -171,6 +171,6 @@ def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
     ]
     if campaign.likes_cap is not None:
         assumptions.append(f"the device uses at most {campaign.likes_cap} of the items you like")
-    if campaign.senses:
+    if campaign.asks_about_sets:
         assumptions.append("the sensed sets of one person are disjoint")
     return tuple(assumptions)

@@ -146,10 +146,12 @@ class Campaign:
         require(self.rated <= self.items, "nobody rates more items than there are")
         require(is_bytes(self.seed, 16), "a seed has 16 bytes")
         require(is_bytes(self.catalogue, 32), "a catalogue is named by 32 bytes")
-        require((self.theta > 0) == self.senses, "theta is for sensed sets, and they need one")
+        require(
+            (self.theta > 0) == self.asks_about_sets, "theta is for sensed sets, and they need one"
+        )
         has_valid_questions = not self.names_pair or self.questions == 1
         require(has_valid_questions, "about one pair of rated items there is one question")
-        sets_fit = not self.senses or self.questions * self.set_size <= self.modulus
+        sets_fit = not self.asks_about_sets or self.questions * self.set_size <= self.modulus
         require(sets_fit, "the sensed sets of one person do not fit into the catalogue")
         require(self._keeps_epsilon(), "the chance of the truth is higher than epsilon allows")
 
@@ -167,8 +169,8 @@ class Campaign:
         )
 
     @property
-    def senses(self) -> bool:
-        """Whether the questions are about sensed sets, and not about pairs."""
+    def asks_about_sets(self) -> bool:
+        """Whether a question is about a sensed set (MaxSense, Multi-MaxSense), and not a pair."""
         return self.method == "multi-maxsense"
 
     @property
@@ -189,12 +191,12 @@ class Campaign:
     @cached_property
     def set_size(self) -> int:
         """Number of places in a sensed set; 0 for pairs."""
-        return set_size(self.modulus, self.theta, self.rated) if self.senses else 0
+        return set_size(self.modulus, self.theta, self.rated) if self.asks_about_sets else 0
 
     @property
     def places(self) -> int:
         """How many counts the server keeps of each answer: places on the wheel, or pairs."""
-        return self.modulus if self.senses else self.items * (self.items - 1) // 2
+        return self.modulus if self.asks_about_sets else self.items * (self.items - 1) // 2
 
     @property
     def asked_share(self) -> float:
@@ -209,7 +211,7 @@ class Campaign:
     @property
     def likes_cap(self) -> int | None:
         """The most liked items that a device uses; None for all of them."""
-        return self.rated if self.senses and self.unit == "user" else None
+        return self.rated if self.asks_about_sets and self.unit == "user" else None
 
     @property
     def report_bytes(self) -> int:

@@ -53,7 +53,7 @@ def true_bits(
     first_word, second_word = map(np.uint64, seed_words(campaign.seed))
     answers = np.empty(len(tickets), dtype=np.uint32)
     questions = campaign.questions
-    if campaign.senses:
+    if campaign.asks_about_sets:
         modulus = np.uint64(campaign.modulus)
         inverses = _inverses(campaign.modulus)
         sets = questions, campaign.set_size, modulus, inverses

@@ -91,7 +91,7 @@ class Server:
         self.campaign = campaign
         self.shards = {shard[0]}
         self.shard_count = shard[1]
-        if not campaign.senses and campaign.items > MOST_PAIR_ITEMS:
+        if not campaign.asks_about_sets and campaign.items > MOST_PAIR_ITEMS:
             raise ConfigError(
                 f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are "
                 f"{campaign.items}. Sense sets."
@@ -262,7 +262,7 @@ class Server:
         bits = records["bits"].astype(np.uint32)
         self.ones += np.bincount(np.bitwise_count(bits), minlength=campaign.questions + 1)
         answers = first_word, second_word, tickets, bits, campaign.questions
-        if campaign.senses:
+        if campaign.asks_about_sets:
             count_sets(*answers, campaign.set_size, self.totals)
         elif not campaign.names_pair:
             count_pairs(*answers, np.uint64(campaign.items), self.totals)

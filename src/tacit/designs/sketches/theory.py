@@ -2,7 +2,7 @@
 
 Source     Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
            (2012). The public text has lost its formulas: orders of magnitude follow from the
-           surviving arguments, and constants are derived here (marked *).
+           surviving arguments. Docstrings say which formulas and constants are derived here.
 Notation   U people, N items, w rated items of each person, L item clusters with shares beta (L,),
            K classes of people with shares alpha (K,), b (K, L) chances of a like, eta the chance of
            failure, eps the epsilon of one person's whole report, rho = tanh(eps / 2) the share of
@@ -49,27 +49,27 @@ def rho(eps: float) -> float:
 
 
 def sharper_information(eps: float) -> float:
-    """* Upper bound of an eps-private report's information about its person: eps tanh(eps / 2).
+    """Upper bound of an eps-private report's information about its person: eps tanh(eps / 2).
 
-    It is below the eps nats of Lemma 3.1, and at most eps^2 / 2.
+    Derived here. It is below the eps nats of Lemma 3.1, and at most eps^2 / 2.
     """
     return eps * math.tanh(eps / 2)
 
 
 def one_bit_bound(N: int, eta: float, wrong: float = 0.0) -> float:
-    """* Fewest people who rated one item each and answer one fixed yes/no question (Theorem 4.3).
+    """Fewest people who rated one item each and answer one fixed yes/no question (Theorem 4.3).
 
     [(1 - eta) N - 1] N ln 2 with or without noise: an answer has at most 1 / N nats about the
     labels. The bound does not hold for several questions to one person, nor for questions that
-    depend on earlier answers.
+    depend on earlier answers. The constant is derived here.
     """
     return unknown_bits(N, eta, wrong) * N * LN2
 
 
 def label_information(N: int, w: int, eps: float) -> float:
-    """* Upper bound of a report's information about the labels: (w / N) sinh^2(eps / 2).
+    """Upper bound of a report's information about the labels: (w / N) sinh^2(eps / 2).
 
-    It follows from Lemmas 4.1 and 4.5 for any w and eps, and is sharper than Theorem 4.10, which
+    Derived here from Lemmas 4.1 and 4.5, for any w and eps. It is sharper than Theorem 4.10, which
     has O(w / N) for w = o(N^(1/3)) and eps < ln 2.
     """
     return w / N * math.sinh(min(eps, LARGEST) / 2) ** 2
@@ -86,26 +86,27 @@ def unknown_bits(N: int, eta: float, wrong: float = 0.0) -> float:
 
 
 def ldp_bound(N: int, eps: float, eta: float, wrong: float = 0.0) -> float:
-    """* Fewest people for any learner, also for adaptive ones: order N / eps^2.
+    """Fewest people for any learner, also for adaptive ones: order N / eps^2.
 
-    Theorem 3.3 with `sharper_information` in the place of eps.
+    Theorem 3.3 with `sharper_information` in the place of eps. The constant is derived here.
     """
     return unknown_bits(N, eta, wrong) * LN2 / sharper_information(eps)
 
 
 def scarce_bound(N: int, w: int, eps: float, eta: float, wrong: float = 0.0) -> float:
-    """* Fewest people for learners that are not adaptive: order N^2 / w.
+    """Fewest people for learners that are not adaptive: order N^2 / w.
 
-    It implies Theorems 4.8 and 4.10 for private learners, at any w and eps.
+    It implies Theorems 4.8 and 4.10 for private learners, at any w and eps. The constant is derived
+    here.
     """
     return unknown_bits(N, eta, wrong) * LN2 / label_information(N, w, eps)
 
 
 def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
-    """* Fewest people for adaptive learners: (1 - 2 eta)^2 N^2 / (w^2 (e^eps - 1)^2), eta < 1/2.
+    """Fewest people for adaptive learners: (1 - 2 eta)^2 N^2 / (w^2 (e^eps - 1)^2), eta < 1/2.
 
-    It is not in the paper; for w = 1 it is above Theorem 6.1. Each person answers once. Source:
-    Duchi, Jordan, Wainwright: Local privacy and statistical minimax rates (2013).
+    Not in the paper; for w = 1 it is above Theorem 6.1. Each person answers once. Derived here
+    from Duchi, Jordan, Wainwright: Local privacy and statistical minimax rates (2013).
     """
     return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(min(eps, LARGEST)))) ** 2
 
@@ -204,11 +205,11 @@ def pair_spectrum(chances: Floats, beta: Floats) -> PairSpectrum:
 
 
 def pairwise_users(N: int, chances: Floats, beta: Floats, eta: float) -> float:
-    """* People that a method of pairs needs, by the normal approximation; inf if mu is 0.
+    """People that a method of pairs needs, by the normal approximation; inf if mu is 0.
 
-    (N - 1) s ln(N / eta) / mu^2, where s is the mean chance of a 1 and mu the smallest absolute
-    eigenvalue of `pair_spectrum`. The sum along an eigenvector of an item's row of counts is normal
-    with mean 2 U mu v_i / (N - 1) and variance 2 U s / (N (N - 1)).
+    Derived here: (N - 1) s ln(N / eta) / mu^2, where s is the mean chance of a 1 and mu the
+    smallest absolute eigenvalue of `pair_spectrum`. The sum along an eigenvector of an item's row
+    of counts is normal with mean 2 U mu v_i / (N - 1) and variance 2 U s / (N (N - 1)).
 
     Args:
         N: Items.
@@ -261,11 +262,11 @@ def separation(theta: float, alpha: Floats, beta: Floats, b: Floats) -> float:
 def theorem_5_1(
     N: int, w: int, eps: float, theta: float, D: float, eta: float, questions: int = 1
 ) -> float:
-    """* Number of people with which MaxSense succeeds with probability 1 - eta; inf if D is 0.
+    """Number of people with which MaxSense succeeds with probability 1 - eta; inf if D is 0.
 
-    48 N^2 ln(2 N / eta) / (theta w rho^2 D^2 questions), by Chernoff bounds. The paper writes
-    eta = N^-d. With several questions (Theorem 5.3) an item is in at most one of a person's sets,
-    so a person counts once for each question.
+    48 N^2 ln(2 N / eta) / (theta w rho^2 D^2 questions), by Chernoff bounds; the constant is
+    derived here. The paper writes eta = N^-d. With several questions (Theorem 5.3) an item is in at
+    most one of a person's sets, so a person counts once for each question.
 
     Args:
         N: Items.
@@ -283,10 +284,11 @@ def theorem_5_1(
 def clt_users(
     N: int, w: int, eps: float, theta: float, D: float, s: float, eta: float, questions: int = 1
 ) -> float:
-    """* People that MaxSense with normalised scores needs, by the normal approximation.
+    """People that MaxSense with normalised scores needs, by the normal approximation.
 
-    8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2 questions), where eps is the epsilon of ONE bit
-    and s the chance of a 1; inf if D is 0. Other parameters are those of `theorem_5_1`.
+    Derived here: 8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2 questions), where eps is the
+    epsilon of ONE bit and s the chance of a 1; inf if D is 0. Other parameters are those of
+    `theorem_5_1`.
     """
     strength = theta * w * (rho(eps) * D) ** 2 * questions
     return math.inf if strength == 0 else 8 * s * (1 - s) * N**2 * math.log(N / eta) / strength
@@ -298,10 +300,11 @@ def signal(questions: int, eps: float) -> float:
 
 
 def best_questions(eps: float, most: int) -> int:
-    """* Number of questions with the largest `signal`, at most `most`: about eps / 2.18.
+    """Number of questions with the largest `signal`, at most `most`: about eps / 2.18.
 
-    At the optimum x = eps / (2 questions) solves sinh 2x = 4x. One question is best up to eps 3.05.
-    With ceil(eps) questions, one reading of Theorem 5.3, the signal at eps 2 is .74 of the best.
+    Derived here: at the optimum x = eps / (2 questions) solves sinh 2x = 4x. One question is best
+    up to eps 3.05. With ceil(eps) questions, one reading of Theorem 5.3, the signal at eps 2 is .74
+    of the best.
     """
     optimum = int(eps / 2.177)
     candidates = [q for q in {optimum, optimum + 1, most} if 1 <= q <= most]

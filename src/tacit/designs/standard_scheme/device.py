@@ -145,7 +145,7 @@ class Device:
         return stars
 
     def _levels_to_decide(self, rated: History, epoch: int) -> dict[ItemId, int | None]:
-        """Return the micro-levels of the items to decide; None for stars off the scale."""
+        """Return the micro-levels of the items to decide, by item; None for stars off the scale."""
         if not self._state.may_decide(epoch):
             return {}
         return {
@@ -155,7 +155,7 @@ class Device:
         }
 
     def _to_micro_levels(self, stars: float) -> int | None:
-        """Convert stars to micro-levels; None for stars off the scale or between its levels."""
+        """Convert stars to a level, in micro-levels; None off the scale or between its levels."""
         level = (stars - self._disclosure.minimum) / self._disclosure.step
         n_levels = self._disclosure.levels
         is_on_scale = -_TOLERANCE <= level <= highest_level(n_levels) + _TOLERANCE
@@ -172,14 +172,14 @@ class Device:
         return not self._disclosure.rule.selection or can_decide(self._chances(number))
 
     def _decide(self, number: int, level: int, draw: Draw) -> int | None:
-        """Draw the released micro-levels of one item; None if it is held back.
+        """Draw the released level of one item, in micro-levels; None if it is held back.
 
         Draws come in a fixed order: whether to obfuscate (if the mix is below 1), whether to show
         the item (one draw for each attribute), then those of the released level.
 
         Args:
             number: Number of the item.
-            level: True micro-levels.
+            level: The true level, in micro-levels (1e-6 of a level).
             draw: The item's draws.
         """
         rule = self._disclosure.rule
@@ -193,7 +193,7 @@ class Device:
         return round_level(level, self._disclosure.levels, draw)
 
     def _transform(self, number: int, level: int, draw: Draw) -> int:
-        """Turn true micro-levels into obfuscated ones, not rounded yet, as the rule says."""
+        """Obfuscate a true level as the rule says, without rounding; both are in micro-levels."""
         transform = self._disclosure.rule.transform
         if transform == "scheme":
             return level - sum(self._offsets(number))
@@ -207,7 +207,7 @@ class Device:
         return level
 
     def _couple(self, number: int, level: int, draw: Draw) -> int:
-        """Draw a level from each attribute's coupling, one attribute after the other.
+        """Draw a level, in micro-levels, by each attribute's coupling, one after the other.
 
         The row of a coupling holds cumulative chances of the released levels. A draw below 1 picks
         the first level whose cumulative chance is above it.

@@ -1,7 +1,7 @@
 """Closed formulas of the standard scheme: pure functions without data or randomness.
 
-Source     the patent: equations (3), (4) and (7), Theorem 1 with Lemmas 1 and 2; a correction is
-           marked *.
+Source     the patent: equations (3), (4) and (7), Theorem 1 with Lemmas 1 and 2. Equation (7) is
+           corrected here, which `keep_probability` says.
 Model      equation (1): r_i = <v_i, x> + x0 v_i0 + z_i with independent noise of mean 0 and
            variance sigma^2. `profiles` are the (items, d) v_i, `gaps` the (items,) v_i0.
 """
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def keep_probability(p_own: Floats, p_all: Floats) -> Floats:
-    """* Equation (7) with min, where the patent prints max: min(1, min_c p_c / p_own).
+    """Equation (7), corrected: min(1, min_c p_c / p_own), where the patent prints max(1, ..).
 
     Then P(item shown | value) = min_c p_c, which is the same for every value. The sound variant
     also multiplies the chance by a cap below 1, which is the same for every value too.

@@ -52,56 +52,63 @@ _METHODS = (
 _OTHER_DATA = "MovieLens 100K cut in two by genre in place of Amazon's books and movies"
 
 
-def _measured_figure(
+def _measured_result(
     item: str,
     options: str,
     printed: str,
     reason: str,
     shows: tuple[str, ...],
-    small: str,
+    quick_options: str,
     *,
     source: str = "D1",
     target: str = "D2",
 ) -> PaperResult:
-    """Describe a figure of the paper that is measured on two domains.
+    """Describe a chart or table of the paper whose numbers are measured here, on two domains.
 
     Args:
-        item: What the paper calls it.
-        options: Options of the command that measures it.
-        printed: The paper's own figures.
+        item: What the paper calls the chart or table.
+        options: Options of the command that measures its numbers.
+        printed: The numbers that the paper prints.
         reason: What is compared, and how it differs from the paper.
         shows: Paths of the quantities in the command's JSON.
-        small: Options that make the command quick enough for a test.
+        quick_options: Options that make the command quick enough for a test.
         source: Domain that people have rated in.
         target: Domain to recommend from.
     """
     command = f"{_EVALUATE} --source {source} --target {target} {_SPLITS} {options} --json"
-    return PaperResult(item, "measured", command, reason, printed, shows, small)
+    return PaperResult(item, "measured", command, reason, printed, shows, quick_options)
 
 
-def _figures_of_both_directions(
+def _charts_of_both_directions(
     item: str,
     options: str,
     reason: str,
     shows: tuple[str, ...],
-    small: str,
+    quick_options: str,
     *,
     books_to_movies: str,
     movies_to_books: str,
 ) -> tuple[PaperResult, PaperResult]:
-    """Describe a figure that the paper prints for books to movies and for movies to books.
+    """Describe a chart that the paper has twice: for books to movies, and for movies to books.
 
-    The last two arguments are the paper's own figures; the others are those of `_measured_figure`.
+    Args:
+        item: As in `_measured_result`.
+        options: As in `_measured_result`.
+        reason: As in `_measured_result`.
+        shows: As in `_measured_result`.
+        quick_options: As in `_measured_result`.
+        books_to_movies: The numbers that the paper prints for books to movies.
+        movies_to_books: The numbers that the paper prints for movies to books.
     """
     return (
-        _measured_figure(item, options, books_to_movies, reason, shows, small),
-        _measured_figure(
+        _measured_result(item, options, books_to_movies, reason, shows, quick_options),
+        _measured_result(
             f"{item}, D2 to D1",
             options,
             movies_to_books,
             reason,
             shows,
-            small,
+            quick_options,
             source="D2",
             target="D1",
         ),
@@ -150,7 +157,7 @@ PRINTED = (
         ),
         "--k 5 --samples 20 --pairs 50",
     ),
-    *_figures_of_both_directions(
+    *_charts_of_both_directions(
         "Figure: MAE by k",
         f"--k 10,50,100 --seeds 5 {_METHODS}",
         f"{_OTHER_DATA}; the order is reversed: there user-based methods err least and private "
@@ -165,7 +172,7 @@ PRINTED = (
         "X-Map-ub .682, .672, .651; NX-Map-ib .565, .570, .573; NX-Map-ub .541, .546, .550; "
         "item average about .705",
     ),
-    *_figures_of_both_directions(
+    *_charts_of_both_directions(
         "Figure: MAE by overlap",
         f"--k 50 --overlap 0.2,0.5,0.8 --seeds 5 {_METHODS}",
         f"{_OTHER_DATA}; private methods err more than item averages here and less there",
@@ -178,7 +185,7 @@ PRINTED = (
         "X-Map-ub .526 to .496, NX-Map-ib .581 to .540, NX-Map-ub .482 to .483, item average "
         ".703 to .695, remote user .673 to .666, item kNN .692 to .675",
     ),
-    *_figures_of_both_directions(
+    *_charts_of_both_directions(
         "Figure: MAE by profile size",
         f"--k 50 --profile-size 0,3,6 --seeds 5 {_METHODS}",
         f"{_OTHER_DATA}; the fall of NX-Map-ib by .139 is not found",
@@ -191,7 +198,7 @@ PRINTED = (
         ".629 to .611, NX-Map-ib .574 to .435, the curve of book to movie, NX-Map-ub .603 to "
         ".589, item kNN .703 to .687 (both domains) and .723 to .696 (target only)",
     ),
-    _measured_figure(
+    _measured_result(
         "Figure: temporal alpha",
         "--alpha 0,0.01,0.03,0.1 --k 50 --seeds 5 --method nx-map-ib,x-map-ib --variant published",
         "MAE without and with the best alpha: X-Map-ib .71083, .71071 movie to book and .68841, "
@@ -200,7 +207,7 @@ PRINTED = (
         ("comparisons[alpha=0.03].difference", "points[alpha=0.03].mae"),
         "--alpha 0,0.03 --seeds 1 --method nx-map-ib",
     ),
-    *_figures_of_both_directions(
+    *_charts_of_both_directions(
         "Figure: privacy surface",
         "--k 50 --surface 0.1,0.3,0.8 --seeds 5 --method x-map-ib,x-map-ub,item-average "
         "--variant published",
@@ -212,7 +219,7 @@ PRINTED = (
         movies_to_books="MAE over epsilons up to .8, movie to book: X-Map-ib .70 to .645; "
         "X-Map-ub .556 to .532",
     ),
-    _measured_figure(
+    _measured_result(
         "PNSA, in three readings",
         "--k 50 --pnsa printed,counted,positive --seeds 5 --method x-map-ib,x-map-ub,item-average "
         "--variant published",
@@ -222,7 +229,7 @@ PRINTED = (
         ("points[pnsa=printed].mae", "points[pnsa=counted].mae", "points[pnsa=positive].mae"),
         "--seeds 1 --method x-map-ib",
     ),
-    _measured_figure(
+    _measured_result(
         "Similarities found",
         "--overlap 0.01,0.03,0.1,1 --similarities --seeds 1 --method item-average",
         "0.35 million pairs by adjusted cosine, 4.53 million by X-Sim",
@@ -237,7 +244,7 @@ PRINTED = (
         "it takes 20 machines",
         "speed with 20 machines over 5: X-Map 3.66, MLlib ALS 2.70",
     ),
-    _measured_figure(
+    _measured_result(
         "Table: one domain beside ALS",
         "--k 50 --seeds 5 --method nx-map-ib,x-map-ib,mf --variant published",
         "MAE on MovieLens 20M by genres: NX-Map .6027, X-Map .6830, MLlib ALS .6729",

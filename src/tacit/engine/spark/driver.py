@@ -90,7 +90,7 @@ def open_spark(
         rows = _open_rows(session, source, column_names, public.scale, events=events)
         task_count = _count_tasks(rows.frame, tasks)
         stars = None  # for events
-        if "rating" in rows.used:
+        if "rating" in rows.header_of_role:
             stars = np.zeros(0)  # none are needed if the scale is public
             if public.scale is None:
                 distinct = rows.read.select("rating").distinct().limit(MOST_VALUES + 1)
@@ -101,7 +101,7 @@ def open_spark(
             return to_ids(ids) if rows.has_text_ids else ids
 
         catalogue = public.make_catalogue(rated_ids, stars)
-        work = partial(workers.prepare_blocks, width=catalogue.n_items, used=rows.used)
+        work = partial(workers.prepare_blocks, width=catalogue.n_items, headers=rows.header_of_role)
         by_person = rows.by_person(catalogue.item_ids, task_count)
         blocks = persist_frame(session, by_person.mapInArrow(work, workers.BLOCKS))
         ratings = SparkRatings(session, blocks, catalogue, task_count)
@@ -143,7 +143,7 @@ def write_lists(
             history_width=len(model.history_ids_),
             listed_ids=model.item_ids_,
             scale=model.scale_,
-            headers=rows.used,
+            headers=rows.header_of_role,
         )
         item_type = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {item_type}, score double"
@@ -181,7 +181,7 @@ def fold_reports(
         DataError: The column holds no bytes.
     """
     with _session(remote) as session:
-        from pyspark.sql import functions as spark
+        from pyspark.sql.functions import col
 
         frame = _read(session, source)
         kinds = dict(frame.dtypes)
@@ -196,7 +196,7 @@ def fold_reports(
             )
         start, length = ticket
         bounds = (start, start + length)
-        reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
+        reports = frame.select(col(f"`{column}`").alias("report")).dropna()
         task_count = _count_tasks(reports, tasks)
         pack = partial(workers.pack_reports, ticket=bounds)
         by_ticket = _partition(reports, pack, task_count)
@@ -224,10 +224,10 @@ class _Rows:
 
     frame: Any
     """Spark's frame of the rows as they are stored; columns are named by their roles."""
-    used: dict[Role, str]
-    """Role to the header of its column."""
+    header_of_role: dict[Role, str]
+    """Header of the column of each role that the source has."""
     kinds: dict[Role, str]
-    """Role to Spark's type of its column after it is read."""
+    """Spark's type of each role's column after it is read."""
     scale: RatingScale | None
     """The stars a rating can take; None: any number."""
     has_text_ids: bool
@@ -237,7 +237,7 @@ class _Rows:
     def read(self) -> Any:
         """Spark's frame of the rows after their cells are read and checked."""
         schema = ", ".join(f"{role} {kind}" for role, kind in self.kinds.items())
-        work = partial(workers.read_rows, used=self.used, scale=self.scale)
+        work = partial(workers.read_rows, headers=self.header_of_role, scale=self.scale)
         return self.frame.mapInArrow(work, schema)
 
     def by_person(self, ids: Column, tasks: int) -> Any:
@@ -247,7 +247,7 @@ class _Rows:
             ids: (items,) ids of the catalogue.
             tasks: Number of Spark tasks.
         """
-        work = partial(workers.pack_rows, used=self.used, scale=self.scale, ids=ids)
+        work = partial(workers.pack_rows, headers=self.header_of_role, scale=self.scale, ids=ids)
         return _partition(self.frame, work, tasks)
 
 
@@ -279,21 +279,23 @@ def _open_rows(
         ClusterError: There is no such source.
         DataError: A column is missing or has an unusable type.
     """
-    from pyspark.sql import functions as spark
+    from pyspark.sql.functions import col
 
     frame = _read(session, source)
     kinds = dict(frame.dtypes)
     if not kinds:  # what Spark returns for a path that is not there
         raise ClusterError(NOT_THERE)
-    used = find_columns([*kinds], column_names, events=events, path=source)
-    columns = [spark.col(f"`{name}`").alias(role) for role, name in used.items()]
+    header_of_role = find_columns([*kinds], column_names, events=events, path=source)
+    columns = [col(f"`{header}`").alias(role) for role, header in header_of_role.items()]
     selected = frame.select(*columns)
-    no_rows = read_arrow_cells(selected.limit(0).toArrow(), used)  # refuses unusable types
+    no_rows = read_arrow_cells(
+        selected.limit(0).toArrow(), header_of_role
+    )  # refuses unusable types
     return _Rows(
         frame=selected,
-        used=used,
-        kinds={role: workers.KINDS[str(no_rows[role].type)] for role in used},
-        scale=scale if "rating" in used else None,
+        header_of_role=header_of_role,
+        kinds={role: workers.KINDS[str(no_rows[role].type)] for role in header_of_role},
+        scale=scale if "rating" in header_of_role else None,
         has_text_ids=source.endswith(_TEXT_ENDINGS),
     )
 

@@ -55,7 +55,7 @@ KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 
 
 def _read_tables(
-    batches: Iterable[Any], used: Mapping[Role, str], scale: RatingScale | None
+    batches: Iterable[Any], headers: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
     """Read the cells of a task's rows, many rows at a time, since an engine's batches may be small.
 
@@ -65,7 +65,7 @@ def _read_tables(
     """
     for table in _join_batches(batches):
         try:
-            yield read_arrow_cells(table, used, scale)
+            yield read_arrow_cells(table, headers, scale)
         except DataError as error:
             reason = json.dumps(_arguments_of(error)).encode().hex()
             raise ClusterError(f"{REFUSED}{reason}.") from None
@@ -100,19 +100,19 @@ def _join_batches(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def read_rows(
-    batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
+    batches: Iterable[Any], *, headers: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
     """Yield a task's rows after their cells are read and checked."""
-    for table in _read_tables(batches, used, scale):
+    for table in _read_tables(batches, headers, scale):
         for part in table.to_batches():
-            columns = [_shorten_text(part.column(role)) for role in used]
-            yield pa.RecordBatch.from_arrays(columns, names=[*used])
+            columns = [_shorten_text(part.column(role)) for role in headers]
+            yield pa.RecordBatch.from_arrays(columns, names=[*headers])
 
 
 def pack_rows(
     batches: Iterable[Any],
     *,
-    used: Mapping[Role, str],
+    headers: Mapping[Role, str],
     scale: RatingScale | None,
     ids: Column,
     buckets: int,
@@ -123,12 +123,12 @@ def pack_rows(
 
     Args:
         batches: The task's rows.
-        used: Role to the header of its column.
+        headers: The header of each role's column.
         scale: The stars a rating can take; None: any number.
         ids: (items,) ids of the catalogue, by whose numbers items are replaced.
         buckets: Number of buckets.
     """
-    for table in _read_tables(batches, used, scale):
+    for table in _read_tables(batches, headers, scale):
         items = pa.array(item_numbers(flatten_column(table["item"]), ids))
         numbered = table.set_column(table.schema.get_field_index("item"), "item", items)
         yield _pack_by_bucket(numbered, hashes_of(flatten_column(table["user"])), buckets)
@@ -193,7 +193,7 @@ def _unpack_rows(batches: Iterable[Any]) -> Any:
 
 
 def prepare_blocks(
-    batches: Iterable[Any], *, width: int, used: Mapping[Role, str]
+    batches: Iterable[Any], *, width: int, headers: Mapping[Role, str]
 ) -> Iterator[Any]:
     """Make blocks of people from a task's rows, as in `BLOCKS`.
 
@@ -203,12 +203,12 @@ def prepare_blocks(
     Args:
         batches: The task's rows.
         width: Number of items.
-        used: Role to the header of its column.
+        headers: The header of each role's column.
     """
     table = _unpack_rows(batches)
     if table is None:
         return
-    rows, users = _number_people(table, used)
+    rows, users = _number_people(table, headers)
     hashes = marks(hashes_of(users))
     people_of_task = np.bincount(hashes, minlength=HASHES)
     seen = np.stack([people_of_task > 0, people_of_task, people_of_task]).astype(np.int64)
@@ -239,7 +239,7 @@ def make_lists(
         history_width: Number of items that a history can have.
         listed_ids: (items,) ids of the items of lists.
         scale: The stars a rating can take.
-        headers: Role to the header of its column.
+        headers: The header of each role's column.
 
     Yields:
         Batches with the columns user, rank, item and score.
@@ -384,12 +384,12 @@ def pack_ids(users: Any) -> bytes:
     return _to_stream(pa.RecordBatch.from_arrays([users], ["id"]))
 
 
-def _number_people(table: Any, used: Mapping[Role, str]) -> tuple[Rows, Any]:
+def _number_people(table: Any, headers: Mapping[Role, str]) -> tuple[Rows, Any]:
     """Number the people of a task's rows from 0; return the rows, and the people's ids."""
     coded = flatten_column(table["user"]).dictionary_encode()
     people = coded.indices.to_numpy()
-    values = table["rating"].to_numpy() if "rating" in used else np.ones(len(people))
-    times = table["time"].to_numpy() if "time" in used else None
+    values = table["rating"].to_numpy() if "rating" in headers else np.ones(len(people))
+    times = table["time"].to_numpy() if "time" in headers else None
     return Rows(people, table["item"].to_numpy(), values, times), coded.dictionary
 
 

@@ -215,21 +215,26 @@ def largest_share_used(world: World, moves: Sequence[float]) -> float:
 
 
 def draws_per_sum(world: World) -> tuple[int, ...]:
-    """Draws of each sum: a Gram matrix has two, beside the diagonal and on it.
+    """Count the draws of noise for each sum's event, in the order of the events.
 
-    Pairs of likes are drawn for the event of sum 3.
+    The events are those of sums 1, 2a, 2b and 3, and of the three sums of stars if there are any.
+    A Gram matrix has two draws: off the diagonal and on it.
     """
-    if world.pairs:
-        lists: tuple[int, ...] = (1, 2, 1, 2)
-    elif world.mode == "auto":  # popularity
-        lists = (1, 1, 1, 1)
+    gram_matrix = 2
+    if world.pairs:  # the event of sum 3 is divided: item tastes, and pairs of likes
+        draws: tuple[int, ...] = (1, gram_matrix, 1, 1 + 1)
+    elif world.mode == "auto":  # 'auto' chooses popularity here, which counts at each event
+        draws = (1, 1, 1, 1)
     elif world.mode == "taste":
-        lists = (1, 2, 1, 1)
-    else:
-        lists = (1, 2, 2, 1 if world.across else 2)
+        draws = (1, gram_matrix, 1, 1)
+    elif world.across:  # top items: context items at two events, then products with targets
+        draws = (1, gram_matrix, gram_matrix, 1)
+    else:  # top items of one domain: the same Gram matrix at each later event
+        draws = (1, gram_matrix, gram_matrix, gram_matrix)
     if not world.stars:
-        return lists
-    return (*lists, 1, 2 if world.factors else 1, 1)
+        return draws
+    star_head = gram_matrix if world.factors else 1  # without factors the means are drawn again
+    return (*draws, 1, star_head, 1)
 
 
 class FittedWorld(Protocol):

@@ -15,7 +15,7 @@ from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import fold, setup
 from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
-from tacit.designs.standard_scheme.experiment.fold import fraction_scores
+from tacit.designs.standard_scheme.experiment.fold import lattice_scores
 from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
     JUDGING_ORDER,
@@ -356,9 +356,9 @@ def test_stars_are_read_to_two_digits_where_they_are_not_whole(monkeypatch):
 
     def note(levels, tables, lattice):
         lattices.append(lattice)
-        return fraction_scores(levels, tables, lattice)
+        return lattice_scores(levels, tables, lattice)
 
-    monkeypatch.setattr(fold, "fraction_scores", note)
+    monkeypatch.setattr(fold, "lattice_scores", note)
     scale = RatingScale(-10, 10, 0)
     data = generate(users=90, items=40, ratings=1800, scale=scale, seed=3)
     evaluate_hiding(data, "gender", **SMALL, releases=("scheme",))

@@ -15,8 +15,8 @@ from tacit.designs.standard_scheme.experiment.fold import (
     KNOWN_ITEMS,
     MIXES,
     KnownCount,
-    fraction_scores,
     is_certain,
+    lattice_scores,
     log_odds_of_known_items,
 )
 from tacit.designs.standard_scheme.messages import MICRO
@@ -79,9 +79,9 @@ def test_share_of_levels_that_are_whole():
     another one where both offsets are alike."""
     tables = SimpleNamespace(offsets=np.array([[250_000, 0], [-250_000, 0]]))
     levels = rows_of([2.75, 3.0], [3.25, 3.0], [NAN, NAN])
-    np.testing.assert_allclose(fraction_scores(levels, tables), [[1, 0.5], [0.5, 1], [0, 0]])
+    np.testing.assert_allclose(lattice_scores(levels, tables), [[1, 0.5], [0.5, 1], [0, 0]])
     # Where stars lie on quarters of a level, both values fit everywhere.
-    quarters = fraction_scores(levels, tables, lattice=MICRO // 4)
+    quarters = lattice_scores(levels, tables, lattice=MICRO // 4)
     np.testing.assert_allclose(quarters, [[1, 1], [1, 1], [0, 0]])
 
 

@@ -59,7 +59,7 @@ def orderings(rows: Sequence[Row]) -> list[PaperOrdering]:
 
 def verdict_of(difference: Interval) -> Outcome:
     """Judge an ordering by the interval of the difference in accuracy."""
-    if math.isinf(difference.low):
+    if math.isinf(difference.low):  # the interval of a single seed is unbounded
         return "one seed only"
     if difference.low > 0:
         return "holds"

@@ -162,11 +162,11 @@ class VendorState:
             vendor.trust_in(name).resume(peer_state)
         return state
 
-    def update_names(self, videos: Sequence[str], peers: Sequence[str]) -> None:
-        """Add and remove videos and neighbours, so that they are those of new settings.
+    def adopt_settings(self, videos: Sequence[str], peers: Sequence[str]) -> None:
+        """Add and remove videos and neighbours, so that the vendor has those of new settings.
 
-        Articles stay. New names are added before old ones are removed, because a learner needs at
-        least one arm.
+        Videos that joined through the service (`articles`) stay. New videos and neighbours are
+        added before old ones are removed, because a learner needs at least one arm.
 
         Args:
             videos: own videos that the settings name.

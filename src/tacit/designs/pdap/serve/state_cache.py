@@ -84,6 +84,6 @@ class StateCache:
         has_newer_names = self._since < state.since <= time.time_ns()
         if not has_newer_names:
             peers = self._settings.peers
-            state.update_names(self._settings.videos, () if peers is None else tuple(peers))
+            state.adopt_settings(self._settings.videos, () if peers is None else tuple(peers))
             state.since = self._since
         return state

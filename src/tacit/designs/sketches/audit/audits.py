@@ -125,10 +125,10 @@ def audited_mechanism(
         method=method,
     )
     losses = []
-    for rated in (1, 2, 4) if campaign.senses else (4,):
+    for rated in (1, 2, 4) if campaign.asks_about_sets else (4,):
         small = small_campaign(campaign_unit, questions, rated, epsilon, method)
         losses.append(largest_loss(small, campaign_unit))
-    name = "maxsense" if campaign.senses and questions == 1 else method
+    name = "maxsense" if campaign.asks_about_sets and questions == 1 else method
     if questions > 1:
         name = f"{name}, {questions} questions"
     by_unit = NEIGHBOURS_OF_IDENTICAL if campaign.asks_identical else NEIGHBOURS

@@ -130,7 +130,7 @@ def choose_secrets(campaign: Campaign) -> list[bytes]:
     def count_items_asked(secret: bytes) -> int:
         ticket = Device(secret, {}, NO_LIMITS).report(campaign, range(ITEMS), {}).ticket
         asked: set[int] = set()
-        if campaign.senses:
+        if campaign.asks_about_sets:
             asked.update(*sensed_sets(campaign, ticket))
         else:
             asked.update(*pairs(campaign, ticket))

@@ -353,7 +353,7 @@ class CampaignState:
         server = self.server
         truth = server.campaign.truth / WHOLE
         signal = 2 * truth - 1
-        is_by_item = server.campaign.senses
+        is_by_item = server.campaign.asks_about_sets
         counts = item_counts(server) if is_by_item else pair_counts(server).by_item()
         rows = []
         for item, asked, ones in zip(

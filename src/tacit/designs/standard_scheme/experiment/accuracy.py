@@ -274,18 +274,18 @@ def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
     return AccuracyRow(release, **figures)
 
 
-def mix_point(mix: float, points: Sequence[tuple[dict[str, float], float]]) -> MixPoint:
-    """Make a point of the curve of alpha, with intervals over folds.
+def mix_point(mix: float, folds: Sequence[tuple[dict[str, float], float]]) -> MixPoint:
+    """Make a point of the curve over the mix (the patent's alpha), with intervals over folds.
 
     Args:
         mix: Share of the ratings that is obfuscated.
-        points: For each fold the AUC by attacker, and the RMSE.
+        folds: For each fold the AUC by attacker, and the RMSE.
     """
-    aucs_of_first_fold, _ = points[0]
+    aucs_of_first_fold, _ = folds[0]
     intervals = {}
     for attack in aucs_of_first_fold:
-        intervals[attack] = auc_interval([aucs[attack] for aucs, _ in points])
-    error = mean_interval([rmse for _, rmse in points])
+        intervals[attack] = auc_interval([aucs[attack] for aucs, _ in folds])
+    error = mean_interval([rmse for _, rmse in folds])
     return MixPoint(
         mix,
         {attack: interval.mean for attack, interval in intervals.items()},

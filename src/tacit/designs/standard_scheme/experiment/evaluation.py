@@ -233,8 +233,8 @@ class _PooledScores:
             accuracy_rows.append(accuracy.accuracy_row(name, figures))
         tradeoff = []
         for mix in results[0].mixed:
-            points = [fold.mixed[mix] for fold in results]
-            tradeoff.append(accuracy.mix_point(mix, points))
+            figures_of_folds = [fold.mixed[mix] for fold in results]
+            tradeoff.append(accuracy.mix_point(mix, figures_of_folds))
         known_rows = []
         for row in rows:
             if row.view == KNOWN:
@@ -261,7 +261,7 @@ class _PooledScores:
             accuracy=tuple(accuracy_rows),
             at_device=device_list_rows(lists) if lists else (),
             lists_compared=lists_compared,
-            fractions=accuracy.average_over_folds([fold.fractions for fold in results]),
+            fractions=accuracy.average_over_folds([fold.lattice_auc for fold in results]),
             tradeoff=tuple(tradeoff),
         )
 

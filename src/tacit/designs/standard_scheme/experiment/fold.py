@@ -80,8 +80,8 @@ class FoldResult:
     """(test people,) scores of attackers who learned from permuted labels."""
     certain: dict[int, float] = field(default_factory=dict)
     """Share of people for whom only one value is possible, by the number of known items."""
-    fractions: dict[str, float] = field(default_factory=dict)
-    """AUC of `fraction_scores`, by release."""
+    lattice_auc: dict[str, float] = field(default_factory=dict)
+    """AUC of the lattice attack (`lattice_scores`), by release."""
     accuracy: dict[str, Figures] = field(default_factory=dict)
     """Errors and quality of lists, by release."""
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class _Fold:
             return self.result
         for name in self.experiment.releases:
             self.result.accuracy[name] = self.evaluation.accuracy(RELEASES[name], name)
-            self.result.fractions[name] = self.auc_of_fractions(name)
+            self.result.lattice_auc[name] = self.auc_of_lattice_attack(name)
         self.evaluation.judge_device_lists()
         return self.result
 
@@ -338,13 +338,13 @@ class _Fold:
             aucs = {attack: auc(labels, attack_scores) for attack, attack_scores in scores.items()}
             self.result.mixed[mix] = (aucs, evaluation.errors(rule, name)["rmse"])
 
-    def auc_of_fractions(self, name: str) -> float:
-        """Compute the AUC of `fraction_scores` on a release, the mean over the guessed values."""
+    def auc_of_lattice_attack(self, name: str) -> float:
+        """Compute the AUC of `lattice_scores` on a release, the mean over the guessed values."""
         lattice = MICRO
         if not self.experiment.people.n_levels:  # a continuous scale
             lattice = max(1, round(_TYPED_STEP / self.experiment.step * MICRO))
         shown = self.simulate_people(self.fold, RELEASES[name], name)
-        scores = fraction_scores(shown, self.tables[0], lattice)
+        scores = lattice_scores(shown, self.tables[0], lattice)
         labels = self.experiment.labels[self.test]
         targets = self.experiment.targets
         areas = [auc(_is_target(labels, target), scores[:, target]) for target in targets]
@@ -391,8 +391,8 @@ def _two_rows(table: Ints, target: int) -> Floats:
     return np.stack([mean_of_others, table[target].astype(float)])
 
 
-def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
-    """Compute the share of released levels that are true levels once a value's offset is added.
+def lattice_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
+    """For each value, compute the share of released levels that its offset moves to the lattice.
 
     Nothing has to be learned for this attack, because offsets are public. True levels are multiples
     of the lattice. An unrounded release plus the offset of the person's own value is on the
@@ -405,7 +405,7 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
         lattice: Distance between two true levels, in micro-levels.
 
     Returns:
-        (people, values) shares.
+        (people, values) shares of the released levels that lie on the lattice.
     """
     rows = entry_people(levels)
     people = levels.shape[0]

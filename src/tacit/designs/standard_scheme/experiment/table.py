@@ -170,10 +170,10 @@ class HidingTable:
     lists_compared: tuple[ListComparison, ...]
     """Differences of the judged release's lists from those made on the device."""
     fractions: dict[str, float]
-    """AUC, by release, of an attack that adds the public offsets to the released levels and looks
-    at their fractions; 1 for unrounded whole stars."""
+    """AUC of the lattice attack, by release. It adds the public offsets to the released levels and
+    looks at their fractions: 1 for unrounded whole stars."""
     tradeoff: tuple[MixPoint, ...]
-    """Curve of the patent's alpha: attacks and error by mix."""
+    """Curve over the mix (the patent's alpha): attacks and error."""
 
     def strongest_on(self, release: str) -> WorstRow | None:
         """Find the row of the strongest attacker on a release; None if it was not attacked."""

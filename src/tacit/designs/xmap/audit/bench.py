@@ -36,8 +36,14 @@ from tacit.auditing.sampler_spy import SamplerCall, intercept_samplers
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
-from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned_tables
-from tacit.designs.xmap.audit.tables import strong_among_mild as strong
+from tacit.designs.xmap.audit.tables import (
+    SOURCE,
+    TARGET,
+    Tables,
+    only_link,
+    strong_among_mild,
+    turned_tables,
+)
 from tacit.designs.xmap.catalogue import Catalogue, keep_domains
 from tacit.designs.xmap.files import write_published
 from tacit.designs.xmap.model import XMap
@@ -59,8 +65,8 @@ REPLACEMENT = 1.0
 """epsilon of the audits of images."""
 _MODULES_OF_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
 """Modules that draw images; all other draws of a fit are of neighbours."""
-_SAMPLES_OF_A_FIT = 500
-"""Requested samples for each whole fit: fits are slow."""
+_REQUESTED_SAMPLES_PER_FIT = 500
+"""Whole fits are slow: of the samples that a caller requests, one in so many is made."""
 
 
 def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
@@ -201,6 +207,11 @@ _ONE_NEIGHBOUR = {"significance": 0, "k": 1}
 _IMAGES = DrawnPart(_ONE_NEIGHBOUR | {"epsilon": REPLACEMENT, "epsilon_prime": math.inf})
 
 
+def _name_of_pair(people: int) -> str:
+    """Name the tables of `strong_among_mild` in a report."""
+    return f"a person of stars 5-5-1-1 among 2 x {people} people of 4-4-2-2"
+
+
 def _neighbours_of_i(pair: Tables, k: int = 1, pnsa: Pnsa = "positive") -> DrawnPart:
     """Make the part of the draws with the neighbours of film `i`."""
     settings = _ONE_NEIGHBOUR | {"k": k, "epsilon": math.inf, "epsilon_prime": PRIME, "pnsa": pnsa}
@@ -231,8 +242,8 @@ def published_selection() -> AuditedClaim:
     """
 
     def make_check(people: int, k: int, pnsa: Pnsa) -> Check:
-        pair = strong(people)
-        name = f"5-5-1-1 among {people} and {people}, k = {k}, PNSA {pnsa}"
+        pair = strong_among_mild(people)
+        name = f"{_name_of_pair(people)}, k = {k}, PNSA {pnsa}"
         return choice_check(name, _neighbours_of_i(pair, k, pnsa), pair)
 
     checks = (
@@ -249,13 +260,13 @@ def published_noise() -> AuditedClaim:
 
     If the noise has different scales with and without a person, no epsilon holds.
     """
-    pair = strong(10)
+    pair = strong_among_mild(people=10)
     claim = PRIME / 2
     neighbours_of_i = _neighbours_of_i(pair)
-    neighbour = number_of_film(pair, "one")
-    noises = [neighbours_of_i.noise(table, neighbour) for table in pair]
+    candidate = number_of_film(pair, "one")
+    noises = [neighbours_of_i.noise(table, candidate) for table in pair]
     scales = [noise.step * noise.sampler_scale for noise in noises]
-    name = f"5-5-1-1 among 10 and 10; scales {scales[0]:.3g} and {scales[1]:.3g}"
+    name = f"{_name_of_pair(10)}; scales {scales[0]:.3g} and {scales[1]:.3g}"
     exact = math.inf
     if math.isclose(*scales):
         exact = abs(noises[0].centre - noises[1].centre) / scales[0]
@@ -291,27 +302,27 @@ def published_fit() -> AuditedClaim:
 
     The exact loss is infinite if the mean of any item differs, because means have no noise.
     """
-    pair = strong(60)
+    pair = strong_among_mild(people=60)
     epsilon = 0.3
     settings = {"k": 1, "epsilon": epsilon, "epsilon_prime": PRIME, "pnsa": "positive"}
-    i = number_of_film(pair, "i")
-    one = number_of_film(pair, "one")
+    film = number_of_film(pair, "i")
+    candidate = number_of_film(pair, "one")
 
     def sample_choices(table: Ratings, count: int) -> NDArray[Any]:
-        """Fit a number of times: (count,) 1 if the neighbour of `i` is `one`, otherwise 0."""
-        is_one = []
+        """Fit `count` times: (count,) 1 if the film's neighbour is the candidate, otherwise 0."""
+        is_candidate = []
         for _ in range(count):
             released = fit_published(settings, table)
-            is_one.append(float(released["0.neighbours"][i, 0] == one))
-        return np.array(is_one)
+            is_candidate.append(float(released["0.neighbours"][film, 0] == candidate))
+        return np.array(is_candidate)
 
     def check(samples: int, alpha: float) -> PairResult:
-        count = max(samples // _SAMPLES_OF_A_FIT, 4)
+        count = max(samples // _REQUESTED_SAMPLES_PER_FIT, 4)
         sample_first, sample_second = (partial(sample_choices, table) for table in pair)
         estimate = compare(sample_first, sample_second, samples=count, alpha=alpha)
         means = [fit_published(settings, table)["item_means"] for table in pair]
         loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
-        name = "5-5-1-1 among 60 and 60, k = 1: i's neighbour in the model"
+        name = f"{_name_of_pair(60)}: the one neighbour (k = 1) of film i"
         return PairResult(name, loss, None, estimate.lower_bound, 0.0, count)
 
     return AuditedClaim("x-map-published", epsilon + PRIME, (check,), published=True)
