@@ -124,6 +124,6 @@ def blocks_of(rows: Any, ids: np.ndarray) -> list[Any]:
     """A worker's blocks of a task with these rows: user, item, rating."""
     from tacit.engine.spark import workers
 
-    used = {role: role for role in ("user", "item", "rating")}
-    packed = workers.pack_rows([rows], used=used, scale=None, ids=ids, buckets=8)
-    return [*workers.prepare_blocks(packed, width=len(ids), used=used)]
+    headers = {role: role for role in ("user", "item", "rating")}
+    packed = workers.pack_rows([rows], headers=headers, scale=None, ids=ids, buckets=8)
+    return [*workers.prepare_blocks(packed, width=len(ids), headers=headers)]
