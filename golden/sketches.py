@@ -10,8 +10,8 @@ from tacit.designs.sketches import sensing
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import explain
 from tacit.designs.sketches.messages import (
+    LARGEST_COUNT,
     METHODS,
-    MOST,
     UNITS,
     WHOLE,
     Campaign,
@@ -112,12 +112,14 @@ def messages() -> list[dict[str, Any]]:
     return [
         *map(readable, (whole, most_truthful(whole))),
         readable(most_truthful(asked(NUMBERS, questions=3, epsilon=7.5))),
-        readable(replace(whole, truth=WHOLE // 2, epsilon=1, closes=WHOLE, liked_from=-MOST)),
+        readable(
+            replace(whole, truth=WHOLE // 2, epsilon=1, closes=WHOLE, liked_from=-LARGEST_COUNT)
+        ),
         readable(asked(NUMBERS, epsilon=float("inf"))),
-        readable(replace(whole, items=MOST, rated=MOST, theta=MOST)),
+        readable(replace(whole, items=LARGEST_COUNT, rated=LARGEST_COUNT, theta=LARGEST_COUNT)),
         readable(Report(bytes(8), 2**64 - 1, 2**32 - 1)),
-        readable(Report(bytes(8), 0, 0, (MOST - 1, MOST))),
-        readable(Clusters(bytes(32), bytes(32), b"\xff\0", (MOST, -MOST))),
+        readable(Report(bytes(8), 0, 0, (LARGEST_COUNT - 1, LARGEST_COUNT))),
+        readable(Clusters(bytes(32), bytes(32), b"\xff\0", (LARGEST_COUNT, -LARGEST_COUNT))),
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from golden.sketches import NUMBERS, ODD, SECRETS, TITLES, asked, most_truthful, stars
 from golden.vectors import answer, message, recommendation
 from tacit.designs.sketches.messages import (
-    MOST,
+    LARGEST_COUNT,
     NO_NOISE,
     WHOLE,
     Campaign,
@@ -35,7 +35,7 @@ _CAMPAIGNS: list[tuple[Campaign, int, str, Any, str]] = [
     (CAMPAIGN, 12, ">I", 0, "nothing rated"),
     (CAMPAIGN, 12, ">I", 41, "more rated than there are"),
     (CAMPAIGN, 16, ">I", 0, "sensed sets without theta"),
-    (CAMPAIGN, 16, ">I", MOST, "sets that do not fit"),
+    (CAMPAIGN, 16, ">I", LARGEST_COUNT, "sets that do not fit"),
     (CAMPAIGN, 20, ">I", 0, "no question"),
     (CAMPAIGN, 20, ">I", 33, "more questions than a report has bits"),
     (CAMPAIGN, 20, ">I", 3, "a question more than epsilon pays for"),

@@ -195,7 +195,7 @@ def _parse_finite_float(text: str) -> float:
 
 
 def canonical_json(value: Any) -> str:
-    """Write a value as JSON in one way only: sorted keys, no spaces, no NaN or infinity."""
+    """Encode a value as JSON in one way only: sorted keys, no spaces, no NaN or infinity."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )

@@ -47,7 +47,8 @@ class DataError(TacitError):
             path: The file.
             row: Number of the row; the kind of file decides whether its heading counts.
             column: Name of the column.
-            found: The wrong value. The message shows it, so it must be the caller's own.
+            found: The wrong value. It is shown in the message: pass only a value that the caller
+                supplied, never another person's data.
             expected: A right value, in words.
             fix: What to do, as a sentence.
         """

@@ -199,16 +199,16 @@ def describe_progress(description: str, done: float, total: int | None, seconds:
         seconds: Seconds since the first step began.
     """
     if total is None:
-        return f"{description}: {write_duration(seconds)} so far"
+        return f"{description}: {format_duration(seconds)} so far"
     text = f"{description}: {done:g} of {total}"
     if not 0 < done < total:
-        return f"{text}, {write_duration(seconds)} so far"
+        return f"{text}, {format_duration(seconds)} so far"
     seconds_left = seconds * (total - done) / done
-    return f"{text}, about {write_duration(seconds_left)} left"
+    return f"{text}, about {format_duration(seconds_left)} left"
 
 
-def write_duration(seconds: float) -> str:
-    """Write a time in the largest unit that says enough, such as "40 s", "12 min" or "3.5 h"."""
+def format_duration(seconds: float) -> str:
+    """Format a time in the largest unit that says enough, such as "40 s", "12 min" or "3.5 h"."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -275,7 +275,7 @@ def print_error(message: str) -> None:
 
 
 def _cell_text(entry: object) -> str:
-    """Write a cell's value: three decimals for floats, a dash for None."""
+    """Format a cell's value: three decimals for floats, a dash for None."""
     if entry is None:
         return "–"
     return f"{entry:.3f}" if isinstance(entry, float) else str(entry)

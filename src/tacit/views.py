@@ -33,14 +33,14 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) 
 
 
 def _html_cell(cell: object, *, has_heading: bool) -> str:
-    """Write one cell: numbers below a heading are aligned right, everything else left."""
+    """Format one cell: numbers below a heading are aligned right, everything else left."""
     is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
     alignment = _RIGHT if is_number and has_heading else _LEFT
     return f"<td {alignment}>{escape(_cell_text(cell))}</td>"
 
 
 def _cell_text(cell: object) -> str:
-    """Write a cell's value: four significant digits for floats, a dash for None."""
+    """Format a cell's value: four significant digits for floats, a dash for None."""
     if cell is None:
         return "–"
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

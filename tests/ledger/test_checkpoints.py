@@ -674,7 +674,7 @@ def test_without_the_log_emptied_it_lingers(tmp_path, monkeypatch):
 def test_a_closed_file_has_no_owner(tmp_path, monkeypatch, busy):
     """Closed while a thread empties the log, or reads: that comes to its end first, and then the
     file is the next one's at once."""
-    began, goes_on, empty = threading.Event(), threading.Event(), sqlite.empty_write_ahead_log
+    began, goes_on, empty = threading.Event(), threading.Event(), sqlite.checkpoint_wal
 
     def slowly(engine):
         began.set()

@@ -47,11 +47,11 @@ def in_a_process(work):
 
 def with_fault(path, number, error):
     """Two releases, with one failed call within the first, or as the log is emptied after it."""
-    sqlite.LOG_EMPTIED_AFTER_S = 3600  # the log is emptied here
+    sqlite.WAL_CHECKPOINT_AFTER_S = 3600  # the log is emptied here
     with open_ledger(path) as ledger:
         faults.fail_call(number, error)
         first = told(lambda: ask(ledger, "a", FILMS))
-        emptied = told(ledger.empty_log)
+        emptied = told(ledger.checkpoint_wal)
         failed = faults.failed_call().decode()
         faults.fail_call(-1, 0)
         second = told(lambda: ask(ledger, "b", FILMS))

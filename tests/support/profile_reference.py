@@ -21,8 +21,8 @@ from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.counts import (
     Counts,
     make_counts,
+    norm_of_items,
     release_count_table,
-    unit_share,
 )
 from tacit.profile_sums.sums.item_tastes import ItemQuery
 from tacit.profile_sums.sums.taste_maps import LEAST_REST, map_features
@@ -157,14 +157,14 @@ def pair_triangle(person: Profiles, head: Ints) -> Floats:
 
 def contribution(person: Profiles, context: int, targets: int, settings: Settings) -> Floats:
     """(context + targets + 1,) of ONE person. context: 0 in one domain."""
-    share = unit_share(settings, one_domain=person.one_domain)
+    items_norm = norm_of_items(settings, one_domain=person.one_domain)
     vector = np.zeros(context + targets + 1)
     if context and len(person.items):
         weights = np.where(person.liked, 1.0, person.other_weight)
         length = math.sqrt(np.add.accumulate(weights * weights)[-1])
-        vector[person.items] = share * (weights / length)
+        vector[person.items] = items_norm * (weights / length)
     if len(person.likes):
-        vector[context + person.likes] = share / math.sqrt(len(person.likes))
+        vector[context + person.likes] = items_norm / math.sqrt(len(person.likes))
     vector[-1] = settings.presence
     return vector
 

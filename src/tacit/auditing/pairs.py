@@ -70,7 +70,7 @@ class Pair:
     """Sigma of Gaussian noise in steps of its grid."""
     rule: Rule | None = None
     """Describes the release for the rule engine; None if no rule can."""
-    own_noise: bool = False
+    draws_its_own_noise: bool = False
     """Whether the mechanism draws its noise as it is shipped. Otherwise noise of the shipped
     samplers is drawn in bulk and handed to the mechanism, which is quicker."""
     draws_may_differ: bool = False
@@ -214,7 +214,9 @@ def _make_release(pair: Pair, data: NDArray[Any]) -> Release:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))
         bulk = BulkNoise(min(_BULK, n))
-        with nullcontext() if pair.own_noise else intercept_samplers(bulk.answer):
+        # Noise drawn in bulk is quicker. It replaces that of the samplers, unless the audit is of
+        # the mechanism's own draws.
+        with nullcontext() if pair.draws_its_own_noise else intercept_samplers(bulk.answer):
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
 
     return release

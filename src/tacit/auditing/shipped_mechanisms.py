@@ -209,12 +209,20 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
         bound: int = 1,
         share: int = 1_000,
         stream: bool = False,
-        own_noise: bool = False,
+        draws_its_own_noise: bool = False,
     ) -> Pair:
         counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
         call = count_stream(counter) if stream else counter
         distance = counter.levels * bound
-        return laplace_pair(name, call, a, b, distance=distance, share=share, own_noise=own_noise)
+        return laplace_pair(
+            name,
+            call,
+            a,
+            b,
+            distance=distance,
+            share=share,
+            draws_its_own_noise=draws_its_own_noise,
+        )
 
     # Steps 5 and 6 complete the nodes that change; their noise is drawn in the second block of a
     # run and in the third.
@@ -228,8 +236,10 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
         pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
         stream_pair("stream of two", [1, 0], [0, 0], share=200),
         stream_pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0]),
-        stream_pair("as it runs", [0, 5], [0, 0], bound=5, share=2_000, own_noise=True),
-        stream_pair("blocks as it runs", *three_blocks, bound=3, share=4_000, own_noise=True),
+        stream_pair("as it runs", [0, 5], [0, 0], bound=5, share=2_000, draws_its_own_noise=True),
+        stream_pair(
+            "blocks as it runs", *three_blocks, bound=3, share=4_000, draws_its_own_noise=True
+        ),
     )
     return AuditedMechanism("tree-counter", "step", "its value within the bound", epsilon, pairs)
 
@@ -263,8 +273,8 @@ def threshold_gate(epsilon: float) -> AuditedMechanism:
         gate_pair("ties at the threshold", gate(1), [1, 1, 1], [1, 0, 2]),
         stream_pair("stream", gate(1), [1, 1, 0], [0, 0, 1], share=40),
         stream_pair("stream far off", gate(60), [0, 1], [1, 0], never_stops=True),
-        stream_pair("as it runs", gate(1), [1, 0], [0, 1], share=2_000, own_noise=True),
-        stream_pair("blocks as it runs", gate(9), *three_blocks, own_noise=True),
+        stream_pair("as it runs", gate(1), [1, 0], [0, 1], share=2_000, draws_its_own_noise=True),
+        stream_pair("blocks as it runs", gate(9), *three_blocks, draws_its_own_noise=True),
     )
     return AuditedMechanism(
         "threshold-gate", "counts", "each within the sensitivity", epsilon, pairs
@@ -279,7 +289,7 @@ def gate_pair(
     *,
     share: int = 4_000,
     stream: bool = False,
-    own_noise: bool = False,
+    draws_its_own_noise: bool = False,
     never_stops: bool = False,
 ) -> Pair:
     """Make a pair of inputs of a gate; its exact loss follows from the scales of the running gate.
@@ -291,7 +301,7 @@ def gate_pair(
         b: Counts of the second input.
         share: As in `Pair`.
         stream: Whether the gate is asked count by count.
-        own_noise: As in `Pair`.
+        draws_its_own_noise: As in `Pair`.
         never_stops: Whether a stream on these inputs stops with no noise that is at all likely. A
             gate that stops draws no more, so only then must the draws of both inputs be the same.
     """
@@ -317,7 +327,7 @@ def gate_pair(
         (chances_a, chances_b),
         share=share,
         rule=AboveThreshold(gate.sensitivity, *scales, gate.monotonic),
-        own_noise=own_noise,
+        draws_its_own_noise=draws_its_own_noise,
         draws_may_differ=stream and not never_stops,
     )
 

@@ -53,7 +53,7 @@ def laplace_pair(
     distance: float,
     share: int,
     at_once: bool = False,
-    own_noise: bool = False,
+    draws_its_own_noise: bool = False,
 ) -> Pair:
     """Make a pair of inputs of a mechanism with Laplace noise.
 
@@ -65,7 +65,7 @@ def laplace_pair(
         distance: Largest L1 distance of all neighbouring inputs, in steps, for the rule engine.
         share: As in `Pair`.
         at_once: As in `Pair`.
-        own_noise: As in `Pair`.
+        draws_its_own_noise: As in `Pair`.
     """
     first = np.array(a, dtype=np.float64)
     second = np.array(b, dtype=np.float64)
@@ -97,7 +97,7 @@ def laplace_pair(
         feature=distance_difference,
         share=share,
         at_once=at_once,
-        own_noise=own_noise,
+        draws_its_own_noise=draws_its_own_noise,
         rule=rule,
     )
 

@@ -108,7 +108,7 @@ def _audit(
     with terminal.progress("Auditing", steps, quiet=quiet) as advance:
         result, failures = run_audits(plan, variant, n_samples, advance, planted=planted)
     shown: list[Table | str] = [*_make_tables(plan, result)]
-    shown += _write_conclusions(plan, result, failures, has_fewer_samples=has_fewer_samples)
+    shown += _conclude(plan, result, failures, has_fewer_samples=has_fewer_samples)
     after = plan.next_step if planted else f"tacit audit {what} --planted  shows what is caught."
     return Result(result, shown, after, failed=bool(failures))
 
@@ -142,7 +142,7 @@ def _make_tables(plan: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
     audits = result["audits"]
     refuted = result["refuted_as_expected"]
 
-    def write_verdict(claim: AuditResult) -> str:
+    def describe_verdict(claim: AuditResult) -> str:
         return "refuted as expected" if claim.mechanism in refuted else claim.verdict
 
     columns: dict[str, Any] = {"mechanism": lambda claim: claim.mechanism}
@@ -154,7 +154,7 @@ def _make_tables(plan: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
         "claim": lambda claim: claim.epsilon,
         "exact": lambda claim: claim.exact,
         "bound": lambda claim: claim.lower_bound,
-        "verdict": write_verdict,
+        "verdict": describe_verdict,
     }
     yield Table.from_rows("", columns, audits)
     for study in plan.studies:
@@ -186,7 +186,7 @@ def _make_table_of_bugs(bugs: Sequence[BugResult], repairs: Sequence[RepairedRes
     return Table("", headings, rows)
 
 
-def _write_conclusions(
+def _conclude(
     plan: AuditPlan, result: dict[str, Any], failures: list[str], *, has_fewer_samples: bool
 ) -> Iterator[str]:
     """Write the conclusions of an audit.

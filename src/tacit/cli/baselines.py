@@ -77,7 +77,7 @@ def _fit_and_save(baseline: type[Any], options: Any, run: Run, **reading: Any) -
         baseline: Class of the baseline.
         options: Options that were typed, as `_make_settings_class` makes their class.
         run: The command's run.
-        reading: Arguments of `run.read`.
+        reading: Arguments of `run.read_ratings`.
 
     Returns:
         The model, and the ratings that it was fitted to.
@@ -85,7 +85,7 @@ def _fit_and_save(baseline: type[Any], options: Any, run: Run, **reading: Any) -
     value_by_name = {name.removeprefix("of_"): value for name, value in asdict(options).items()}
     arguments = {name: value_by_name[name] for name in _OPTIONS if name in value_by_name}
     model = baseline(**arguments)
-    ratings = run.read(**reading)
+    ratings = run.read_ratings(**reading)
     with run.progress("Fitting", None):
         model.fit(ratings).save(options.out)
     return model, ratings
@@ -100,8 +100,8 @@ def _fit_command(name: str, baseline: type[Any], summary: str) -> Command:
         summary: First line of the command's help.
     """
 
-    def run(options: Any, terminal: Run) -> Result:
-        _, ratings = _fit_and_save(baseline, options, terminal)
+    def fit(options: Any, command_run: Run) -> Result:
+        _, ratings = _fit_and_save(baseline, options, command_run)
         data = fit_summary(name, options.out, ratings)
         sentence = (
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
@@ -109,8 +109,8 @@ def _fit_command(name: str, baseline: type[Any], summary: str) -> Command:
         )
         return Result(data, (sentence,), guarantee_command(options.out))
 
-    run.__doc__ = f"{summary}\n\nNo privacy: a baseline."
-    return Command(_make_settings_class(baseline), run, ratings=True)
+    fit.__doc__ = f"{summary}\n\nNo privacy: a baseline."
+    return Command(_make_settings_class(baseline), fit, ratings=True)
 
 
 def _private_popularity(options: Any, run: Run) -> Result:

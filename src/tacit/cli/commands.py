@@ -44,7 +44,7 @@ class TerminalRun:
         self._source = source
         self._quiet = quiet
 
-    def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
+    def read_ratings(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """Read the ratings into memory; see `tacit.design.Run`."""
         assert self._source is not None  # a command that reads has `ratings=True`
         return self._source.read(catalogue=catalogue, domains=domains)

@@ -141,8 +141,8 @@ def compare(
         after = f"{typed} --report comparison.html  draws one page, with intervals and groups."
     return Result(
         {
-            "rows": [_write_infinity(row) for row in result.rows],
-            "differences": [_write_infinity(row) for row in result.data["differences"]],
+            "rows": [_replace_infinity(row) for row in result.rows],
+            "differences": [_replace_infinity(row) for row in result.data["differences"]],
             "short_lists": result.short_lists,
             "left_out": result.excluded_designs,
             "manifest": made_with,
@@ -204,7 +204,7 @@ def _make_terminal_table(table: UnitTable) -> Table:
     return Table(title, ("design", "variant", "epsilon", *headings), lines)
 
 
-def _write_infinity(row: dict[str, Any]) -> dict[str, Any]:
+def _replace_infinity(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row in which an infinite epsilon is the text "inf", since JSON has no infinity."""
     epsilon = row["epsilon"]
     if epsilon is None or not math.isinf(epsilon):

@@ -172,8 +172,8 @@ def _summarise(ratings: Ratings) -> dict[str, Any]:
         "stars": {f"{value:g}": int(n) for value, n in zip(stars, counts, strict=True)},
         "ratings_per_user": _find_spread(np.diff(ratings.offsets)),
         "ratings_per_item": _find_spread(np.bincount(ratings.items, minlength=ratings.n_items)),
-        "first": None if times is None else _write_date(times.min()),
-        "last": None if times is None else _write_date(times.max()),
+        "first": None if times is None else _format_date(times.min()),
+        "last": None if times is None else _format_date(times.max()),
         "user_attributes": attributes,
         "item_metadata": list(ratings.item_metadata),
         "digest": ratings.digest,
@@ -188,7 +188,7 @@ def _find_spread(counts: NDArray[Any]) -> dict[str, float]:
     return {**quantiles, "maximum": float(counts.max()), "mean": float(counts.mean())}
 
 
-def _write_date(seconds: float) -> str:
+def _format_date(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).isoformat()
 
 

@@ -196,7 +196,7 @@ def _show(cards: Sequence[Guarantee], usefulness_sentence: str | None, next_comm
     """Print cards in frames, whether lists are expected to be useful, and what to type next."""
     for card in cards:
         frame = "bold red" if card.basis == "refuted" else "none"
-        panel = Panel(_write_card(card), title=card.name, title_align="left", border_style=frame)
+        panel = Panel(_format_card(card), title=card.name, title_align="left", border_style=frame)
         terminal.console.print(panel)
     if not cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
@@ -206,8 +206,8 @@ def _show(cards: Sequence[Guarantee], usefulness_sentence: str | None, next_comm
         terminal.show_next(next_command)
 
 
-def _write_card(card: Guarantee) -> Text:
-    """Write a card for the terminal."""
+def _format_card(card: Guarantee) -> Text:
+    """Format a card for the terminal."""
     claimed = "none"
     lifetime = card.lifetime
     if card.epsilon is not None:

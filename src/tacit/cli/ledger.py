@@ -76,7 +76,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
             "it no epoch can begin, and anyone who has it can begin one."
         )
     after = (
-        f"tacit ledger open-budget {_write_ledger_options(where, second)} --tenant shop "
+        f"tacit ledger open-budget {_format_ledger_options(where, second)} --tenant shop "
         "--dataset orders --epsilon 2  opens a budget; put your own names."
     )
     result |= {"operator_key": operator_key, "new_key": is_new_key}
@@ -118,7 +118,7 @@ def open_budget(
         budgets = [_make_row(ledger.balance(holder)) for holder in holders]
     shown = [_make_table("Open", budgets)]
     after = (
-        f"tacit ledger show {_write_ledger_options(where, second)}  shows what is spent and left."
+        f"tacit ledger show {_format_ledger_options(where, second)}  shows what is spent and left."
     )
     return _answer({"budgets": budgets}, shown, where, second, after)
 
@@ -201,7 +201,7 @@ def restore(where: Where, source: Path = option("The backup."), second: Second =
         "entries": restored.entries,
     }
     shown = [f"Restored {restored.entries} entries."]
-    after = f"tacit ledger verify {_write_ledger_options(where, second)}  checks every entry."
+    after = f"tacit ledger verify {_format_ledger_options(where, second)}  checks every entry."
     return _answer(result, shown, where, second, after)
 
 
@@ -350,8 +350,8 @@ def _answer(
     return Result({**result, "warnings": warnings}, shown, after)
 
 
-def _write_ledger_options(where: str, second: str | None) -> str:
-    """Write the arguments that name the ledger in another command."""
+def _format_ledger_options(where: str, second: str | None) -> str:
+    """Format the arguments that name the ledger in another command."""
     ledger = _quote_address(where, "LEDGER")
     return f"{ledger} --second {_quote_address(second, 'SECOND')}" if second else ledger
 
@@ -393,15 +393,15 @@ def _make_table(title: str, budgets: list[dict[str, Any]]) -> Table:
         "epsilon": lambda row: f"{row['epsilon']:.4g}",
         "at most": lambda row: f"{row['epsilon_cap']:.4g}",
         "at delta": lambda row: f"{row['epsilon_delta']:.3g}",
-        "stored": _write_stored_amounts,
+        "stored": _format_stored_amounts,
     }
     if any(row["epoch_cap"] is not None for row in budgets):
-        columns["in this epoch"] = _write_epoch_amounts
+        columns["in this epoch"] = _format_epoch_amounts
     return Table.from_rows(title, columns, budgets)
 
 
-def _write_stored_amounts(row: dict[str, Any]) -> str:
-    """Write the amounts that the ledger counts, with their unit: "gdp 0.018 of 0.43".
+def _format_stored_amounts(row: dict[str, Any]) -> str:
+    """Format the amounts that the ledger counts, with their unit: "gdp 0.018 of 0.43".
 
     A delta is shown in the approximate unit alone. In gdp it is the delta at which epsilon is
     stated, which is a column of its own.
@@ -411,20 +411,20 @@ def _write_stored_amounts(row: dict[str, Any]) -> str:
     if row["unit"] == "approximate":
         spent_delta = row["delta_spent"]
         cap_delta = row["delta_cap"]
-    spent = _write_amount(row, "spent", spent_delta)
-    cap = _write_amount(row, "cap", cap_delta)
+    spent = _format_amount(row, "spent", spent_delta)
+    cap = _format_amount(row, "cap", cap_delta)
     return f"{row['unit']} {spent} of {cap}"
 
 
-def _write_epoch_amounts(row: dict[str, Any]) -> str | None:
-    """Write what was spent in this epoch; None for a budget without a cap per epoch."""
+def _format_epoch_amounts(row: dict[str, Any]) -> str | None:
+    """Format what was spent in this epoch; None for a budget without a cap per epoch."""
     if row["epoch_cap"] is None:
         return None
-    return f"{_write_amount(row, 'epoch_spent')} of {_write_amount(row, 'epoch_cap')}"
+    return f"{_format_amount(row, 'epoch_spent')} of {_format_amount(row, 'epoch_cap')}"
 
 
-def _write_amount(row: dict[str, Any], column: str, delta: int = 0) -> str:
-    """Write an amount as an exact decimal, and a delta with three digits: "1 (delta 1e-06)".
+def _format_amount(row: dict[str, Any], column: str, delta: int = 0) -> str:
+    """Format an amount as an exact decimal, and a delta with three digits: "1 (delta 1e-06)".
 
     Args:
         row: Row of a balance.

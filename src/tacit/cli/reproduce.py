@@ -188,7 +188,7 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
     quantities: dict[str, Any] = {}
     for path in result.shows:
         quantities |= find_quantities(document, path)
-    rows = [(path, _write_quantity(value)) for path, value in quantities.items()]
+    rows = [(path, _format_quantity(value)) for path, value in quantities.items()]
     sentences = [f"Here: {result.reason}."]
     if result.printed:
         sentences.append(f"The paper: {result.printed}.")
@@ -197,8 +197,8 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
     return Result({}, (table, *sentences), after)
 
 
-def _write_quantity(value: Any) -> object:
-    """Write a value for a cell: numbers and texts as they are, others as JSON, cut to one line."""
+def _format_quantity(value: Any) -> object:
+    """Format a value for a cell: numbers and texts as they are, others as JSON, cut to one line."""
     if value is None or isinstance(value, str | int | float):
         return value
     return textwrap.shorten(json.dumps(value), _WIDEST_QUANTITY, placeholder=" …")

@@ -148,7 +148,7 @@ def init(
         "basis": card.basis.value,
         "first_line": card.first_line,
         "keys": keys,
-        "first_list": _write_list_command(model, keys[FIRST_PERSON]),
+        "first_list": _make_list_command(model, keys[FIRST_PERSON]),
         "fits_left": model.budget_status_.further,
     }
     contents = f"tacit.toml, keys, and private lists of {result['items']:,} items"
@@ -265,7 +265,7 @@ def _write_settings_and_keys(
     return {"operator": operator, FIRST_PERSON: person}
 
 
-def _write_list_command(model: Private, key: str) -> str:
+def _make_list_command(model: Private, key: str) -> str:
     """Write a command that asks for a list, from the stars of the two most popular items."""
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
     history = dict.fromkeys(popular, model.scale_.maximum)
@@ -323,7 +323,7 @@ def serve(
     }
     with _open_served_folder(folder, item_word, demo=demo) as (home, new_keys):
         settings = Settings.gather(home.absolute(), flags, os.environ)
-        warnings = list(_write_warnings(settings))
+        warnings = list(_warn_of_weak_settings(settings))
         if not as_json:  # with --json they are in the object
             for warning in warnings:
                 typer.echo(f"Warning: {warning}", err=True)
@@ -383,7 +383,7 @@ def _open_served_folder(
         yield folder, {}
 
 
-def _write_warnings(settings: Settings) -> Iterator[str]:
+def _warn_of_weak_settings(settings: Settings) -> Iterator[str]:
     """Write a warning for each setting that weakens privacy or safety."""
     from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
     from tacit.service.kinds import list_charged_by_name

@@ -92,14 +92,14 @@ class Backend:
         request = {
             "model": model,
             "customer": customer,
-            "history": _write_history(history),
+            "history": _convert_history(history),
             "exclude": list(exclude),
             "candidates": None if candidates is None else list(candidates),
             "category": category,
             "n": n,
             "diversity": diversity,
             "seen": seen,
-            "cold": _write_cold_items(cold),
+            "cold": _convert_cold_items(cold),
         }
         answer = self._service.parse_json(self._service.post_json("/api/recommend", request))
         return _read_list(answer, customer)
@@ -134,7 +134,7 @@ class Backend:
         """
         people = []
         for customer, history in histories.items():
-            people.append({"customer": customer, "history": _write_history(history)})
+            people.append({"customer": customer, "history": _convert_history(history)})
         request = {
             "model": model,
             "people": people,
@@ -143,7 +143,7 @@ class Backend:
             "n": n,
             "diversity": diversity,
             "seen": seen,
-            "cold": _write_cold_items(cold),
+            "cold": _convert_cold_items(cold),
         }
         answer = self._service.parse_json(self._service.post_json("/api/recommend-many", request))
         try:
@@ -168,14 +168,14 @@ class Backend:
         return _read_items(answer)
 
 
-def _write_history(history: BackendHistory) -> Any:
+def _convert_history(history: BackendHistory) -> Any:
     """Convert a history to the form of the request."""
     if isinstance(history, Mapping):
         return {str(item): float(stars) for item, stars in history.items()}
     return [dict(entry) if isinstance(entry, Mapping) else entry for entry in history]
 
 
-def _write_cold_items(cold: Mapping[ItemId, Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+def _convert_cold_items(cold: Mapping[ItemId, Mapping[str, Any]] | None) -> list[dict[str, Any]]:
     """Convert items without ratings, and facts about them, to the form of the request."""
     if cold is None:
         return []

@@ -37,7 +37,7 @@ class StoredRatings(ABC):
 
     @abstractmethod
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """Sum `add(block)` over blocks of ratings. The sum is private data.
+        """Sum `add(block)` over blocks of ratings. Not protected: never release it.
 
         All ratings of a person are in one block. A block has the item numbers and the scale of the
         catalogue. `add` is called in other processes, and may be called again for a block whose
@@ -45,7 +45,7 @@ class StoredRatings(ABC):
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute an answer for each item from tiles of items. The answers are private data.
+        """Compute an answer for each item from tiles of items. Not protected: never release them.
 
         A tile is a set of items with the rows of all people who rated one of them.
 

@@ -26,7 +26,7 @@ class Run(Protocol):
     per_user: int
     """Value of --per-user, the fewest ratings of a person who is kept; 1 if it was not given."""
 
-    def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
+    def read_ratings(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """Read the ratings into memory.
 
         Args:
@@ -44,8 +44,8 @@ class Run(Protocol):
 
         Args:
             execution: Options that say which.
-            catalogue: As in `read`.
-            domains: As in `read`.
+            catalogue: As in `read_ratings`.
+            domains: As in `read_ratings`.
 
         Raises:
             DataError: A row cannot be read; the error names file, row and column.

@@ -40,9 +40,9 @@ def people_needed(design: str) -> PeopleNeeded:
         KeyError: The file has no such design.
     """
     entry: dict[str, Any] = _read_file()[design]
-    numbers = {"people": _write_number(entry["people"])}
+    numbers = {"people": _format_number(entry["people"])}
     if "fewest" in entry:
-        numbers["fewest"] = _write_number(entry["fewest"])
+        numbers["fewest"] = _format_number(entry["fewest"])
     fields: dict[str, Any] = {}
     for name, value in entry.items():
         fields[name] = value.format(**numbers) if isinstance(value, str) else value
@@ -55,6 +55,6 @@ def _read_file() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("people_needed.toml").read_text("utf-8"))
 
 
-def _write_number(number: int) -> str:
-    """Write a number for a sentence: with commas, or "a million"."""
+def _format_number(number: int) -> str:
+    """Format a number for a sentence: with commas, or "a million"."""
     return "a million" if number == _MILLION else f"{number:,}"

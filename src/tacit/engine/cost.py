@@ -126,7 +126,7 @@ def cost(
 
 
 def _size(number: float) -> str:
-    """Write a number of bytes with a unit, such as 3.2 GB."""
+    """Format a number of bytes with a unit, such as 3.2 GB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if number < 1000:
             return f"{number:.3g} {unit}"

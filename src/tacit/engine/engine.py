@@ -75,8 +75,9 @@ class Engine:
 
             similarity = <x_i, x_j> / (|x_i| |x_j|) * min(n_ij, significance) / significance
 
-        The products are added one by one in the order of the people. Pairs with a similarity of 0
-        or, if they are counted, without an agreement are no neighbours.
+        The products are added one by one in the order of the people. A pair is left out if its
+        similarity is 0. With `counts` it is also left out if no co-rater agrees, that is, likes
+        both items or dislikes both.
 
         Args:
             table: Centred ratings.

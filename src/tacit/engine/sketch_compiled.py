@@ -32,8 +32,8 @@ def _mix(word: Any) -> Any:
 
 
 @_inline
-def _last_word(bound: Any) -> Any:
-    """Return the last word from which a number below the bound is made: 2^64 - 1 - 2^64 % bound.
+def _rejection_limit(bound: Any) -> Any:
+    """Return the rejection limit of a draw below the bound: 2^64 - 1 - 2^64 % bound.
 
     Larger words are skipped, so that all numbers are equally likely.
     """
@@ -52,38 +52,38 @@ def _move(place: Any, step: Any, modulus: Any) -> Any:
 
 
 @_inline
-def _random_below(state: Any, bound: Any, last: Any) -> Any:
+def _random_below(state: Any, bound: Any, limit: Any) -> Any:
     """Draw a uniform integer below the bound.
 
     Args:
         state: State of the generator.
         bound: Above the largest result.
-        last: `_last_word(bound)`.
+        limit: `_rejection_limit(bound)`.
 
     Returns:
         The integer, and the state after it.
     """
     state += _STEP
     word = _mix(state)
-    while word > last:
+    while word > limit:
         state += _STEP
         word = _mix(state)
     return np.int64(word % bound), state
 
 
 @_inline
-def _draw_wheel(state: Any, modulus: Any, last_place: Any, last_step: Any) -> Any:
+def _draw_wheel(state: Any, modulus: Any, limit_of_place: Any, limit_of_step: Any) -> Any:
     """Draw the first place and the step of a ticket's sets."""
-    place, state = _random_below(state, modulus, last_place)
-    step, state = _random_below(state, modulus - _ONE, last_step)
+    place, state = _random_below(state, modulus, limit_of_place)
+    step, state = _random_below(state, modulus - _ONE, limit_of_step)
     return place, step + 1
 
 
 @_inline
-def _draw_pair(state: Any, items: Any, last_one: Any, last_other: Any) -> Any:
+def _draw_pair(state: Any, items: Any, limit_of_one: Any, limit_of_other: Any) -> Any:
     """Draw two different items, all pairs equally likely; return them and the state after it."""
-    one, state = _random_below(state, items, last_one)
-    other, state = _random_below(state, items - _ONE, last_other)
+    one, state = _random_below(state, items, limit_of_one)
+    other, state = _random_below(state, items - _ONE, limit_of_other)
     return one, other + (other >= one), state
 
 
@@ -109,12 +109,12 @@ def count_sets(
     """
     modulus = np.uint64(totals.shape[1])
     wide = np.uint32(modulus)
-    last_place, last_step = _last_word(modulus), _last_word(modulus - _ONE)
+    limit_of_place, limit_of_step = _rejection_limit(modulus), _rejection_limit(modulus - _ONE)
     counts = np.zeros((2, 2 * totals.shape[1]), dtype=np.uint16)
     one = np.uint16(1)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
-        begin, step = _draw_wheel(state, modulus, last_place, last_step)
+        begin, step = _draw_wheel(state, modulus, limit_of_place, limit_of_step)
         place, s1 = np.uint32(begin), np.uint32(step)
         # s2 ... s8 are distances of 2 ... 8 steps.
         s2 = _move(s1, s1, wide)
@@ -165,11 +165,11 @@ def count_pairs(
             (0, 1), (0, 2), ..., (1, 2), ...
     """
     count = np.int64(items)
-    last_one, last_other = _last_word(items), _last_word(items - _ONE)
+    limit_of_one, limit_of_other = _rejection_limit(items), _rejection_limit(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         for q in range(questions):
-            one, other, state = _draw_pair(state, items, last_one, last_other)
+            one, other, state = _draw_pair(state, items, limit_of_one, limit_of_other)
             i, j = min(one, other), max(one, other)
             answer = np.int64((bits[n] >> np.uint32(q)) & np.uint32(1))
             totals[answer, i * (2 * count - i - 1) // 2 + j - i - 1] += 1
@@ -188,7 +188,7 @@ def first_hits(
     inverses: Any,
     hits: Any,
 ) -> None:
-    """Find which sets of each person hold one of their likes: the answers without noise.
+    """For each person, find the sets that hold one of their likes: the answers before noise.
 
     Args:
         first: First word of the seed.
@@ -202,11 +202,11 @@ def first_hits(
         inverses: (modulus,) 1 / a modulo the modulus, for each step a.
         hits: (people,) uint32, filled: bit q is set if set q holds a like.
     """
-    last_place, last_step = _last_word(modulus), _last_word(modulus - _ONE)
+    limit_of_place, limit_of_step = _rejection_limit(modulus), _rejection_limit(modulus - _ONE)
     wide, places = np.int64(modulus), np.int64(size) * np.int64(questions)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
-        place, step = _draw_wheel(state, modulus, last_place, last_step)
+        place, step = _draw_wheel(state, modulus, limit_of_place, limit_of_step)
         inverse = inverses[step]
         found = np.uint32(0)
         for t in range(starts[n], starts[n + 1]):
@@ -228,7 +228,7 @@ def pair_hits(
     items: Any,
     hits: Any,
 ) -> None:
-    """Find of which pairs each person likes both items: the answers without noise.
+    """For each person, find the pairs of which they like both items: the answers before noise.
 
     Args:
         first: First word of the seed.
@@ -240,12 +240,12 @@ def pair_hits(
         items: Number of items, as uint64.
         hits: (people,) uint32, filled: bit q is set if both items of pair q are liked.
     """
-    last_one, last_other = _last_word(items), _last_word(items - _ONE)
+    limit_of_one, limit_of_other = _rejection_limit(items), _rejection_limit(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         found = np.uint32(0)
         for q in range(questions):
-            one, other, state = _draw_pair(state, items, last_one, last_other)
+            one, other, state = _draw_pair(state, items, limit_of_one, limit_of_other)
             liked = 0
             for t in range(starts[n], starts[n + 1]):
                 liked += likes[t] == one or likes[t] == other

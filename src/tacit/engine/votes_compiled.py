@@ -360,20 +360,25 @@ def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> An
 
 
 @_compiled
-def _count_one(votes: Any, alive: Any, counters: Any) -> None:
-    """Add each voter's 0 or 1 to the counter of its vote.
+def _tally_one_client(votes: Any, alive: Any, counters: Any) -> None:
+    """Count the votes of the voters who still count (state 1) for the only client.
 
     Four votes are read as one word, and added to four sets of counters (4, objects), so that equal
     votes in a row do not wait for each other. The number of votes must be a multiple of 4.
     """
     four_votes, four_states = votes.view(np.uint64), alive.view(np.uint32)
     first, second, third, fourth = counters[0], counters[1], counters[2], counters[3]
-    vote, state = np.uint64(0xFFFF), np.uint64(0xFF)
+    vote_mask = np.uint64(0xFFFF)
+    state_mask = np.uint64(0xFF)
     for i in range(len(four_votes)):
         chosen, living = four_votes[i], np.uint64(four_states[i])
-        first[chosen & vote] += np.uint32(living & state)
-        second[chosen >> np.uint64(16) & vote] += np.uint32(living >> np.uint64(8) & state)
-        third[chosen >> np.uint64(32) & vote] += np.uint32(living >> np.uint64(16) & state)
+        first[chosen & vote_mask] += np.uint32(living & state_mask)
+        second[chosen >> np.uint64(16) & vote_mask] += np.uint32(
+            living >> np.uint64(8) & state_mask
+        )
+        third[chosen >> np.uint64(32) & vote_mask] += np.uint32(
+            living >> np.uint64(16) & state_mask
+        )
         fourth[chosen >> np.uint64(48)] += np.uint32(living >> np.uint64(24))
 
 
@@ -383,7 +388,8 @@ def _keep_and_tally_one(
 ) -> bool:
     """Update the states by the last round if there is an answer, and count this round's votes.
 
-    The arguments are those of `keep_and_tally_one`, and `counters` (4, objects) of `_count_one`.
+    The arguments are those of `keep_and_tally_one`, and `counters` (4, objects) of
+    `_tally_one_client`.
 
     Returns:
         Whether all votes of this round are for known objects.
@@ -398,7 +404,7 @@ def _keep_and_tally_one(
             known = _are_objects_known(chunk, counters.shape[1])
         if not known:
             return False
-        _count_one(chunk, states, counters)
+        _tally_one_client(chunk, states, counters)
     if has_answer:
         _keep_one(last[whole:], alive[whole:], chosen, liked, votes[whole:])
     for i in range(whole, len(votes)):

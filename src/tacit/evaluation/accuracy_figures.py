@@ -130,7 +130,7 @@ def accuracy_against_attack(
         attacked_names.add(entry.name)
         marks.append(
             Point(
-                _write_point_label(entry.epsilon),
+                _format_point_label(entry.epsilon),
                 colours[entry.name],
                 x=entry.membership_auc,
                 y=entry.ndcg,
@@ -149,7 +149,7 @@ def accuracy_against_attack(
     return Figure("Accuracy against attack success", alt, [Plot(plot)], caption, key)
 
 
-def _write_point_label(epsilon: float | None) -> str:
+def _format_point_label(epsilon: float | None) -> str:
     if epsilon is None:
         return ""
     return "no noise" if math.isinf(epsilon) else f"ε {epsilon:g}"
@@ -204,7 +204,7 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, figure in figures.items():
-        svg = write_standalone_svg(figure)
+        svg = format_standalone_svg(figure)
         content_by_ending = {".svg": svg.encode(), ".png": to_png(svg)}
         for ending, content in content_by_ending.items():
             path = folder / f"{name}{ending}"
@@ -213,8 +213,8 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     return files
 
 
-def write_standalone_svg(figure: Figure) -> str:
-    """Write a figure of one plot as an SVG file: colours on white, the key below the plot."""
+def format_standalone_svg(figure: Figure) -> str:
+    """Format a figure of one plot as an SVG file: colours on white, the key below the plot."""
     (plot,) = figure.plots
     plot_tag = plot.svg.split(">", 1)[0]
     width = float(plot_tag.split('width="')[1].split('"')[0])

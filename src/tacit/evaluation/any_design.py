@@ -54,12 +54,12 @@ def make_commands(design: Design) -> dict[str, Command]:
 def _make_fit_command(design: Design) -> Command:
     kind = next(iter(design.models))
 
-    def run(settings: Any, terminal: Run) -> Result:
+    def fit(settings: Any, command_run: Run) -> Result:
         make_model = model_class(kind)
         assert make_model is not None  # the design has models
         model = make_model(**_pick_model_settings(design, settings))
-        ratings = terminal.read()
-        with terminal.progress("Fitting", None):
+        ratings = command_run.read_ratings()
+        with command_run.progress("Fitting", None):
             model.fit(ratings).save(settings.out)
         card = model.guarantees()[0]
         usefulness_sentence = usefulness(model)
@@ -70,21 +70,21 @@ def _make_fit_command(design: Design) -> Command:
             sentences.append(usefulness_sentence)
         return Result(data, (" ".join(sentences),), guarantee_command(settings.out))
 
-    return _make_command(design, run, f"Fit {design.title}: {design.citation}.", FitOptions)
+    return _make_command(design, fit, f"Fit {design.title}: {design.citation}.", FitOptions)
 
 
 def _make_evaluate_command(design: Design) -> Command:
     kind = next(iter(design.models))
 
-    def run(settings: Any, terminal: Run) -> Result:
+    def evaluate(settings: Any, command_run: Run) -> Result:
         from tacit.evaluation.lists import Contender, evaluate_lists
         from tacit.evaluation.lists_page import make_lists_page
 
         model_settings = _pick_model_settings(design, settings)
         contender = Contender(kind, model_settings, model_settings.get("epsilon"))
-        ratings = terminal.read()
+        ratings = command_run.read_ratings()
         judged = 3  # popularity, its rival and this design
-        with terminal.progress("Evaluating", judged * settings.seeds) as advance:
+        with command_run.progress("Evaluating", judged * settings.seeds) as advance:
             rows = evaluate_lists(
                 ratings,
                 [contender],
@@ -95,7 +95,7 @@ def _make_evaluate_command(design: Design) -> Command:
         made_with = manifest(
             ratings,
             seed=settings.seed,
-            command=terminal.command,
+            command=command_run.command,
             seeds=settings.seeds,
             **model_settings,
         )
@@ -109,7 +109,7 @@ def _make_evaluate_command(design: Design) -> Command:
         )
 
     summary = f"Measure how well {design.title} finds held-out likes, beside baselines."
-    return _make_command(design, run, summary, EvaluateOptions)
+    return _make_command(design, evaluate, summary, EvaluateOptions)
 
 
 def table_of_lists(rows: Sequence[ListRow]) -> Table:
@@ -138,7 +138,7 @@ def _make_command(
 
     Args:
         design: The design.
-        run: Function of the settings and the terminal that does the work.
+        run: Function of the settings and the command's run that does the work.
         summary: First line of the command's help.
         options: Dataclass of the command's own options; the fields of the design's card settings
             are options as well.

@@ -33,7 +33,7 @@ from tacit.data.splits import random_per_user
 from tacit.design import Comparison, ComparisonEntry
 from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import LEAST_SEEDS, lists
-from tacit.evaluation.comparison_result import ComparisonResult, write_epsilon
+from tacit.evaluation.comparison_result import ComparisonResult, format_epsilon
 from tacit.evaluation.entries import (
     OWN,
     REFERENCES,
@@ -309,7 +309,7 @@ def _describe_short_lists(
 
 def _name_of_entry(entry: ComparisonEntry) -> str:
     """Name an entry in a sentence that says why something could not be run."""
-    return f"{entry.design} {entry.variant} {write_epsilon(entry.epsilon)}"
+    return f"{entry.design} {entry.variant} {format_epsilon(entry.epsilon)}"
 
 
 def _test_differences(

@@ -95,7 +95,7 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
         share_of_gain = (judged["value"] - popularity["value"]) / rival_gain
         verb = "keeps" if judged["epsilon"] is not None else "reaches"
         headline = f"{name} {verb} {share_of_gain:.0%} of {rival_name}'s gain over popularity"
-    sentences = [f"NDCG@10 of {name} is {_write(judged['value'])}."]
+    sentences = [f"NDCG@10 of {name} is {_format_figure(judged['value'])}."]
     state = "none"
     for reference in ("popularity", rival["design"]):
         test = _find_test(differences, judged, reference)
@@ -104,7 +104,7 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
             break
         if reference == "popularity":
             state = _STATES[test["outcome"]]
-        sentences.append(_write_difference(test, _NAMES[reference]))
+        sentences.append(_describe_difference(test, _NAMES[reference]))
     return Verdict(state, _capitalise(headline) + ".", " ".join(sentences))
 
 
@@ -143,20 +143,22 @@ def _find_test(
     return None
 
 
-def _write_difference(test: Mapping[str, Any], reference: str) -> str:
-    ends = f"[{_write(test['low'], sign=True)}, {_write(test['high'], sign=True)}]"
-    sentence = f"The difference to {reference} is {_write(test['difference'], sign=True)} {ends}"
+def _describe_difference(test: Mapping[str, Any], reference: str) -> str:
+    ends = f"[{_format_figure(test['low'], sign=True)}, {_format_figure(test['high'], sign=True)}]"
+    sentence = (
+        f"The difference to {reference} is {_format_figure(test['difference'], sign=True)} {ends}"
+    )
     outcome = "not distinguished" if test["outcome"] == "tie" else test["outcome"]
-    return f"{sentence}: {outcome}, p {_write_p(test)}."
+    return f"{sentence}: {outcome}, p {_format_p(test)}."
 
 
-def _write_p(test: Mapping[str, Any]) -> str:
+def _format_p(test: Mapping[str, Any]) -> str:
     p_value = test["corrected_p_value"]
-    return "< .001" if p_value < 0.001 else f"= {_write(p_value)}"
+    return "< .001" if p_value < 0.001 else f"= {_format_figure(p_value)}"
 
 
-def _write(value: float, *, sign: bool = False) -> str:
-    """Write a figure with three decimals, no zero before the point, and a sign if asked for."""
+def _format_figure(value: float, *, sign: bool = False) -> str:
+    """Format a figure with three decimals, no zero before the point, and a sign if asked for."""
     text = f"{abs(value):.3f}".removeprefix("0")
     if value < 0:
         return f"\N{MINUS SIGN}{text}"
@@ -193,10 +195,10 @@ def differences_table(differences: Rows) -> Table | None:
 
 
 def _make_difference_cell(row: Mapping[str, Any]) -> Cell:
-    """Write a difference with its interval and p value, coloured unless it is a tie."""
-    ends = f"{_write(row['low'], sign=True)} to {_write(row['high'], sign=True)}"
+    """Format a difference with its interval and p value, coloured unless it is a tie."""
+    ends = f"{_format_figure(row['low'], sign=True)} to {_format_figure(row['high'], sign=True)}"
     is_tie = row["outcome"] == "tie"
     tone = "" if is_tie else row["outcome"]
     spoken = "not distinguished" if is_tie else row["outcome"]
-    mean = _write(row["difference"], sign=True)
-    return Cell(mean, f"{ends}, p {_write_p(row)}", tone=tone, spoken=spoken)
+    mean = _format_figure(row["difference"], sign=True)
+    return Cell(mean, f"{ends}, p {_format_p(row)}", tone=tone, spoken=spoken)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import ConfigError
-from tacit.evaluation.accuracy_figures import Picture, write_figures, write_standalone_svg
+from tacit.evaluation.accuracy_figures import Picture, format_standalone_svg, write_figures
 from tacit.evaluation.comparison_page import differences_table, make_figures, make_verdict
-from tacit.evaluation.latex import write_comparison
+from tacit.evaluation.latex import format_comparison
 from tacit.evaluation.lists import LIST_LENGTH
 from tacit.evaluation.page import Cell, Figure, Page, Section
 from tacit.evaluation.result import Result, Table, group_by
@@ -89,9 +89,9 @@ class ComparisonResult(Result):
             lines = []
             entries = group_by(rows_of_unit, itemgetter("design", "variant", "epsilon"))
             for (design, variant, epsilon), rows_of_entry in entries.items():
-                cell_by_metric = {row["metric"]: _write_mean(row) for row in rows_of_entry}
+                cell_by_metric = {row["metric"]: _format_mean(row) for row in rows_of_entry}
                 cells = [cell_by_metric.get(metric, "–") for metric in metrics]
-                lines.append([design, variant, write_epsilon(epsilon), *cells])
+                lines.append([design, variant, format_epsilon(epsilon), *cells])
             tables.append(UnitTable(unit, against, metrics, lines))
         return tables
 
@@ -126,7 +126,7 @@ class ComparisonResult(Result):
         if name not in figures:
             known = ", ".join(figures) or "none"
             raise ConfigError(f"This comparison has no figure '{name}'. It has {known}.")
-        return Picture(write_standalone_svg(figures[name]))
+        return Picture(format_standalone_svg(figures[name]))
 
     def write_figures(self, folder: str | Path) -> list[Path]:
         """Write each figure as SVG and as PNG, and return the files."""
@@ -141,7 +141,7 @@ class ComparisonResult(Result):
         Raises:
             ConfigError: A metric is in no row.
         """
-        return write_comparison(self.rows, metrics)
+        return format_comparison(self.rows, metrics)
 
     def _repr_html_(self) -> str:
         """Write the verdict, and a table of a few metrics for each unit, for a notebook."""
@@ -156,7 +156,7 @@ class ComparisonResult(Result):
             for design, _, epsilon, *cells in table.lines:
                 shown_cells = [cells[table.metrics.index(metric)] for metric in shown]
                 lines.append((design, epsilon, *shown_cells))
-            headings = [_write_column_heading(metric) for metric in shown]
+            headings = [_format_column_heading(metric) for metric in shown]
             parts.append(html_table(table.title, ("recommender", "epsilon", *headings), lines))
         parts += [f"<p>{escape(sentence)}</p>" for sentence in self.short_lists]
         return "".join(parts)
@@ -204,8 +204,8 @@ def group_of(metric: str) -> str:
     return metric.partition(" ")[2].partition(":")[0]
 
 
-def write_epsilon(value: float | None) -> str:
-    """Write an epsilon for a table: "–" for None, "no noise" for infinity."""
+def format_epsilon(value: float | None) -> str:
+    """Format an epsilon for a table: "–" for None, "no noise" for infinity."""
     if value is None:
         return "–"
     return NO_NOISE if math.isinf(value) else f"{value:g}"
@@ -224,7 +224,7 @@ def _make_page_table(table: UnitTable, metrics: Sequence[str]) -> Table:
         if epsilon != "–":
             name = f"{design}, {epsilon}" if epsilon == NO_NOISE else f"{design}, ε {epsilon}"
         rows.append((Cell(name, variant), *cells))
-    headings = [_write_column_heading(metric) for metric in metrics]
+    headings = [_format_column_heading(metric) for metric in metrics]
     return Table(table.title, ("recommender", *headings), rows)
 
 
@@ -235,7 +235,7 @@ def _make_page_tables(table: UnitTable) -> list[Table]:
     return [_make_page_table(table, metrics) for metrics in (accuracy, others) if metrics]
 
 
-def _write_column_heading(metric: str) -> str:
+def _format_column_heading(metric: str) -> str:
     """Name a metric's column: `low` for `ndcg@10 activity:low`, else the name of the metric."""
     name, _, group = metric.partition(" ")
     if group:
@@ -244,8 +244,8 @@ def _write_column_heading(metric: str) -> str:
     return heading.replace("_auc", " AUC from lists")
 
 
-def _write_mean(row: Mapping[str, Any]) -> str:
-    """Write a mean with its interval: "0.251 (0.240 to 0.262)", or the mean where it has none."""
+def _format_mean(row: Mapping[str, Any]) -> str:
+    """Format a mean with its interval: "0.251 (0.240 to 0.262)", or the mean where it has none."""
     if None in (row["low"], row["high"]) or row["low"] == row["high"]:
         return f"{row['value']:.3f}"
     return f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"

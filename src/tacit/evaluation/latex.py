@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.errors import ConfigError
-from tacit.evaluation.result import group_by, write_latex_cell
+from tacit.evaluation.result import format_latex_cell, group_by
 
 _SMALLER_IS_BETTER = ("rmse", "mae", "gini", "membership_auc", "epsilon_lower_bound")
 _HEADINGS = {
@@ -35,8 +35,8 @@ class ColumnGroup:
     """Epsilon of each column; infinity: no noise; None: none is claimed."""
 
 
-def write_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> str:
-    """Write a comparison: designs in rows, epsilons in columns, best bold, intervals small.
+def format_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> str:
+    """Format a comparison: designs in rows, epsilons in columns, best bold, intervals small.
 
     The rows of one unit and adversary are a block below a line that names both. The best figure
     of each column is bold in each block. Recommenders without epsilon have a column of their own.
@@ -57,13 +57,13 @@ def write_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) 
     epsilons = _list_columns(rows)
     groups = [ColumnGroup(metric, epsilons) for metric in metrics]
     width = len(epsilons) * len(metrics)
-    lines = [rf"\begin{{tabular}}{{l{'r' * width}}}", r"\toprule", *_write_heads(groups)]
+    lines = [rf"\begin{{tabular}}{{l{'r' * width}}}", r"\toprule", *_format_heads(groups)]
     blocks = group_by(rows, lambda row: (row["unit"], row["against"]))
     for (unit, against), rows_of_block in blocks.items():
         title = unit if against == "–" else f"{unit}, against {against}"
-        cell = write_latex_cell(title)
+        cell = format_latex_cell(title)
         lines += [r"\midrule", rf"\multicolumn{{{width + 1}}}{{l}}{{\emph{{{cell}}}}} \\"]
-        lines += _write_rows(rows_of_block, groups)
+        lines += _format_rows(rows_of_block, groups)
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
@@ -76,8 +76,8 @@ def _list_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]
     return tuple(columns)
 
 
-def _write_heads(groups: Sequence[ColumnGroup]) -> list[str]:
-    """Write two lines: metrics with a rule below each, and epsilons."""
+def _format_heads(groups: Sequence[ColumnGroup]) -> list[str]:
+    """Format two lines: metrics with a rule below each, and epsilons."""
     metrics = [""]
     rules = []
     epsilons = [r"$\varepsilon$"]
@@ -85,22 +85,22 @@ def _write_heads(groups: Sequence[ColumnGroup]) -> list[str]:
     for group in groups:
         width = len(group.epsilons)
         last_column = first_column + width - 1
-        heading = _HEADINGS.get(group.metric.partition("@")[0], write_latex_cell(group.metric))
+        heading = _HEADINGS.get(group.metric.partition("@")[0], format_latex_cell(group.metric))
         metrics.append(rf"\multicolumn{{{width}}}{{c}}{{{heading}}}")
         rules.append(rf"\cmidrule(lr){{{first_column}-{last_column}}}")
-        epsilons += [_write_epsilon(epsilon) for epsilon in group.epsilons]
+        epsilons += [_format_epsilon(epsilon) for epsilon in group.epsilons]
         first_column = last_column + 1
     return [" & ".join(metrics) + r" \\", " ".join(rules), " & ".join(epsilons) + r" \\"]
 
 
-def _write_epsilon(epsilon: float | None) -> str:
+def _format_epsilon(epsilon: float | None) -> str:
     if epsilon is None:
         return "none"
     return r"$\infty$" if math.isinf(epsilon) else f"{epsilon:g}"
 
 
-def _write_rows(rows: Sequence[Mapping[str, Any]], groups: Sequence[ColumnGroup]) -> list[str]:
-    """Write the lines of one block: one for each design, or for its published variant."""
+def _format_rows(rows: Sequence[Mapping[str, Any]], groups: Sequence[ColumnGroup]) -> list[str]:
+    """Format the lines of one block: one for each design, or for its published variant."""
     row_by_cell: dict[tuple[str, str, float | None], Mapping[str, Any]] = {}
     designs: dict[str, None] = {}
     values_of_column: dict[tuple[str, float | None], list[float]] = {}
@@ -119,30 +119,30 @@ def _write_rows(rows: Sequence[Mapping[str, Any]], groups: Sequence[ColumnGroup]
             best[metric, epsilon] = choose(values)
     lines = []
     for design in designs:
-        cells = [write_latex_cell(design)]
+        cells = [format_latex_cell(design)]
         for group in groups:
             for epsilon in group.epsilons:
                 cell_row = row_by_cell.get((design, group.metric, epsilon))
-                cells.append(_write_cell(cell_row, best.get((group.metric, epsilon))))
+                cells.append(_format_cell(cell_row, best.get((group.metric, epsilon))))
         lines.append(" & ".join(cells) + r" \\")
     return lines
 
 
-def _write_cell(row: Mapping[str, Any] | None, best: float | None) -> str:
-    """Write a figure without the zero before the point, its interval small; bold if it is best."""
+def _format_cell(row: Mapping[str, Any] | None, best: float | None) -> str:
+    """Format a figure without the zero before the point, its interval small; bold if it is best."""
     if row is None:
         return ""
-    text = _write_number(row["value"])
+    text = _format_number(row["value"])
     if best is not None and row["value"] == best:
         text = rf"\textbf{{{text}}}"
     if None in (row["low"], row["high"]) or row["low"] == row["high"]:
         return text
-    ends = f"[{_write_number(row['low'])}, {_write_number(row['high'])}]"
+    ends = f"[{_format_number(row['low'])}, {_format_number(row['high'])}]"
     return rf"{text} {{\scriptsize {ends}}}"
 
 
-def _write_number(value: float) -> str:
-    """Write a number with three decimals, without the zero before the point: 0.25 as .250."""
+def _format_number(value: float) -> str:
+    """Format a number with three decimals, without the zero before the point: 0.25 as .250."""
     text = f"{value:.3f}"
     if abs(value) >= 1 or text == "0.000":
         return text

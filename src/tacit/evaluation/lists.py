@@ -212,11 +212,11 @@ def stars_of(
     predicted = []
     truth = []
     for person in people:
-        rows = slice(test.offsets[person], test.offsets[person + 1])
-        items = test.item_ids[test.items[rows]].tolist()
+        ratings_of_person = slice(test.offsets[person], test.offsets[person + 1])
+        items = test.item_ids[test.items[ratings_of_person]].tolist()
         user = test.user_ids[[person]].tolist()[0]  # as a value of Python, not of numpy
         predicted.append(recommender.predict(items, user))
-        truth.append(test.values[rows])
+        truth.append(test.values[ratings_of_person])
     stars = np.concatenate(predicted)
     stars = np.where(np.isnan(stars), train.values.mean(), stars)
     return np.concatenate(truth), np.clip(stars, test.scale.minimum, test.scale.maximum)

@@ -43,7 +43,7 @@ class Cell:
         return cls(f"{value:.3f}" if isinstance(value, float) else str(value))
 
     def __str__(self) -> str:
-        """Write the cell for a terminal."""
+        """Format the cell for a terminal."""
         return f"{self.text}\n{self.small}" if self.small else self.text
 
 
@@ -222,7 +222,8 @@ class Page:
             OSError: The file cannot be written; what was there stays.
         """
         check_writable(path)
-        # A file name on the command line need not be Unicode; the rest of the page still counts.
+        # The page quotes the command line, where a file name may not be valid Unicode: escape it
+        # and do not fail.
         write_whole(path, self.html().encode("utf-8", errors="backslashreplace"))
 
 

@@ -322,8 +322,8 @@ def _draw_candidates(
     candidates = []
     for row, person in enumerate(trial.people.tolist()):
         generator = np.random.default_rng((seed, _STREAM_OF_CANDIDATES, person))
-        rows = slice(trial.train.offsets[person], trial.train.offsets[person + 1])
-        seen = trial.train.items[rows].astype(np.int64)
+        ratings_of_person = slice(trial.train.offsets[person], trial.train.offsets[person + 1])
+        seen = trial.train.items[ratings_of_person].astype(np.int64)
         if histories is not None:
             seen = np.array([number_by_id[item] for item in histories[row]], dtype=np.int64)
         held_out_likes = relevant.indices[relevant.indptr[row] : relevant.indptr[row + 1]]

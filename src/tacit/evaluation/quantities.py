@@ -42,7 +42,7 @@ def find_quantities(document: Any, path: str) -> dict[str, Any]:
         ConfigError: The path cannot be read.
     """
     value_by_place = locate_quantities(document, path)
-    return {_write_path(place): value for place, value in value_by_place.items()}
+    return {_format_path(place): value for place, value in value_by_place.items()}
 
 
 def locate_quantities(document: Any, path: str) -> dict[Place, Any]:
@@ -73,8 +73,8 @@ def shows_something(value: Any) -> bool:
     return not (isinstance(value, float) and math.isnan(value))
 
 
-def _write_path(place: Place) -> str:
-    """Write a place as a path: ("rows", 0, "value") as `rows[0].value`."""
+def _format_path(place: Place) -> str:
+    """Format a place as a path: ("rows", 0, "value") as `rows[0].value`."""
     text = ""
     for step in place:
         if isinstance(step, int):

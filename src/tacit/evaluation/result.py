@@ -46,10 +46,10 @@ class Table:
             rows: Objects, one for each row.
         """
 
-        def write_cells(row: Any) -> list[object]:
+        def list_cells(row: Any) -> list[object]:
             return [cell(row) for cell in columns.values()]
 
-        return cls(title, tuple(columns), [write_cells(row) for row in rows])
+        return cls(title, tuple(columns), [list_cells(row) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Result:
     def to_latex(self) -> str:
         """Write the rows as a tabular environment of booktabs, floats with three decimals."""
         begin = rf"\begin{{tabular}}{{{'l' * len(self._columns)}}}"
-        lines = [begin, r"\toprule", _write_latex_row(self._columns), r"\midrule"]
-        lines += [_write_latex_row(row.values()) for row in self.rows]
+        lines = [begin, r"\toprule", _format_latex_row(self._columns), r"\midrule"]
+        lines += [_format_latex_row(row.values()) for row in self.rows]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
     def _repr_html_(self) -> str:
@@ -142,12 +142,12 @@ _LATEX_ESCAPES = {
 } | {sign: f"\\{sign}" for sign in "_%&$#{}"}
 
 
-def _write_latex_row(cells: Iterable[object]) -> str:
-    return " & ".join(map(write_latex_cell, cells)) + r" \\"
+def _format_latex_row(cells: Iterable[object]) -> str:
+    return " & ".join(map(format_latex_cell, cells)) + r" \\"
 
 
-def write_latex_cell(cell: object) -> str:
-    """Write a value for LaTeX: signs escaped, floats with three decimals, nothing for None."""
+def format_latex_cell(cell: object) -> str:
+    """Format a value for LaTeX: signs escaped, floats with three decimals, nothing for None."""
     if cell is None:
         return ""
     text = f"{cell:.3f}" if isinstance(cell, float) else str(cell)

@@ -30,7 +30,7 @@ def fingerprint(answer: bytes | None) -> str | None:
 
 
 def entry_body(facts: Mapping[str, Any]) -> str:
-    """Write the facts of an entry as the text that is hashed and stored."""
+    """Encode the facts of an entry as the text that is hashed and stored."""
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -132,7 +132,7 @@ def check_remembered_head(remembered_head: Head, store_head: Head, hash_at: Hash
 
 
 def _encode_slot(head: Head) -> bytes:
-    """Write a head as a slot's bytes: a line of text that ends with its own SHA-256, and blanks."""
+    """Encode a head as a slot's bytes: a line that ends with its own SHA-256, and blanks."""
     text = f"tacit head 1 {head.ledger} {head.sequence} {head.hash}"
     checksum = hashlib.sha256(text.encode()).hexdigest()
     return f"{text} {checksum}\n".encode().ljust(_SLOT_BYTES)

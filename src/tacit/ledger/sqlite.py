@@ -8,7 +8,7 @@ Guarantee  From its opening on, one connection of one process has the file (lock
            connection, and no shared memory through which one could come.
 Deviations SQLite's checkpoints, which move commits from the write-ahead log into the file, are made
            by a clock and not by SQLite's count of pages: so data that a commit replaced is gone
-           from the file and the log after `LOG_EMPTIED_AFTER_S`. One is made at each opening,
+           from the file and the log after `WAL_CHECKPOINT_AFTER_S`. One is made at each opening,
            before anything is read: a process that was killed before a sync leaves commits in the
            log that may not be on disk.
 """
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 OLDEST_VERSION = (3, 37, 0)
 """The first version with STRICT tables, which keep fractions out of integer columns."""
 
-LOG_EMPTIED_AFTER_S = 1.0
-"""Seconds from a commit until the write-ahead log is emptied. Until then the log also holds data
-that later commits replaced."""
+WAL_CHECKPOINT_AFTER_S = 1.0
+"""Seconds from a commit until SQLite's write-ahead log is emptied. Until then the log also holds
+data that later commits replaced."""
 _END_SECONDS = 30.0
-"""Longest time, in seconds, that closing a ledger waits for a log that is just being emptied."""
+"""Longest time, in seconds, that closing a ledger waits for a checkpoint of the write-ahead log."""
 COPIED_AT_ONCE = 256
 """Pages of 4 KiB that a backup copies in one step, for which a commit has to wait."""
 _NETWORK_FILE_SYSTEMS = frozenset(
@@ -134,7 +134,7 @@ class _OwnedConnection(sqlite3.Connection):
         self._file_facts = _file_facts(path)
         self._log_facts = _log_facts(path)
 
-    def empty_log(self) -> None:
+    def checkpoint_wal(self) -> None:
         """Move all commits into the file, sync it, and empty the write-ahead log."""
         self.check()
         try:
@@ -146,8 +146,8 @@ class _OwnedConnection(sqlite3.Connection):
     def check(self) -> None:
         """Check that no other program changed the file; a lock does not prevent that.
 
-        Between two calls of `empty_log` this connection writes to the log only, so any change of
-        the file itself is another program's.
+        Between two calls of `checkpoint_wal` this connection writes to the log only, so any change
+        of the file itself is another program's.
 
         Raises:
             LedgerRefused: The file was exchanged or written over, or its log was removed.
@@ -257,7 +257,7 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
                 )
         raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # this takes the lock
         if settings is OWNER_SETTINGS:
-            raw.empty_log()
+            raw.checkpoint_wal()
             raw.note_file(path)
             try:  # SQLite syncs the folder too, but ignores a failure, which may lose the log
                 sync_folder(path.parent)
@@ -281,11 +281,11 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if is_read_only else "BEGIN IMMEDIATE")
 
 
-def empty_write_ahead_log(engine: Engine) -> None:
+def checkpoint_wal(engine: Engine) -> None:
     """Move all commits of the engine's connection into the file, and empty its write-ahead log."""
     connection = engine.raw_connection()
     try:
-        cast("_OwnedConnection", connection.driver_connection).empty_log()
+        cast("_OwnedConnection", connection.driver_connection).checkpoint_wal()
     except sqlite3.Error as error:
         raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
     finally:
@@ -361,38 +361,42 @@ def new_file(target: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-class LogEmptier:
-    """Empties the write-ahead log a second after the first commit that is in it."""
+class WalCheckpointer:
+    """Checkpoints SQLite's write-ahead log a second after the first commit that is in it.
 
-    def __init__(self, empty_log: Callable[[], None]) -> None:
+    A checkpoint moves all commits into the file and empties the write-ahead log. The entries of the
+    ledger all stay.
+    """
+
+    def __init__(self, checkpoint_wal: Callable[[], None]) -> None:
         """Prepare a timer, which the first commit starts.
 
         Args:
-            empty_log: Empties the log. If it raises LedgerUnavailable, it is called again a second
-                later.
+            checkpoint_wal: Moves all commits into the file. If it raises LedgerUnavailable, it is
+                called again a second later.
         """
-        self._empty_log = empty_log
+        self._checkpoint_wal = checkpoint_wal
         self._lock = threading.Lock()
         """Held while the timer or `_has_ended` changes."""
         self._running = threading.Lock()
-        """Held while the log is emptied."""
+        """Held during a checkpoint."""
         self._timer: threading.Timer | None = None
         self._has_ended = False
 
     def note_commit(self) -> None:
-        """Start the timer after a commit, unless it runs: `LOG_EMPTIED_AFTER_S` to an empty log."""
+        """Start the timer of `WAL_CHECKPOINT_AFTER_S` after a commit, unless it runs."""
         with self._lock:
             if self._timer is None and not self._has_ended:
-                self._timer = threading.Timer(LOG_EMPTIED_AFTER_S, self._run)
+                self._timer = threading.Timer(WAL_CHECKPOINT_AFTER_S, self._run)
                 self._timer.daemon = True
                 with suppress(RuntimeError):  # no thread starts while Python exits
                     self._timer.start()
 
     def end(self) -> None:
-        """Stop the timer, and wait if the log is just being emptied.
+        """Stop the timer, and wait for a checkpoint that goes on.
 
         Without this, the file could still be in use when its next owner opens it. Closing the file
-        empties the log once more.
+        makes one more checkpoint.
         """
         with self._lock:
             self._has_ended = True
@@ -403,13 +407,13 @@ class LogEmptier:
             self._running.release()
 
     def _run(self) -> None:
-        """Empty the log, when the timer calls."""
+        """Make a checkpoint, when the timer calls."""
         with self._lock:
             self._timer = None  # the next commit starts a new timer
         with self._running:
             try:
                 if not self._has_ended:
-                    self._empty_log()
+                    self._checkpoint_wal()
             except LedgerUnavailable as error:
                 if not isinstance(error, LedgerFailed):
                     self.note_commit()

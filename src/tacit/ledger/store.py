@@ -62,7 +62,7 @@ class Ledger:
             self.read_transaction, self._write, lambda: self._known_head
         )
         is_file = engine.dialect.name == "sqlite"
-        self._log_emptier = sqlite.LogEmptier(self.empty_log) if is_file else None
+        self._wal_checkpointer = sqlite.WalCheckpointer(self.checkpoint_wal) if is_file else None
         self._state_cache = states.StateCache(states.MAX_CACHED_BYTES if is_file else 0)
 
     @property
@@ -226,10 +226,10 @@ class Ledger:
         is_own_process = os.getpid() == self._process
         if is_own_process and self._stopped is None:
             self._checkpoints.end()
-        if is_own_process and self._log_emptier is not None:
-            self._log_emptier.end()
+        if is_own_process and self._wal_checkpointer is not None:
+            self._wal_checkpointer.end()
         self._stopped = LedgerRefused("This ledger was closed. Open it again.")
-        if is_own_process and self._log_emptier is not None:
+        if is_own_process and self._wal_checkpointer is not None:
             sqlite.wait_for_connection(self._engine)
         close_connections(self._engine, self._heads)
 
@@ -286,18 +286,18 @@ class Ledger:
                 transactions.finish_write(transaction)
             with transaction.states.note_after_commit():
                 database_transaction.commit()
-        if self._log_emptier is not None:
-            self._log_emptier.note_commit()
+        if self._wal_checkpointer is not None:
+            self._wal_checkpointer.note_commit()
         with self._explain_failures():
             self._record_head(transaction.head, head_before)
         self._checkpoints.note_write()
         return result
 
-    def empty_log(self) -> None:
+    def checkpoint_wal(self) -> None:
         """Move all commits from the write-ahead log of a ledger in a file into the file."""
         self._check_usable()
         with self._explain_failures():
-            sqlite.empty_write_ahead_log(self._engine)
+            sqlite.checkpoint_wal(self._engine)
 
     def _record_head(self, newest: Head, head_before: Head) -> None:
         """Record the head in the second place; no answer is returned before that.

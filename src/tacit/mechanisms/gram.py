@@ -99,7 +99,7 @@ class GramRelease:
         return self.add_noise(self.total([rows]))
 
     def total(self, blocks: Iterable[ArrayLike]) -> NDArray[Any]:
-        """Add up the products of rows exactly, without noise: the result is PRIVATE.
+        """Add up the products of rows exactly, without noise. Not protected: never release it.
 
         Args:
             blocks: Arrays (people, items).

@@ -159,7 +159,7 @@ class SumRelease:
         return steps
 
     def total(self, blocks: Iterable[Contributions]) -> NDArray[Any]:
-        """Add up contributions exactly, without noise: the result is PRIVATE.
+        """Add up contributions exactly, without noise. Not protected: never release it.
 
         Args:
             blocks: As in `__call__`.

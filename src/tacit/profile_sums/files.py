@@ -102,7 +102,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         if plan_state is None:
             return noise_multipliers(settings)
         plan = plan_state.plan
-        return plan.noises(plan.count(fits))
+        return plan.noises(plan.count_fits(fits))
 
     fits, lifetime = fits_from_header(header["releases"], expected_noises)
     item_ids = ids_from_header(header["items"])

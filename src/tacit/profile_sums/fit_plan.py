@@ -69,7 +69,7 @@ class FitPlan:
         """p: precision of a draw with this multiplier, in units of `noise_of_sum(place)`."""
         return (self.noise_of_sum(place) / noise) ** 2
 
-    def count(self, fits: Sequence[Fit]) -> int:
+    def count_fits(self, fits: Sequence[Fit]) -> int:
         """Count the fits of this plan among some, failed ones included."""
         return sum(fit.plan == self.name for fit in fits)
 

@@ -157,8 +157,8 @@ class FittedLists:
         """Fits of the plan that are still to come; empty without a plan."""
         if self.plan is None:
             return ()
-        plan = self.plan.plan
-        return plan.all_fits()[plan.count(self.fits) :]
+        fit_plan = self.plan.plan
+        return fit_plan.all_fits()[fit_plan.count_fits(self.fits) :]
 
     @property
     def assumed_public(self) -> tuple[str, ...]:

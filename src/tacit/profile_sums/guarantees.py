@@ -137,7 +137,7 @@ def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None
 
 
 def _round_up(number: float, digits: int) -> str:
-    """Write a number to so many significant digits, never below it."""
+    """Format a number to so many significant digits, never below it."""
     exact = Decimal(repr(number))
     last_digit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return f"{exact.quantize(last_digit, rounding=ROUND_UP).normalize():f}"

@@ -121,7 +121,7 @@ class StoredProfiles:
     """Whether context and target items are the same."""
 
     def total(self, add: AddProfiles) -> NDArray[Any]:
-        """Sum of `add(profiles)` over all blocks of people: PRIVATE."""
+        """Sum of `add(profiles)` over all blocks of people. Not protected: never release it."""
         return self.ratings.total(partial(_add_block, add, self.read))
 
 
@@ -180,7 +180,7 @@ class _ReadRenumbered:
 def total_over_ratings(
     ratings: RatingsSource, add: Callable[[Ratings], NDArray[Any]]
 ) -> NDArray[Any]:
-    """Sum of `add(block)` over all blocks of people: PRIVATE."""
+    """Sum of `add(block)` over all blocks of people. Not protected: never release it."""
     return ratings.total(add) if isinstance(ratings, StoredRatings) else add(ratings)
 
 

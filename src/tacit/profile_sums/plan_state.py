@@ -26,8 +26,8 @@ from tacit.profile_sums.sums.counts import (
     Counts,
     CountTable,
     counts_mechanism,
+    norm_of_items,
     release_count_table,
-    unit_share,
 )
 from tacit.profile_sums.sums.item_tastes import ItemTable, release_item_table
 from tacit.profile_sums.sums.popular_counts import PopularTable, draw_popular_counts
@@ -368,7 +368,7 @@ def _counts_of_state(state: PlanState, settings: Settings) -> Counts:
     """
     added = state.counts
     people = max(float(added.people.mean[0]) / settings.presence, float(FEWEST_PEOPLE))
-    norm = unit_share(settings, one_domain=state.one_domain)
+    norm = norm_of_items(settings, one_domain=state.one_domain)
     present = np.maximum(added.present, FEWEST_PEOPLE * added.weights)
     entries = len(added.values) + 1
     mechanism = counts_mechanism(entries, state.plan.noise_of_sum(COUNTS))

@@ -124,7 +124,7 @@ class Recommendations(Tabular):
         return table("Recommendations", ("rank", "item", "score"), rows)
 
     def _label(self, row: Recommendation) -> str:
-        """Write the title and the id of an item, or the id alone."""
+        """Format the title and the id of an item, or the id alone."""
         title = self.titles.get(row.item_id)
         return str(row.item_id) if title is None else f"{title} ({row.item_id})"
 

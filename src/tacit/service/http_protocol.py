@@ -131,7 +131,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
 
 def _encode_problem(problem: Problem) -> bytes:
-    """Write the bytes of a problem response."""
+    """Encode a problem as the bytes of a response."""
     response = problems.problem_response(problem)
     head = b"".join(b"%b: %b\r\n" % header for header in response.raw_headers)
     return bytes(STATUS_LINE[problem.status] + head + b"\r\n" + response.body)

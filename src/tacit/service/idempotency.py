@@ -59,7 +59,7 @@ class Reply:
     body: bytes
 
     def encode(self) -> bytes:
-        """Write the answer as it is stored."""
+        """Encode the answer as it is stored."""
         return f"{self.status} {self.media_type}\n".encode("ascii") + self.body
 
     @classmethod
@@ -137,7 +137,7 @@ async def answer_once(
             new_state = None
         return add_salt(source, answer.encode()), new_state
 
-    request = _write_ledger_request(service, caller, operation, key, payload)
+    request = _make_ledger_request(service, caller, operation, key, payload)
     full_name = None if state is None else f"{caller.tenant}/{state}"
     spending = SpendRequest(request, tuple(charges), draw, full_name)
     if charges or prepaid or caller.role is not Role.SUBJECT:
@@ -162,7 +162,7 @@ def _make_stored_response(release: Release) -> Response:
     return stored.response(is_repeated=release.repeated)
 
 
-def _write_ledger_request(
+def _make_ledger_request(
     service: Service, caller: Caller, operation: str, key: str, payload: bytes
 ) -> Request:
     """Write the request as the ledger's log holds it, with hashes of its key and payload.

@@ -50,11 +50,11 @@ def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, 
     if already_made:
         return folder, {}
     key = add_key(folder / "keys.json", "operator", Role.OPERATOR, TENANT)
-    write_whole(settings_file, _write_first_settings(model.stem, item_word or "item").encode())
+    write_whole(settings_file, _make_first_settings(model.stem, item_word or "item").encode())
     return folder, {Role.OPERATOR.value: key}
 
 
-def _write_first_settings(stem: str, item_word: str) -> str:
+def _make_first_settings(stem: str, item_word: str) -> str:
     """Write tacit.toml for one model, which is named after the stem of its file."""
     name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.

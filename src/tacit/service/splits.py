@@ -185,7 +185,7 @@ class Split(ServedThing):
         if epsilon != self.settings.epsilon:
             raise ConfigError(
                 f"{TOML}: splits.{self.name}.epsilon was {epsilon:g} for the days that were "
-                "released. Put it back, or take another name for the comparison."
+                f"released. Put it back, or rename the section [splits.{self.name}]."
             )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -265,7 +265,7 @@ class Split(ServedThing):
         return len(set(released)) + len(self.due_days(released)) < self.most_days
 
     def read_records(self, day: date) -> bytes:
-        """Read the file of a day: PRIVATE. It is empty where no one was served."""
+        """Read a day's file, empty where no one was served. Not protected: never release it."""
         path = self.folder / day.isoformat()
         return path.read_bytes() if path.is_file() else b""
 
@@ -290,7 +290,7 @@ def today() -> date:
 
 
 def encode_records(customers: Sequence[bytes], lists: str, event: str) -> bytes:
-    """Write lines of a day's file; see `Split.note`.
+    """Encode lines of a day's file; see `Split.note`.
 
     A full disk may cut a write off. The next write begins with an end of line, so that a cut line
     is a line of its own, which is not counted, and no other line is damaged.
@@ -301,7 +301,7 @@ def encode_records(customers: Sequence[bytes], lists: str, event: str) -> bytes:
 
 
 def count_day(records: bytes) -> Counts:
-    """Count people in the records of a day: PRIVATE.
+    """Count people in the records of a day. Not protected: never release it.
 
     A person counts in the kind of list of their first record; records of the other kind are
     ignored. Who clicked counts as served, too. So adding or removing one person changes at most two
@@ -351,7 +351,7 @@ def add_noise(counts: Counts, epsilon: float) -> Counts:
     """Release the figures of a day: add discrete Laplace noise to counts, shape (4,).
 
     Args:
-        counts: People of each of FIGURES: PRIVATE.
+        counts: People of each of FIGURES. Not protected: never release them.
         epsilon: Epsilon of one person, in nats.
     """
     return discrete_laplace(counts, noise_scale(epsilon))
@@ -368,7 +368,7 @@ class DayFigures:
 
 
 def encode_days(days: Sequence[DayFigures], epsilon: float) -> bytes:
-    """Write released days as they are stored, with the epsilon of each day."""
+    """Encode released days as they are stored, with the epsilon of each day."""
     rows = [[of_day.day.isoformat(), list(of_day.figures)] for of_day in days]
     return json.dumps({"epsilon": epsilon, "days": rows}).encode()
 

@@ -46,7 +46,7 @@ class StoredRatings:
         return service.size_in_memory(ratings_state_name(user))
 
     def encode(self, source: Source) -> bytes:
-        """Write the state, with new random bytes in front."""
+        """Encode the state, with new random bytes in front."""
         text = json.dumps(self.by_model, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return add_salt(source, text.encode())
 

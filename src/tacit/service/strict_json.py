@@ -67,7 +67,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Write a parsed value as JSON, so that another parser reads what was checked here."""
+    """Encode a parsed value as JSON, so that another parser reads what was checked here."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 

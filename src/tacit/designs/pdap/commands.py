@@ -255,12 +255,12 @@ def _sentence_on_weights(facts: dict[str, Any]) -> str:
 
 
 def _epsilon_text(epsilon: float | None) -> str:
-    """Write an epsilon; None, the JSON value of an infinite one, as inf."""
+    """Format an epsilon; None, the JSON value of an infinite one, as inf."""
     return "inf" if epsilon is None else f"{epsilon:g}"
 
 
 def _interval_text(mean: float, low: float, high: float) -> str:
-    """Write a mean and its interval."""
+    """Format a mean and its interval."""
     return f"{mean:.4f} ({low:.4f} to {high:.4f})"
 
 

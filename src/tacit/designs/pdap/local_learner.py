@@ -137,12 +137,15 @@ class LocalLearner(Policy):
 
     @property
     def event(self) -> Event:
-        """The event that one visit is charged; `visit_epsilon` may be slightly smaller."""
+        """The event that is charged for one visit.
+
+        Its epsilon may slightly exceed `visit_epsilon`.
+        """
         if math.isinf(self.epsilon):
             return NonPrivate()
         # Accountants charge less for a plain exponential mechanism, whose losses lie in a range of
-        # length epsilon. A draw that sometimes explores does not have this property. As for
-        # permute-and-flip, only its pure loss may be charged.
+        # length epsilon. A draw that sometimes explores does not have this property. So it
+        # is declared as permute-and-flip, for which accountants charge the pure loss only.
         draw = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
         return compose(draw, self.response.event)
 

@@ -78,7 +78,7 @@ class Forward:
             require(is_integer(place, 0, last_slice), "a place is not a slice")
 
     def encode(self) -> bytes:
-        """Write the message."""
+        """Encode the message."""
         body = _FORWARD.pack(self.epsilon, self.slices, len(self.places), 0)
         places = struct.pack(f">{len(self.places)}H", *self.places)
         return _HEAD.pack(VERSION, _KIND_FORWARD, self.request) + body + places
@@ -120,7 +120,7 @@ class Offer:
         )
 
     def encode(self) -> bytes:
-        """Write the message."""
+        """Encode the message."""
         name = _encode_name(self.video)
         return _HEAD.pack(VERSION, _KIND_OFFER, self.request) + _OFFER.pack(len(name)) + name
 
@@ -162,7 +162,7 @@ class Reward:
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, millionths)))
 
     def encode(self) -> bytes:
-        """Write the message."""
+        """Encode the message."""
         return _HEAD.pack(VERSION, _KIND_REWARD, self.request) + _REWARD.pack(self.reward)
 
     @classmethod
@@ -191,7 +191,7 @@ class Refusal:
         require(self.reason in REASONS, "there is no such reason")
 
     def encode(self) -> bytes:
-        """Write the message."""
+        """Encode the message."""
         head = _HEAD.pack(VERSION, _KIND_REFUSAL, self.request)
         return head + bytes([REASONS.index(self.reason)])
 

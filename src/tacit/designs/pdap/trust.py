@@ -170,7 +170,7 @@ class NeighbourTrust:
         self.proved = settings.share >= 1
         self._largest_difference = largest_difference(settings)
         self._sums = np.zeros(_SUMS, dtype=np.int64)
-        """Exact sums of this epoch, in grains; private."""
+        """Exact sums of this epoch, in grains. Not protected: never release them."""
         self._released = np.zeros(_SUMS)
         """All released sums added up, in units of 1."""
         self._releases = 0
@@ -251,7 +251,10 @@ class NeighbourTrust:
         return used_before and not self.uses_reports
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state as numbers that JSON can hold, with the exact sums of this epoch."""
+        """Return the state as numbers that JSON can hold, with the exact sums of this epoch.
+
+        Its keys belong to the stored format, so they stay where attributes are renamed.
+        """
         return {
             "believed": bool(self.uses_reports),
             "proved": bool(self.proved),
@@ -266,6 +269,7 @@ class NeighbourTrust:
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Restore the state that `export_state` returned; the settings must be the same."""
+        # keys of the stored format: "believed" and "back" are `uses_reports` and `_pause_ends_at`
         self.uses_reports = state["believed"]
         self.proved = state["proved"]
         self._sums = np.array(state["sums"], dtype=np.int64)

@@ -148,7 +148,10 @@ def advice_sentences(planned: Mapping[str, Any]) -> str:
 
 
 def bounds_table(planned: Mapping[str, Any]) -> Table:
-    """Tabulate the epsilon proven for p-REC at a loss, and the lower bounds for any algorithm."""
+    """Tabulate epsilon at the given number of disliked recommendations.
+
+    It has the epsilon proven for p-REC, and the lower bounds for any algorithm.
+    """
     epsilon = planned["epsilon"]
     mode = planned["mode"]
     name = "p-REC, at most" if mode is None else f"p-REC, at most ({mode})"

@@ -80,7 +80,7 @@ class RunState:
 
 
 def pack_state(state: RunState) -> bytes:
-    """Write a state as the bytes of its file."""
+    """Encode a state as the bytes of its file."""
     ids_are_numbers = state.voters.dtype != object
     clients = [[name, *_client_values(client)] for name, client in state.clients.items()]
     header = {

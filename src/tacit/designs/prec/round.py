@@ -166,6 +166,9 @@ class Block:
         The paper's UpdateWeight: if the client liked the object, every voter for another object
         loses a creditD; if not, every voter for that object loses a creditR.
 
+        The count is kept for `count_votes`, since one pass over the voters does both. Without
+        answers there is nothing to charge: `count_votes` then counts when it is called.
+
         Args:
             last_votes: (rows,) votes of the last round.
             last_objects: Objects of the last round.

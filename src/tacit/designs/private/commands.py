@@ -205,8 +205,8 @@ def _describe_budget(model: Private, delta: float | None) -> list[str]:
     sentences = []
     if status.repeated:
         sentences.append(
-            "The ledger had this fit already: its stored model was written, nothing was charged. "
-            "For a new fit give the newest model as --previous."
+            "The ledger already holds this fit. Its stored model was copied to the output file, "
+            "and nothing was charged. For a new fit give the newest model as --previous."
         )
     if status.fits > 1 or status.lifetime is not None:
         limit = "" if status.lifetime is None else f" of {status.lifetime:g} allowed"
@@ -306,7 +306,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         **domains,
     }
     contenders = _contenders(settings.epsilon, parameters)
-    ratings = run.read()
+    ratings = run.read_ratings()
     with run.progress("Evaluating", (len(contenders) + 2) * settings.seeds) as advance:
         rows = evaluate_lists(
             ratings,
@@ -350,7 +350,7 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
     from tacit.designs.private.experiment.over_time import WeekRow, evaluate_plan
 
     weeks = sorted({min(week, fits) for week in settings.weeks})
-    ratings = run.read()
+    ratings = run.read_ratings()
     with run.progress("Evaluating", fits * settings.seeds) as advance:
         rows = evaluate_plan(
             ratings,

@@ -218,7 +218,7 @@ def check_lifetime(
 
 def check_plan(earlier: Sequence[Fit], plan: FitPlan) -> None:
     """Raise PrivacyError, before anything is drawn, where all fits of a plan were made."""
-    if plan.count(earlier) >= plan.fits:
+    if plan.count_fits(earlier) >= plan.fits:
         raise PrivacyError(
             f"All {plan.fits} fits of the plan are spent, failed ones included. Nothing was drawn, "
             "spent or written. The last model stays in use; a new plan needs a larger --lifetime."

@@ -268,7 +268,7 @@ def _yes_or_no(is_true: bool) -> str:
 
 
 def format_people(number: float) -> str:
-    """Write a number of people rounded to two digits, as plans are not more exact."""
+    """Format a number of people rounded to two digits, as plans are not more exact."""
     if math.isinf(number):
         return "infinitely many"
     rounded = float(f"{number:.2g}")
@@ -415,7 +415,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "liked_from": settings.liked_from,
         "seeds": range(settings.seed, settings.seed + settings.seeds),
     }
-    ratings = run.read()
+    ratings = run.read_ratings()
     with run.progress("Evaluating", settings.seeds * len(settings.epsilon)) as advance:
         results = evaluate_ratings(ratings, **parameters, progress=advance)
     results["manifest"] = manifest(ratings, seed=settings.seed, command=run.command, **parameters)
@@ -435,7 +435,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 
 def _format_population(users: float | None) -> str | None:
-    """Write the size of a population; None for methods without privacy, which have none."""
+    """Format the size of a population; None for methods without privacy, which have none."""
     if users is None:
         return None
     return "infinite" if math.isinf(users) else f"{users:,.0f}"

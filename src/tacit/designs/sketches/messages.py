@@ -30,7 +30,7 @@ WHOLE = 1 << 53
 """Probability 1: probabilities are stated in parts of this."""
 NO_NOISE = (1 << 31) - 1
 """Epsilon of a campaign without noise: the non-private variant, which devices refuse."""
-MOST = (1 << 31) - 1
+LARGEST_COUNT = (1 << 31) - 1
 """Largest count in a message."""
 MOST_QUESTIONS = 32
 
@@ -65,12 +65,12 @@ REPORT_BYTES = _REPORT.size
 RATED_REPORT_BYTES = REPORT_BYTES + _PAIR.size
 _EXACT = Context(prec=60)
 _BOUNDS = {
-    "items": (2, MOST),
-    "rated": (1, MOST),
-    "theta": (0, MOST),
+    "items": (2, LARGEST_COUNT),
+    "rated": (1, LARGEST_COUNT),
+    "theta": (0, LARGEST_COUNT),
     "questions": (1, MOST_QUESTIONS),
     "epsilon": (1, NO_NOISE),
-    "liked_from": (-MOST, MOST),
+    "liked_from": (-LARGEST_COUNT, LARGEST_COUNT),
     "truth": (WHOLE // 2, WHOLE),
     "closes": (0, WHOLE),
 }
@@ -228,7 +228,7 @@ class Campaign:
         return _EXACT.multiply(loss, Decimal(MICRO)) <= self.epsilon
 
     def encode(self) -> bytes:
-        """Write the campaign's bytes."""
+        """Encode the campaign as bytes."""
         return _CAMPAIGN.pack(
             _MAGIC,
             VERSION,
@@ -288,11 +288,14 @@ class Report:
         require(is_integer(self.bits, 0, (1 << MOST_QUESTIONS) - 1), "a report has 32 bits")
         if self.pair is not None:
             has_two = type(self.pair) is tuple and len(self.pair) == 2
-            require(has_two and all(is_integer(item, 0, MOST) for item in self.pair), "wrong pair")
+            require(
+                has_two and all(is_integer(item, 0, LARGEST_COUNT) for item in self.pair),
+                "wrong pair",
+            )
             require(self.pair[0] < self.pair[1], "a pair is two items in their order")
 
     def encode(self) -> bytes:
-        """Write the report's bytes."""
+        """Encode the report as bytes."""
         head = _REPORT.pack(VERSION, _KIND_REPORT, self.campaign, self.ticket, self.bits)
         return head if self.pair is None else head + _PAIR.pack(*self.pair)
 
@@ -335,10 +338,13 @@ class Clusters:
         require(has_digests, "clusters name their campaign and catalogue in 32 bytes each")
         require(type(self.labels) is bytes and len(self.labels) > 1, "a label is a byte")
         fits = type(self.scores) is tuple and len(self.scores) == len(self.labels)
-        require(fits and all(is_integer(score, -MOST, MOST) for score in self.scores), "no scores")
+        require(
+            fits and all(is_integer(score, -LARGEST_COUNT, LARGEST_COUNT) for score in self.scores),
+            "no scores",
+        )
 
     def encode(self) -> bytes:
-        """Write the clusters' bytes."""
+        """Encode the clusters as bytes."""
         spare_byte = 0
         head = _CLUSTERS.pack(
             _MAGIC,

@@ -20,8 +20,8 @@ from tacit.designs.sketches.information import (
 )
 from tacit.designs.sketches.messages import (
     IDENTICAL_METHODS,
+    LARGEST_COUNT,
     MICRO,
-    MOST,
     MOST_QUESTIONS,
     NO_NOISE,
     RATED_METHODS,
@@ -234,9 +234,10 @@ def _check_numbers(
     Raises:
         ConfigError: One is out of range.
     """
-    if not 2 <= items <= MOST or not 1 <= rated <= items:
+    if not 2 <= items <= LARGEST_COUNT or not 1 <= rated <= items:
         raise ConfigError(
-            f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and {rated}."
+            f"A plan needs 2 to {LARGEST_COUNT} items and 1 to {items} rated ones; "
+            f"got {items} and {rated}."
         )
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
         raise ConfigError(

@@ -114,7 +114,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         item_table=settings.item_table,
         random_state=settings.seed,
     )
-    ratings = run.read(catalogue=settings.catalogue, domains=False)
+    ratings = run.read_ratings(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
         model.fit(ratings, previous=_previous(settings.previous, settings.out))
     table = None

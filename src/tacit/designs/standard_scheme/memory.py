@@ -353,12 +353,12 @@ def _has_surrogates(text: str) -> bool:
 
 
 def item_json(item: ItemId) -> str:
-    """Write an item id as JSON."""
+    """Encode an item id as JSON."""
     return json.dumps(item, ensure_ascii=False)
 
 
 def item_bytes(item: ItemId) -> bytes:
-    """Write an item id as JSON in UTF-8. Ids are sorted by these bytes."""
+    """Encode an item id as JSON in UTF-8. Ids are sorted by these bytes."""
     return item_json(item).encode()
 
 

@@ -58,7 +58,7 @@ class Message:
     """Name of the kind of message, which its bytes hold."""
 
     def encode(self) -> bytes:
-        """Write the message as canonical bytes."""
+        """Encode the message as canonical bytes."""
         return encode({"version": VERSION, "message": self.kind, **self._content()})
 
     @classmethod
@@ -108,7 +108,7 @@ class Message:
 
 
 def encode(content: dict[str, Any]) -> bytes:
-    """Write canonical JSON: sorted keys, no spaces, UTF-8."""
+    """Encode a value as canonical JSON: sorted keys, no spaces, UTF-8."""
     return json.dumps(
         content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()

@@ -35,11 +35,11 @@ class DomainLayers:
     """The layers of one domain, as sorted item numbers. Items in no layer reach no bridge item."""
 
     bridge: Numbers
-    """BB: items with an edge into the other domain."""
+    """BB: bridge items, with an edge into the other domain."""
     non_bridge: Numbers
-    """NB: other items with an edge to a bridge item."""
-    unconnected: Numbers
-    """NN: items without an edge to a bridge item, but with one to an NB item."""
+    """NB: items one step from a bridge item: they have an edge to one, and none across."""
+    two_steps: Numbers
+    """NN: items two steps from a bridge item: they have an edge to an NB item, and none to BB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,8 @@ class Extension:
         """NN, NB, BB of the source, then BB, NB, NN of the target: the order of a meta-path."""
         source = self.source
         target = self.target
-        source_layers = (source.unconnected, source.non_bridge, source.bridge)
-        target_layers = (target.bridge, target.non_bridge, target.unconnected)
+        source_layers = (source.two_steps, source.non_bridge, source.bridge)
+        target_layers = (target.bridge, target.non_bridge, target.two_steps)
         return source_layers + target_layers
 
 
@@ -136,16 +136,16 @@ def extend(
         (source_rest, source_non_bridge),
         (target_rest, target_non_bridge),
     )
-    source_unconnected = source_nn_to_nb.of
-    target_unconnected = target_nn_to_nb.of
+    source_two_steps = source_nn_to_nb.of
+    target_two_steps = target_nn_to_nb.of
 
     # The edges that NB items keep to NN.
     source_nb_to_nn, target_nb_to_nn = search(
-        (source_non_bridge, source_unconnected), (target_non_bridge, target_unconnected)
+        (source_non_bridge, source_two_steps), (target_non_bridge, target_two_steps)
     )
 
-    source = DomainLayers(source_bridge, source_non_bridge, source_unconnected)
-    target = DomainLayers(target_bridge, target_non_bridge, target_unconnected)
+    source = DomainLayers(source_bridge, source_non_bridge, source_two_steps)
+    target = DomainLayers(target_bridge, target_non_bridge, target_two_steps)
     # For each step from a layer to the next: the edges that either layer keeps.
     edges_of_steps = (
         (source_nn_to_nb, source_nb_to_nn),

@@ -22,7 +22,7 @@ PUBLISHED_VERSION = 1
 """Format of the published variant's files."""
 
 
-def write_published(model: PublishedModel) -> dict[str, NDArray[Any]]:
+def list_published_arrays(model: PublishedModel) -> dict[str, NDArray[Any]]:
     """List the arrays of an item-based model by their names in the file.
 
     The arrays of a target have its position in the settings as a prefix.
@@ -49,7 +49,7 @@ def read_published(
     scale: RatingScale,
     engine: Engine,
 ) -> PublishedModel:
-    """Read the arrays that `write_published` listed.
+    """Read the arrays that `list_published_arrays` listed.
 
     Raises:
         ValueError: The format is another one, or an array has a wrong shape, type or number.

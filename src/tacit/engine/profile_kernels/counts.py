@@ -15,21 +15,21 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def add_counts(
-    people: Any, context_items: int, share: float, presence: float, clip: Any, total: Any
+    people: Any, context_items: int, items_norm: float, presence: float, clip: Any, total: Any
 ) -> None:
     """Add each person's vector to total (context items + target items + 1,).
 
     With w the weights of a person's context items (1 if liked, else `other_weight`) and L their
     likes, the person's vector before the clip has
 
-        context item i:  share * w_i / |w|_2
-        liked target:    share / sqrt(|L|)
+        context item i:  items_norm * w_i / |w|_2
+        liked target:    items_norm / sqrt(|L|)
         last entry:      presence
 
     Args:
         people: `Profiles`.
         context_items: How many context items have entries of their own; 0 in one domain.
-        share: Norm of each unit vector of items.
+        items_norm: Norm of the items of each domain in the vector.
         presence: The entry that counts people.
         clip: `ClipRule` of the whole vector.
         total: Changed in place.
@@ -46,12 +46,12 @@ def add_counts(
                 square += weight * weight
             for j in range(start, end):
                 weight = 1.0 if people.liked[j] else people.other_weight
-                values[size] = share * (weight / math.sqrt(square))
+                values[size] = items_norm * (weight / math.sqrt(square))
                 places[size] = people.items[j]
                 size += 1
         start, end = people.like_offsets[u], people.like_offsets[u + 1]
         for j in range(start, end):
-            values[size] = share / math.sqrt(end - start)
+            values[size] = items_norm / math.sqrt(end - start)
             places[size] = context_items + people.likes[j]
             size += 1
         values[size] = presence

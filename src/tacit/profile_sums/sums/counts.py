@@ -79,8 +79,8 @@ class Counts:
         return np.maximum(self.context, self.deviation / 2)
 
 
-def unit_share(settings: Settings, *, one_domain: bool) -> float:
-    """Norm of each unit vector of items in a person's vector, whose whole norm is 1."""
+def norm_of_items(settings: Settings, *, one_domain: bool) -> float:
+    """Norm of the items in a person's vector, whose whole norm is 1; of each domain if two."""
     vectors = 1 if one_domain else 2
     return math.sqrt((1 - settings.presence**2) / vectors)
 
@@ -93,12 +93,13 @@ def counts_mechanism(entries: int, noise: float) -> SumRelease:
 def sum_counts(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> NDArray[Any]:
-    """Sum everybody's clipped vector, before noise: PRIVATE."""
+    """Sum everybody's clipped vector, before noise. Not protected: never release it."""
     from tacit.engine.profile_kernels.counts import add_counts  # numba is only needed here
 
     total = mechanism.zero_table()
-    share = unit_share(settings, one_domain=people.one_domain)
-    add_counts(people, context_items, share, settings.presence, clip_rule(mechanism), total[:, 0])
+    items_norm = norm_of_items(settings, one_domain=people.one_domain)
+    clip = clip_rule(mechanism)
+    add_counts(people, context_items, items_norm, settings.presence, clip, total[:, 0])
     return total
 
 
@@ -126,7 +127,7 @@ def make_counts(table: CountTable, settings: Settings) -> Counts:
     noisy_people = float(table.values[-1]) / settings.presence
     fewest = FEWEST_PEOPLE if table.deviation else 1
     n_people = max(noisy_people, float(fewest))
-    scale = unit_share(settings, one_domain=not table.context_items) * n_people
+    scale = norm_of_items(settings, one_domain=not table.context_items) * n_people
     shares = table.values[:-1] / scale
     targets = shares[table.context_items :]
     return Counts(

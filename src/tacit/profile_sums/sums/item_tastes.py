@@ -138,7 +138,7 @@ def sum_item_tastes(
     mechanism: SumRelease,
     settings: Settings,
 ) -> NDArray[Any]:
-    """Sum everybody's clipped table, before noise: PRIVATE.
+    """Sum everybody's clipped table, before noise. Not protected: never release it.
 
     Args:
         people: Their profiles.

@@ -138,7 +138,7 @@ def products_by_likes(head: int, *, exact: bool) -> NDArray[Any]:
 def sum_like_pairs(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> NDArray[Any]:
-    """Sum everybody's triangle, before noise: PRIVATE."""
+    """Sum everybody's triangle, before noise. Not protected: never release it."""
     from tacit.engine.profile_kernels.like_pairs import add_like_pairs  # numba is only needed here
 
     total = mechanism.zero_table()

@@ -51,7 +51,7 @@ def people_tastes(
 def sum_moments(
     people: Profiles, centre: ProfileCentre, features: sparse.csr_array, mechanism: GramRelease
 ) -> NDArray[Any]:
-    """Sum z z' of everybody's clipped tastes, before noise: PRIVATE."""
+    """Sum z z' of everybody's clipped tastes, before noise. Not protected: never release it."""
     tastes = (people_tastes(block, centre, features) for block in blocks_of_people(people))
     return mechanism.total(tastes)
 

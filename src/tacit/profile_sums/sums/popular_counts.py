@@ -50,7 +50,7 @@ def popular_counts_mechanism(head: int, noise: float) -> SumRelease:
 def sum_popular_counts(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> NDArray[Any]:
-    """Sum everybody's clipped vector, before noise: PRIVATE."""
+    """Sum everybody's clipped vector, before noise. Not protected: never release it."""
     from tacit.engine.profile_kernels.popular_counts import (
         add_popular_counts,  # numba is only needed here
     )

@@ -42,7 +42,7 @@ def sum_feature_products(
     mean_likes: Floats,
     mechanism: SumRelease,
 ) -> NDArray[Any]:
-    """Sum everybody's clipped table, before noise: PRIVATE.
+    """Sum everybody's clipped table, before noise. Not protected: never release it.
 
     Args:
         people: Their profiles.

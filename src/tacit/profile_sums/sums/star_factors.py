@@ -57,7 +57,7 @@ class StarFactors:
 def sum_star_factors(
     ratings: Ratings, items: Ints, means: StarMeans, table: StarTable, mechanism: SumRelease
 ) -> NDArray[Any]:
-    """Sum everybody's clipped table, before noise: PRIVATE."""
+    """Sum everybody's clipped table, before noise. Not protected: never release it."""
     from tacit.engine.profile_kernels.star_factors import (
         add_star_factors,  # numba is only needed here
     )

@@ -91,7 +91,7 @@ def sum_star_heads(
     share: float,
     mechanism: GramRelease,
 ) -> NDArray[Any]:
-    """Sum x x' of everybody's clipped row, before noise: PRIVATE."""
+    """Sum x x' of everybody's clipped row, before noise. Not protected: never release it."""
     rows = star_rows(ratings, items, means)
     return mechanism.total(contributed_head_rows(rows, head, len(items), share))
 

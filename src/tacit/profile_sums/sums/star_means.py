@@ -88,7 +88,7 @@ def star_means_mechanism(items: int, noise: float) -> SumRelease:
 
 
 def sum_star_means(ratings: Ratings, items: Ints, mechanism: SumRelease) -> NDArray[Any]:
-    """Sum everybody's clipped table, before noise: PRIVATE."""
+    """Sum everybody's clipped table, before noise. Not protected: never release it."""
     return mechanism.total(contributed_means(ratings, items))
 
 

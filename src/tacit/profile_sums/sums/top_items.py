@@ -106,7 +106,7 @@ def cross_mechanism(context: int, targets: int, noise: float) -> SumRelease:
 
 
 def sum_grams(people: Profiles, head: Ints, mechanism: GramRelease) -> NDArray[Any]:
-    """Sum x x' of everybody's clipped row x, before noise: PRIVATE."""
+    """Sum x x' of everybody's clipped row x, before noise. Not protected: never release it."""
     rows = (
         _contributed_rows(block, head, likes=block.one_domain) for block in blocks_of_people(people)
     )
@@ -116,7 +116,9 @@ def sum_grams(people: Profiles, head: Ints, mechanism: GramRelease) -> NDArray[A
 def sum_cross_products(
     people: Profiles, context: Ints, targets: Ints, mechanism: SumRelease
 ) -> NDArray[Any]:
-    """Sum x y' of everybody's context row x and likes y, before noise: PRIVATE.
+    """Sum x y' of everybody's context row x and likes y, before noise.
+
+    Not protected: never release it.
 
     Each side is clipped to whole steps by itself, so that a person's product has the product of the
     norms at most.

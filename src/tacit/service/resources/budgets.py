@@ -45,7 +45,7 @@ REPLAY_SECONDS = 1.0
 
 
 def decimal(steps: int, steps_of_one: int) -> str:
-    """Write an amount, which the ledger counts in steps, as an exact decimal.
+    """Format an amount, which the ledger counts in steps, as an exact decimal.
 
     Args:
         steps: Number of steps.

@@ -99,7 +99,7 @@ async def forget(
             transition=erase_state(part),
             counted_apart=True,
         )
-    receipt = _write_receipt(service, user, parts)
+    receipt = _make_receipt(service, user, parts)
     return await answer_once(
         service,
         caller,
@@ -128,7 +128,7 @@ def _list_stored_states(service: Service, user: str) -> list[PersonalState]:
     return parts
 
 
-def _write_receipt(service: Service, user: str, parts: list[PersonalState]) -> Receipt:
+def _make_receipt(service: Service, user: str, parts: list[PersonalState]) -> Receipt:
     """Write the receipt of a person.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.cli.app import main
-from tacit.designs.prec.experiment.report import write_verdict
+from tacit.designs.prec.experiment.report import compare_with_exponential
 from tacit.designs.prec.experiment.simulation import Point, play
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.evaluation import Interval
@@ -27,12 +27,15 @@ def point(method: str, low: float, high: float, *, stopped: float = 0.0, **chang
 )
 def test_intervals_decide_who_errs_less(ours, other, state):
     """Apart, or not told apart."""
-    assert write_verdict([point("p-rec", *ours), point("exponential", *other)]).state == state
+    assert (
+        compare_with_exponential([point("p-rec", *ours), point("exponential", *other)]).state
+        == state
+    )
 
 
 def test_a_gate_that_shut_is_said_first():
     """Whatever the figures: most runs were uniform."""
-    found = write_verdict(
+    found = compare_with_exponential(
         [point("p-rec", 0, 1, stopped=0.6, threshold=33), point("exponential", 3, 5)]
     )
     assert found.state == "open"
@@ -41,20 +44,20 @@ def test_a_gate_that_shut_is_said_first():
 
 def test_the_bound_is_compared_with_the_mean():
     """Within or above."""
-    assert "within the bound" in write_verdict([point("p-rec", 5, 6)]).sentence
-    assert "above the bound" in write_verdict([point("p-rec", 6, 7)]).sentence
+    assert "within the bound" in compare_with_exponential([point("p-rec", 5, 6)]).sentence
+    assert "above the bound" in compare_with_exponential([point("p-rec", 6, 7)]).sentence
 
 
 def test_in_the_victim_s_world_a_small_loss_is_a_breach():
     """There the client dislikes what is not her victim's vote."""
     read, kept = (point("p-rec", low, low, world="victim") for low in (1, 5))
-    assert write_verdict([read]).state == "open"
-    assert write_verdict([kept]).state == "hidden"
+    assert compare_with_exponential([read]).state == "open"
+    assert compare_with_exponential([kept]).state == "hidden"
 
 
 def test_without_a_gate_nothing_is_judged():
     """The page is about what can be promised."""
-    assert write_verdict([point("p-rec-no-gate", 0, 1)]).state == "none"
+    assert compare_with_exponential([point("p-rec-no-gate", 0, 1)]).state == "none"
 
 
 @pytest.mark.parametrize("world", ["planted", "victim", "one-round"])
@@ -72,12 +75,16 @@ def test_the_command_writes_a_page(tmp_path, capsys, world):
 
 def test_without_p_rec_the_method_that_errs_least_is_named():
     """Of those that were played, with its own loss."""
-    found = write_verdict([point("counters", 4, 6), point("uniform", 1, 3), point("other", 7, 9)])
+    found = compare_with_exponential(
+        [point("counters", 4, 6), point("uniform", 1, 3), point("other", 7, 9)]
+    )
     assert found.headline == "uniform errs least"
     assert found.sentence.startswith("2.0 of 10 recommendations")
 
 
 def test_a_gate_that_shut_in_half_of_the_runs_is_judged_by_its_loss():
     """Only more than half of the runs call the figures uniform."""
-    found = write_verdict([point("p-rec", 0, 1, stopped=0.5), point("exponential", 3, 5)])
+    found = compare_with_exponential(
+        [point("p-rec", 0, 1, stopped=0.5), point("exponential", 3, 5)]
+    )
     assert found.state == "hidden"

@@ -93,7 +93,7 @@ def test_the_competitor_spends_all_of_epsilon_and_no_more():
 def test_the_competitor_s_rounds_are_priced_for_all_clients_together(together):
     """Three clients' choices see the same votes: all 360 of them share epsilon."""
     with simulation():
-        event = ExponentialPlayer(replace(GAME, clients=4, together=together), 0).draw.event
+        event = ExponentialPlayer(replace(GAME, clients=4, clients_together=together), 0).draw.event
     spent = ZCDPAccountant().add(repeat(event, GAME.rounds * together)).epsilon(1e-6)
     assert 0.99 < spent <= 1
 
@@ -154,7 +154,7 @@ def test_methods_without_privacy_are_played_once_for_all_epsilons():
         ({"world": "nowhere"}, "p-rec"),
         ({}, "magic"),
         ({"world": "opposed", "radius": 2}, "p-rec"),
-        ({"clients": 2, "together": 3}, "p-rec"),
+        ({"clients": 2, "clients_together": 3}, "p-rec"),
     ],
 )
 def test_what_cannot_be_played_is_refused(changes, method):

@@ -90,7 +90,7 @@ def test_every_unit_and_method_is_on_the_bench():
     assert {mechanism.unit for mechanism in made} == {*UNITS, "stars"}
     names = {mechanism.mechanism.partition(",")[0] for mechanism in made}
     assert names == {"maxsense", *METHODS}
-    assert all(pair.own_noise for mechanism in made for pair in mechanism.pairs)
+    assert all(pair.draws_its_own_noise for mechanism in made for pair in mechanism.pairs)
     assert audits.SAMPLES >= SAMPLES
 
 

@@ -61,11 +61,12 @@ class Claim:
 
 def regret_claims(rows: Sequence[Row]) -> list[Claim]:
     """Check the paper's claims about those policies that were run."""
+    # The protocol of the training is called "cumulative": regret adds up from visit to visit.
     training = [row for row in rows if row.protocol == "cumulative"]
-    last_arrivals = max(row.arrivals for row in training)
+    arrivals_at_end = max(row.arrivals for row in training)
     regrets: dict[Contender, dict[int, float]] = {}
     for row in training:
-        if row.arrivals == last_arrivals:
+        if row.arrivals == arrivals_at_end:
             contender = Contender(row.policy, row.epsilon)
             regrets.setdefault(contender, {})[row.seed] = row.average_regret
     return [
@@ -73,7 +74,7 @@ def regret_claims(rows: Sequence[Row]) -> list[Claim]:
         *_claims_that_dap_is_lowest(regrets),
         *_claims_that_epsilon_matters(regrets),
         *_claims_that_gp_dap_saves(regrets),
-        *_claims_that_regret_is_sublinear(training, last_arrivals),
+        *_claims_that_regret_is_sublinear(training, arrivals_at_end),
     ]
 
 
@@ -172,14 +173,14 @@ def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
     return claims
 
 
-def _claims_that_regret_is_sublinear(training: Sequence[Row], last: int) -> list[Claim]:
+def _claims_that_regret_is_sublinear(training: Sequence[Row], arrivals_at_end: int) -> list[Claim]:
     """Check that regret grows as a power of visits below 1 in the second half of the training.
 
     Args:
         training: rows of the training.
-        last: arrivals at its end.
+        arrivals_at_end: arrivals at its end.
     """
-    half = max((row.arrivals for row in training if row.arrivals <= last / 2), default=0)
+    half = max((row.arrivals for row in training if row.arrivals <= arrivals_at_end / 2), default=0)
     if not half:
         return []
     claims: list[Claim] = []
@@ -189,11 +190,11 @@ def _claims_that_regret_is_sublinear(training: Sequence[Row], last: int) -> list
         figure = FIGURE_OF_POLICY[contender.policy]
         rows = [row for row in training if (row.policy, row.epsilon) == contender]
         at_half = {row.seed: row.regret for row in rows if row.arrivals == half}
-        at_end = {row.seed: row.regret for row in rows if row.arrivals == last}
+        at_end = {row.seed: row.regret for row in rows if row.arrivals == arrivals_at_end}
         powers: list[float] = []
         for seed, regret in at_end.items():
             if min(regret, at_half[seed]) > 0:
-                powers.append(math.log(regret / at_half[seed]) / math.log(last / half))
+                powers.append(math.log(regret / at_half[seed]) / math.log(arrivals_at_end / half))
         if powers:
             words = "regret grows as a power of visits below 1, in the second half"
             claims.append(_judge_claim(figure, words, contender, powers, most=1.0))

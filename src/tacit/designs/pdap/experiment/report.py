@@ -139,7 +139,7 @@ def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
 
 
 def title_of(contender: Contender) -> str:
-    """Write a policy and its epsilon, as `P-DAP, ε = 0.01`."""
+    """Format a policy and its epsilon, as `P-DAP, ε = 0.01`."""
     name = contender.policy
     epsilon = contender.epsilon
     title = name.upper() if name in PUBLISHED else name.replace("-", " ")

@@ -58,7 +58,7 @@ class SimulateSettings:
             diversity=self.diversity,
             radius=self.radius,
             clients=self.clients,
-            together=self.together,
+            clients_together=self.together,
             epsilon=self.epsilon[0],
             delta=self.delta,
             world=self.world,

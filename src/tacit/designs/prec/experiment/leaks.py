@@ -320,7 +320,14 @@ def _make_pair_of_lemma_8(game: Game, seed: int) -> PatternPair:
     votes_of_peers = votes[:, is_peer]
     voters = votes.shape[1]
     peers = votes_of_peers.shape[1]
-    return PatternPair(votes, votes_of_peers, likes, voters - peers, peers, voters)
+    return PatternPair(
+        first=votes,
+        second=votes_of_peers,
+        likes=likes,
+        steps=voters - peers,
+        peers=peers,
+        voters=voters,
+    )
 
 
 def _make_pair_of_theorem_15(game: Game, seed: int) -> PatternPair:
@@ -331,7 +338,14 @@ def _make_pair_of_theorem_15(game: Game, seed: int) -> PatternPair:
     first, likes = _record_world(replace(game, pattern=1), seed)
     second, _ = _record_world(replace(game, pattern=2), seed)
     voters = first.shape[1]
-    return PatternPair(first, second, likes, 2 * voters, voters, 2 * voters)
+    return PatternPair(
+        first=first,
+        second=second,
+        likes=likes,
+        steps=2 * voters,
+        peers=voters,
+        voters=2 * voters,
+    )
 
 
 def _make_pair_of_theorem_6(game: Game, seed: int) -> PatternPair:
@@ -341,7 +355,14 @@ def _make_pair_of_theorem_6(game: Game, seed: int) -> PatternPair:
     removed_peer = int(np.argmin(wrong_votes))
     without_peer = np.delete(votes, removed_peer, axis=1)
     peers_left = int(np.count_nonzero(wrong_votes <= game.radius)) - 1
-    return PatternPair(votes, without_peer, likes, 1, min(peers_left, game.peers), game.voters)
+    return PatternPair(
+        first=votes,
+        second=without_peer,
+        likes=likes,
+        steps=1,
+        peers=min(peers_left, game.peers),
+        voters=game.voters,
+    )
 
 
 def _count_wrong_votes(votes: Votes, likes: Likes) -> NDArray[np.int64]:

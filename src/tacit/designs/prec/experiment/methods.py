@@ -92,7 +92,7 @@ class ExponentialPlayer(Player):
     """The exponential mechanism on the votes of each round."""
 
     def __init__(self, game: Game, seed: int) -> None:
-        epsilon = epsilon_per_round(game.epsilon, game.delta, game.rounds * game.together)
+        epsilon = epsilon_per_round(game.epsilon, game.delta, game.rounds * game.clients_together)
         self.draw = Selection(epsilon, game.objects, 1, 0, game.voters, 1, monotonic=True)
         self._source = replay(f"exponential {seed}")
 
@@ -189,6 +189,7 @@ def sound_settings(game: Game) -> PRecSettings | None:
 
 
 def _settings(game: Game, epsilon: float) -> PRecSettings:
+    """Make p-REC's settings for a game, at an epsilon that may differ from the game's own."""
     return PRecSettings(
         rounds=game.rounds,
         objects=game.objects,
@@ -197,7 +198,7 @@ def _settings(game: Game, epsilon: float) -> PRecSettings:
         radius=game.radius,
         epsilon=epsilon,
         delta=game.delta,
-        clients_together=game.together,
+        clients_together=game.clients_together,
     )
 
 

@@ -76,17 +76,17 @@ def leak_table(leaks: Sequence[Leak]) -> Table:
 
 
 def _format_number(value: float | None) -> str:
-    """Write a number of a setting."""
+    """Format a number of a setting."""
     return "none" if value is None else f"{value:g}"
 
 
 def _format_optional(value: float | None, format_spec: str) -> str | None:
-    """Write a number in a format; None for an empty cell."""
+    """Format a number by a format spec; None for an empty cell."""
     return None if value is None else format(value, format_spec)
 
 
 def _format_interval(point: Point) -> str | None:
-    """Write the interval of a loss; None if it covers all possible losses."""
+    """Format the interval of a loss; None if it covers all possible losses."""
     low = point.loss.low
     high = point.loss.high
     covers_all = low == 0 and high == point.row.rounds
@@ -111,13 +111,13 @@ def make_page(
         "p-REC, simulated",
         [Section("Side by side", [table], notes=[LEGEND, _LIMITS])],
         manifest,
-        write_verdict(base_points),
+        compare_with_exponential(base_points),
         lead=_LEAD.format(about=about, **asdict(base)),
         design="p-REC",
     )
 
 
-def write_verdict(points: Sequence[Point]) -> Verdict:
+def compare_with_exponential(points: Sequence[Point]) -> Verdict:
     """Compare p-REC with the exponential mechanism, or judge in the victim's world if votes leak.
 
     Args:

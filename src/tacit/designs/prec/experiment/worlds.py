@@ -56,7 +56,7 @@ class Game:
     """R."""
     clients: int = 1
     """How many clients there are, all with the same taste."""
-    together: int = 1
+    clients_together: int = 1
     """How many clients epsilon and delta are for, together."""
     epsilon: float = 1.0
     """Nats of private methods."""
@@ -79,9 +79,10 @@ class Game:
             )
         if not 0 <= self.diversity <= self.rounds:
             raise ConfigError("diversity is 0 to the number of rounds.")
-        if not 1 <= self.together <= self.clients:
+        if not 1 <= self.clients_together <= self.clients:
             raise ConfigError(
-                f"Of {self.clients} clients, 1 to all are priced together; got {self.together}."
+                f"Of {self.clients} clients, 1 to all are priced together; "
+                f"got {self.clients_together}."
             )
         if self.world not in WORLDS:
             raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {self.world!r}.")

@@ -83,7 +83,7 @@ class RoundsState:
         )
 
     def encode(self) -> bytes:
-        """Write the state for the ledger: a line of JSON, then the bytes of the run.
+        """Encode the state for the ledger: a line of JSON, then the bytes of the run.
 
         Names are sorted, so that their order does not show who voted when.
         """

@@ -220,7 +220,7 @@ def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighb
         loss,
         chances,
         share=neighbours.share,
-        own_noise=True,
+        draws_its_own_noise=True,
     )
 
 

@@ -334,7 +334,7 @@ class CampaignState:
         return cls(server, saved[:1] == _CLOSED, saved[1 + server.cells.nbytes :])
 
     def encode(self) -> bytes:
-        """Write the state for the ledger: a byte for open or closed, the counts, the clusters."""
+        """Encode the state for the ledger: a byte for open or closed, the counts, the clusters."""
         counts = self.server.cells.astype(_COUNT_TYPE).tobytes()
         return (_CLOSED if self.is_closed else _OPEN) + counts + self.clusters
 

@@ -197,7 +197,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     The strongest attacker comes first, with a bound for all attackers together; errors and lists
     follow.
     """
-    ratings = run.read()
+    ratings = run.read_ratings()
     releases = tuple(RELEASES) if "all" in settings.release else settings.release
     table = run_attacks(settings, run, ratings, settings.attribute, releases, settings.attack)
     arguments = evaluation_arguments(settings) | {"panel": settings.attack or settings.panel}
@@ -229,7 +229,7 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     """
     from tacit.auditing.attacks import distance
 
-    ratings = run.read()
+    ratings = run.read_ratings()
     releases = ("none", settings.release)
     table = run_attacks(
         settings, run, ratings, settings.attribute, releases, settings.attack, attackers_only=True

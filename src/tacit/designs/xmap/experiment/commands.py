@@ -62,7 +62,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
-    ratings = run.read()
+    ratings = run.read_ratings()
     domains: dict[str, Any] = {"source": settings.from_domain, "target": settings.to_domain}
     with run.progress("Evaluating", settings.steps) as advance:
         table = evaluate_cross_domain(

@@ -386,7 +386,7 @@ def _privacy(contender: Contender) -> str:
 
 
 def _with_half_width(interval: Interval | None, mean_format: str = ".3f") -> str:
-    """Write a mean with half the width of its interval, such as "0.700 ± 0.010"; "" for None.
+    """Format a mean with half the width of its interval, such as "0.700 ± 0.010"; "" for None.
 
     Args:
         interval: The mean and its interval, which is symmetric.
