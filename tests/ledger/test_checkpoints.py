@@ -661,7 +661,7 @@ def test_a_state_that_was_replaced_is_overwritten(tmp_path, wait_until):
 
 def test_without_the_log_emptied_it_lingers(tmp_path, monkeypatch):
     """The search finds what a log that is not emptied still holds."""
-    monkeypatch.setattr(sqlite, "LOG_EMPTIED_AFTER_S", 60)
+    monkeypatch.setattr(sqlite, "WAL_CHECKPOINT_AFTER_S", 60)
     with open_ledger(tmp_path / "b.db") as ledger:
         count(ledger, "a", draw=lambda *_: (b"1", b"an older state"))
         count(ledger, "b", draw=lambda *_: (b"1", b"{}"))
@@ -682,7 +682,7 @@ def test_a_closed_file_has_no_owner(tmp_path, monkeypatch, busy):
         empty(engine)
 
     if busy == "emptying its log":
-        monkeypatch.setattr(sqlite, "LOG_EMPTIED_AFTER_S", 0.01)
+        monkeypatch.setattr(sqlite, "WAL_CHECKPOINT_AFTER_S", 0.01)
         monkeypatch.setattr(sqlite, "empty_write_ahead_log", slowly)
     ledger = open_ledger(tmp_path / "b.db")
     count(ledger, "a")

@@ -96,7 +96,7 @@ def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
                 raise ConfigError(
                     f"{TOML}: the budget of {holder.name} was opened with another epsilon "
                     "or delta than its settings give now, and a budget is for life. Put them back, "
-                    "or take another name."
+                    "or rename its section."
                 ) from None
 
 

@@ -90,7 +90,8 @@ class ServedVendor(ServedThing):
             if is_of_vendor and balance.cap.amount > self.settings.cap.amount:
                 raise ConfigError(
                     f"{TOML}: {self.name}.lifetime was larger when people's budgets were opened, "
-                    "and a budget is for life. Put it back, or take another name for the vendor."
+                    "and a budget is for life. Put it back, or rename the section "
+                    f"[vendors.{self.name}]."
                 )
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
@@ -125,15 +126,15 @@ class ServedVendor(ServedThing):
             raise ConfigError(
                 f"{TOML}: vendors.{self.name} learned with other settings "
                 f"({', '.join(differing)}), and what was promised to its visitors is for all that "
-                "it learned. Put them back, or take another name for the vendor, where everybody "
-                "has a budget of its own."
+                f"it learned. Put them back, or rename the section [vendors.{self.name}]: then "
+                "everybody has a new budget."
             )
 
     def _unreadable_state(self, problem: str) -> ConfigError:
         """Make the error for a stored state that cannot be continued."""
         return ConfigError(
             f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
-            f"{problem}. Take another name for the vendor."
+            f"{problem}. Rename the section [vendors.{self.name}]."
         )
 
     def personal_holders(self, user: str) -> tuple[Holder]:

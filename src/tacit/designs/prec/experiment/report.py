@@ -16,7 +16,7 @@ _LEAD = (
     "World: {world}. {about} {rounds:,} rounds of {objects} objects, {voters:,} voters, {peers:,} "
     "of them peers, diversity {diversity}, radius {radius}; clients: {clients}. Private methods "
     "spend epsilon {epsilon:g} and delta {delta:g} on one voter’s whole history, for the views "
-    "of {together} of the clients together."
+    "of {clients_together} of the clients together."
 )
 _LIMITS = (
     "Generated voters agree with the client as configured; on real ratings peers are rare. A "
