@@ -683,7 +683,7 @@ def test_a_closed_file_has_no_owner(tmp_path, monkeypatch, busy):
 
     if busy == "emptying its log":
         monkeypatch.setattr(sqlite, "WAL_CHECKPOINT_AFTER_S", 0.01)
-        monkeypatch.setattr(sqlite, "empty_write_ahead_log", slowly)
+        monkeypatch.setattr(sqlite, "checkpoint_wal", slowly)
     ledger = open_ledger(tmp_path / "b.db")
     count(ledger, "a")
     taken = ExitStack()

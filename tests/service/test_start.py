@@ -55,5 +55,5 @@ def test_a_budget_with_another_cap(demo, folder):
     change(folder, "\nepsilon = 20\n", "\nepsilon = 21\n")
     with pytest.raises(ConfigError) as told:
         open_service(Settings(folder))
-    for part in ("tacit.toml", "rounds-films", "for life", "another name"):
+    for part in ("tacit.toml", "rounds-films", "for life", "rename its section"):
         assert part in str(told.value)

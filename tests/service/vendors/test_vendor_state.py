@@ -232,7 +232,12 @@ def test_other_settings_are_told_at_the_start(tmp_path):
     toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\nhorizon = 5000"))
     with pytest.raises(ConfigError) as told:
         served(folder).check_stored_states({before.state: SALT + kept}.get)
-    for part in ("tacit.toml", "vendors.cinema", "(features, horizon, epsilon)", "another name"):
+    for part in (
+        "tacit.toml",
+        "vendors.cinema",
+        "(features, horizon, epsilon)",
+        "rename the section",
+    ):
         assert part in str(told.value)
 
 
