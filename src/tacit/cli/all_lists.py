@@ -74,7 +74,7 @@ def write_all_lists(
 
 
 def _strip_password(destination: str) -> str:
-    """Write a destination without the user and password that a database's address may hold."""
+    """Return a destination without the user and password that a database's address may hold."""
     scheme, separator, address = destination.partition("://")
     if not separator:
         return destination

@@ -189,7 +189,7 @@ def _make_table_of_bugs(bugs: Sequence[BugResult], repairs: Sequence[RepairedRes
 def _conclude(
     plan: AuditPlan, result: dict[str, Any], failures: list[str], *, has_fewer_samples: bool
 ) -> Iterator[str]:
-    """Write the conclusions of an audit.
+    """Yield the sentences that conclude an audit.
 
     Args:
         plan: The audit's plan.

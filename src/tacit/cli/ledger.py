@@ -452,7 +452,7 @@ def _summarise(inspected: Inspection) -> dict[str, Any]:
 
 
 def _report(result: dict[str, Any]) -> list[str]:
-    """Write a summary of `_summarise` in sentences."""
+    """Put a summary of `_summarise` into sentences."""
     if result["sound"]:
         counts = f"{result['entries_read']} entries replayed, {result['releases']} releases"
         return [f"Sound: {counts}, and the second place agrees."]

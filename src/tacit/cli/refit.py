@@ -115,7 +115,7 @@ def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict
 
 
 def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
-    """Write sentences about a fit: what is spent and left, and whether its model is served."""
+    """Describe a fit in sentences: what is spent and left, and whether its model is served."""
     from tacit.designs.private.folder_fits import NEWEST
 
     status = done.model.budget_status_

@@ -266,7 +266,7 @@ def _write_settings_and_keys(
 
 
 def _make_list_command(model: Private, key: str) -> str:
-    """Write a command that asks for a list, from the stars of the two most popular items."""
+    """Make a command that asks for a list, from the stars of the two most popular items."""
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
     history = dict.fromkeys(popular, model.scale_.maximum)
     body = {"model": "lists", "history": history, "n": 10}
@@ -384,7 +384,7 @@ def _open_served_folder(
 
 
 def _warn_of_weak_settings(settings: Settings) -> Iterator[str]:
-    """Write a warning for each setting that weakens privacy or safety."""
+    """Yield a warning for each setting that weakens privacy or safety."""
     from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
     from tacit.service.kinds import list_charged_by_name
 
@@ -426,7 +426,7 @@ def _show(result: dict[str, Any]) -> None:
 
 
 def _add_operator(folder: Path) -> str:
-    """Write the command that makes an operator's key of a folder."""
+    """Return the command that makes an operator's key of a folder."""
     return f"tacit keys add {shlex.quote(str(folder))} operator --role operator  makes a key."
 
 

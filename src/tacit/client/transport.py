@@ -354,7 +354,7 @@ def _is_local(host: str) -> bool:
 
 
 def _to_one_line(text: str) -> str:
-    """Write the service's text on one line, without control characters that a terminal obeys."""
+    """Put the service's text on one line, without control characters that a terminal obeys."""
     characters = [character if character.isprintable() else " " for character in text[:_MOST_SHOWN]]
     return " ".join("".join(characters).split()).rstrip(".")
 
@@ -368,7 +368,7 @@ def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> Messa
 
 
 def _api_path(*parts: str) -> str:
-    """Write the path of an API resource."""
+    """Return the path of an API resource."""
     return "/api/" + "/".join(map(quote_name, parts))
 
 

@@ -57,7 +57,7 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
 
 
 def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> str:
-    """Write a sentence that says which item metadata are used as features, and which are not.
+    """Say in a sentence which item metadata are used as features, and which are not.
 
     Args:
         ratings: Ratings with public metadata.

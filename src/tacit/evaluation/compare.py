@@ -253,7 +253,7 @@ def compare_entries(
 
 
 def _identify_comparison(context: _TaskContext, entries: Sequence[ComparisonEntry]) -> str:
-    """Write a text of all that a finished task depends on, beside its entry and seed."""
+    """Make a text of all that a finished task depends on, beside its entry and seed."""
     ratings = context.ratings
     columns = {**ratings.user_attributes, **ratings.item_metadata}
     facts = {name: column.tolist() for name, column in columns.items()}
@@ -284,7 +284,7 @@ def _make_bootstrap(figures: Sequence[Figures]) -> PeopleBootstrap:
 def _describe_short_lists(
     entries: Sequence[ComparisonEntry], figures: Mapping[ComparisonEntry, Sequence[Figures]]
 ) -> list[str]:
-    """Write a sentence for each model of the caller (OWN or SAVED) with shorter lists than others.
+    """Make a sentence for each model of the caller (OWN or SAVED) with shorter lists than others.
 
     A missing item counts as a miss; without the sentence nothing would explain a figure near 0.
     """
@@ -376,7 +376,7 @@ def _choose_best(
 
 
 def sentences_by_reason(reasons: Mapping[str, str]) -> list[str]:
-    """Write a sentence for each reason, which begins with all names that are left out for it."""
+    """Make a sentence for each reason, which begins with all names that are left out for it."""
     names_by_reason = group_by(reasons, lambda name: reasons[name].rstrip("."))
     return [f"{', '.join(names)}: {reason}." for reason, names in names_by_reason.items()]
 

@@ -197,7 +197,7 @@ class Page:
     """Values that the template `words.html` names."""
 
     def html(self) -> str:
-        """Write the page as HTML: no script, no address, every word of the data escaped."""
+        """Make the page as HTML: no script, no address, every word of the data escaped."""
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
         loaders = [PackageLoader("tacit.evaluation")]

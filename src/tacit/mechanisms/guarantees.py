@@ -278,7 +278,7 @@ def _gaussian_guarantee(name: str, terms: Terms, epsilon: float, delta: float | 
 
 
 def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str) -> Guarantee:
-    """Write the card of a mechanism.
+    """Make the card of a mechanism.
 
     Args:
         name: Name of the mechanism.

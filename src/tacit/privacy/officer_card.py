@@ -91,7 +91,7 @@ def judge_all(cards: Sequence[Guarantee]) -> Verdict:
 
 
 def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
-    """Write the page as HTML that needs no other file and can be printed."""
+    """Make the page as HTML that needs no other file and can be printed."""
     verdict = judge_all(cards)
     parts = [_HEAD.format(title=html.escape(facts.about))]
     parts.append(f"<h1>{html.escape(facts.about)}</h1>")
@@ -216,7 +216,7 @@ def _evidence(cards: Sequence[Guarantee], facts: CardFacts) -> list[str]:
 
 
 def _full_cards(cards: Sequence[Guarantee]) -> str:
-    """Write the full cards, with technical terms, into a part of the page that opens on a click."""
+    """Format the full cards, with technical terms, as a part of the page that opens on a click."""
     parts = ["<details><summary>The full cards, in the words of the field</summary>"]
     for card in cards:
         parts.append(f"<h2>{html.escape(card.name)}</h2>{_paragraph(card.sentence)}")
@@ -249,12 +249,12 @@ def _judge_measurements(measurements: Sequence[Measurement]) -> Verdict:
 
 
 def _paragraph(text: str) -> str:
-    """Write an HTML paragraph of plain text."""
+    """Format an HTML paragraph of plain text."""
     return f"<p>{html.escape(text)}</p>"
 
 
 def _list_items(lines: Sequence[str]) -> str:
-    """Write an HTML list of plain lines; "" for no lines."""
+    """Format an HTML list of plain lines; "" for no lines."""
     if not lines:
         return ""
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)

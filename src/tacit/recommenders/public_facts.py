@@ -105,7 +105,7 @@ def facts_read_off(ratings: Ratings) -> tuple[str, ...]:
 
 
 def describe_condition(names: Sequence[str]) -> str:
-    """Write sentences on the conditions of a guarantee and how they can be removed.
+    """Describe in sentences the conditions of a guarantee and how they can be removed.
 
     Args:
         names: Names in `CONDITIONS`.
@@ -134,7 +134,7 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 
 def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Write the lines of a card on what is assumed to be public.
+    """List the lines of a card on what is assumed to be public.
 
     Args:
         subject: What must be public for the guarantee, in words.

@@ -165,7 +165,7 @@ def _make_stored_response(release: Release) -> Response:
 def _make_ledger_request(
     service: Service, caller: Caller, operation: str, key: str, payload: bytes
 ) -> Request:
-    """Write the request as the ledger's log holds it, with hashes of its key and payload.
+    """Make the request as the ledger's log holds it, with hashes of its key and payload.
 
     A role before the name of staff keeps their Idempotency-Keys apart from those of a person of the
     same name.

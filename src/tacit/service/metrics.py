@@ -85,7 +85,7 @@ class Metrics:
         self._histograms[operation].observe(seconds)
 
     def text(self) -> bytes:
-        """Write the counts in Prometheus's text format."""
+        """Format the counts in Prometheus's text format."""
         if COUNTS_FOLDER not in os.environ:
             return generate_latest(self._registry)
         registry = CollectorRegistry()

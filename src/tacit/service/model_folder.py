@@ -55,7 +55,7 @@ def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, 
 
 
 def _make_first_settings(stem: str, item_word: str) -> str:
-    """Write tacit.toml for one model, which is named after the stem of its file."""
+    """Make the text of tacit.toml for one model, which is named after the stem of its file."""
     name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.
 tenant = "{TENANT}"

@@ -203,7 +203,7 @@ _PROBLEMS_OF_ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] =
 
 
 def describe_invalid(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
-    """Write the sentence that names the wrong fields of a request.
+    """Name in a sentence the wrong fields of a request.
 
     Args:
         errors: pydantic's errors. The location of one may hold a key that the sender made up, which

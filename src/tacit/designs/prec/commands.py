@@ -120,7 +120,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
 
 
 def advice_sentences(planned: Mapping[str, Any]) -> str:
-    """Write what is revealed, under which assumption, and how many voters are needed."""
+    """Say what is revealed, under which assumption, and how many voters are needed."""
     proven = planned["epsilon_proven"]
     peers = planned["peers"]
     voters = planned["voters"]
@@ -161,7 +161,10 @@ def bounds_table(planned: Mapping[str, Any]) -> Table:
 
 
 def loss_sentences(planned: Mapping[str, Any]) -> str:
-    """Write what a loss costs, which lower bound is the largest, and how near it comes."""
+    """Say what epsilon the given number of disliked recommendations costs.
+
+    Also say which lower bound is the largest, and how near it comes.
+    """
     loss = planned["loss"]
     epsilon = planned["epsilon"]
     if planned["impossible"]:

@@ -69,7 +69,7 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
 
 
 def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
-    """Write the card of the sound variant for what a number of clients see together."""
+    """Make the card of the sound variant for what a number of clients see together."""
     plan = settings.plan
     epsilon = float_above(clients * Fraction(plan.epsilon))
     delta = float_above(clients * Fraction(plan.delta))
@@ -138,7 +138,7 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
 
 
 def _card_of_published(settings: PRecSettings) -> Guarantee:
-    """Write the card of the published variant, which holds only if the client has enough peers."""
+    """Make the card of the published variant, which holds only if the client has enough peers."""
     peers = settings.fewest_peers if settings.peers is None else settings.peers
     promised = theory.eps_tight(*settings.sizes, peers)
     return replace(
@@ -198,7 +198,7 @@ def log_ratios_without_peers(distribution: OutputDistribution, rounds: int) -> L
 
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
-    """Write the paper's claim, with the log ratios of a client who breaks its promise."""
+    """Make the paper's claim, with the log ratios of a client who breaks its promise."""
     own = log_ratios_without_peers(settings.output_distribution, settings.rounds)
     example = log_ratios_without_peers(OutputDistribution(20, 2), 20)
     return Claim(

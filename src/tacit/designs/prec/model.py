@@ -56,7 +56,7 @@ class PRec(Curator):
         return self._hand_over(lambda _: None)
 
     def _hand_over(self, write: Callable[[bytes], None]) -> bytes:
-        """Write the run's bytes, and only if that succeeds, end the use of this object."""
+        """Encode the run, and only if that succeeds, end the use of this object."""
         with self._take_turn():
             data = pack_state(self.state())
             write(data)

@@ -301,7 +301,7 @@ def plan_loss(
     radius: int = 0,
     mode: Mode | None = None,
 ) -> LossPlan:
-    """Find the least epsilon proven for p-REC at a loss, and the lower bounds at this loss.
+    """Find the least epsilon that p-REC is proven to have for a given loss, and the lower bounds.
 
     From its own loss bound on p-REC has one epsilon, whatever the loss (Theorems 1 and 2). The
     lower bounds hardly fall until the loss is near that of uniform recommendations (Theorems 7 and
@@ -352,7 +352,7 @@ def plan_loss(
 
 
 def lower_bounds(T: int, D: int, R: int, n: int, P: int, loss: float) -> tuple[LowerBound, ...]:
-    """Compute the two lower bounds of any algorithm's epsilon at a loss.
+    """Compute the two lower bounds of any algorithm's epsilon for a given loss.
 
     Theorem 1 states the larger of the two. A loss of 0 is treated as one millionth.
     """
@@ -394,7 +394,7 @@ def loss_curve(
 
 
 def _reason_not_exact(m: int, D: int, R: int) -> str:
-    """Write why the exact epsilon is not known, in a sentence or two."""
+    """Say why the exact epsilon is not known, in a sentence or two."""
     if D == R == 0 and m in EXACT_VOTERS:
         return f"With {m} objects every number of voters is tried up to {EXACT_VOTERS[m]} of them."
     if D + R == 1 and m == 2:

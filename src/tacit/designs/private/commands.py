@@ -393,7 +393,7 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
 
 
 def _plan_line(ratings: Ratings) -> str:
-    """Write the command that plans fits to as many people and items."""
+    """Return the command that plans fits to as many people and items."""
     return f"tacit plan private --people {ratings.n_users} --items {ratings.n_items}"
 
 

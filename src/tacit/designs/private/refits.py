@@ -278,7 +278,7 @@ class Account:
 
     def fits(self) -> tuple[Fit, ...]:
         """List all fits that the ledger was charged for."""
-        return FitState.read(self.ledger.state(self._state)).fits
+        return FitState.decode(self.ledger.state(self._state)).fits
 
     def fits_before(self, earlier: Sequence[Fit], followed: Sequence[Fit]) -> tuple[Fit, ...]:
         """List the fits that count before a new one.
@@ -353,7 +353,7 @@ class Account:
         new_fit, delta = request.new_fit, request.delta
         _check_noise(request.earlier, new_fit)
         lifetime, cap = self.lifetime(request.lifetime, delta)
-        known_state = FitState.read(self.ledger.state(self._state))
+        known_state = FitState.decode(self.ledger.state(self._state))
         charged_fits, key_of_requests = known_state.fits, known_state.key
         uncharged = [fit for fit in request.earlier if fit not in charged_fits]
         last, newer = _find_place(request.followed, charged_fits)
@@ -376,7 +376,7 @@ class Account:
 
         def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:
             """Make the file and the new list of fits, while the transaction is open."""
-            stored = FitState.read(state).fits
+            stored = FitState.decode(state).fits
             still_uncharged = [fit for fit in uncharged if fit not in stored]
             earlier = (*still_uncharged, *stored)
             try:
@@ -385,16 +385,16 @@ class Account:
                 files.append(file)
                 new_state = FitState((*earlier, new_fit), key_of_requests)
                 if not holds_likes:
-                    return file, new_state.write()
+                    return file, new_state.encode()
                 if len(file) <= _LARGEST_KEPT_FILE:
                     new_state = replace(new_state, file=file)
-                return _IN_STATE + secrets.token_bytes(_KEY_BYTES), new_state.write()
+                return _IN_STATE + secrets.token_bytes(_KEY_BYTES), new_state.encode()
             except BaseException as error:  # what it says may hold data; its type does not
                 causes.append(type(error).__name__)
                 if not isinstance(error, Exception):
                     interrupts.append(error)  # raised again once the charge is written
                 failed = replace(new_fit, failed=True)
-                return b"", FitState((*earlier, failed), key_of_requests).write()
+                return b"", FitState((*earlier, failed), key_of_requests).encode()
 
         cost = sum(fit.steps for fit in (*uncharged, new_fit))
         key = "first fit" if last is None else f"fit after {last.name}"
@@ -429,7 +429,7 @@ class Account:
         Raises:
             PrivacyError: A newer fit replaced it, or it was too large to be kept.
         """
-        file = FitState.read(self.ledger.state(self._state)).file
+        file = FitState.decode(self.ledger.state(self._state)).file
         if not file:
             raise PrivacyError(_FILE_IS_GONE)
         return file
@@ -465,8 +465,8 @@ class FitState:
     """The newest model file, if it holds likes of people who agreed not to be protected."""
 
     @classmethod
-    def read(cls, state: bytes | None) -> Self:
-        """Read a state; before the first fit there is none, and the key is new."""
+    def decode(cls, state: bytes | None) -> Self:
+        """Decode a state; before the first fit there is none, and the key is new."""
         if state is None:
             return cls((), secrets.token_bytes(_KEY_BYTES))
         line, _, file = state.partition(b"\n")
@@ -474,7 +474,7 @@ class FitState:
         fits = tuple(Fit.from_row(row) for row in content["fits"])
         return cls(fits, bytes.fromhex(content["key"]), file)
 
-    def write(self) -> bytes:
-        """Write what `read` reads."""
+    def encode(self) -> bytes:
+        """Encode the state as `decode` reads it."""
         rows = [fit.to_row() for fit in self.fits]
         return json.dumps({"fits": rows, "key": self.key.hex()}).encode() + b"\n" + self.file

@@ -235,7 +235,7 @@ def shared_items_sentence(planned: Plan) -> str:
 
 
 def advice_sentence(planned: Plan) -> str:
-    """Write a sentence with the lower bound on people, and the method and parameters to use."""
+    """Make a sentence with the lower bound on people, and the method and parameters to use."""
     best = planned.best
     lower_bound = _lower_bound_words(planned)
     if math.isinf(best.users_clt):
@@ -250,7 +250,7 @@ def advice_sentence(planned: Plan) -> str:
 
 
 def _lower_bound_words(planned: Plan) -> str:
-    """Write the first half of the advice: how many people any method needs."""
+    """Make the first half of the advice: how many people any method needs."""
     bounds = planned.lower_bounds
     if "ldp" not in bounds:
         return f"No lower bound is known for the unit {planned.unit}"
@@ -348,7 +348,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
 
 def plan_command(items: int, rated: int, epsilons: Sequence[float]) -> str:
-    """Write the command that plans a campaign of this size, at the first finite epsilon."""
+    """Return the command that plans a campaign of this size, at the first finite epsilon."""
     finite_epsilons = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
     epsilon = finite_epsilons[0] if finite_epsilons else 1.0
     sizes = f"--items {items} --rated {min(rated, items)} --epsilon {epsilon:g}"

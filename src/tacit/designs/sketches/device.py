@@ -367,7 +367,7 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
 
 
 def _question_in_words(campaign: Campaign) -> str:
-    """Write the beginning of a question to a person, before the titles of its items."""
+    """Make the beginning of a question to a person, before the titles of its items."""
     if campaign.asks_about_sets:
         return "do you like at least one of"
     if campaign.asks_identical:
@@ -376,7 +376,7 @@ def _question_in_words(campaign: Campaign) -> str:
 
 
 def printable_id(item: ItemId) -> str:
-    """Write an id for display, with characters escaped that are not printable.
+    """Format an id for display, with characters escaped that are not printable.
 
     The recommender chooses the ids. Control characters, or characters that reverse the direction
     of text, must not change what a person reads.

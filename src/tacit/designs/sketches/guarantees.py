@@ -155,7 +155,7 @@ def _card_of_stars(campaign: Campaign) -> Guarantee:
 
 
 def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
-    """Write the assumptions of a card: first the one on questions, then the others.
+    """List the assumptions of a card: first the one on questions, then the others.
 
     Args:
         campaign: The campaign.

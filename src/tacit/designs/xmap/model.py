@@ -293,7 +293,7 @@ class XMap(base.ItemRecommender):
         return np.where([item in target_ids for item in items], stars, np.nan)
 
     def device_file(self) -> bytes:
-        """Write the file from which devices make lists, as `Private.device_file` does.
+        """Return the file from which devices make lists, as `Private.device_file` does.
 
         Raises:
             ConfigError: The model is of the published variant, or has several target domains.

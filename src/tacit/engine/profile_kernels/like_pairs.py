@@ -11,20 +11,22 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def add_like_pairs(people: Any, head_places: Any, products: Any, total: Any) -> None:
-    """Add each person's triangle to total (head * (head - 1) / 2,).
+def add_like_pairs(people: Any, head_places: Any, weights_by_likes: Any, total: Any) -> None:
+    """Add each person's pairs of likes to `total`.
 
-    With L a person's likes in the head, each pair of L gets products[|L|], all other pairs 0.
-    The pair of the places a < b stands at a * (2 * head - a - 1) / 2 + b - a - 1.
+    `total` is the upper triangle, row by row and without the diagonal, of a matrix over the most
+    popular items (the head). With L a person's likes in the head, each pair of L gets
+    weights_by_likes[|L|], all other pairs 0. The pair of the places a < b stands at
+    a * (2 * head - a - 1) / 2 + b - a - 1.
 
     Args:
         people: `Profiles`; nobody has a like twice.
         head_places: (target items,) place of each item in the head; -1 outside.
-        products: (head + 1,) what a pair gets, by the number of likes in the head; within the
-            sum's norm, so that nothing is clipped here.
-        total: Changed in place.
+        weights_by_likes: (head + 1,) what a pair gets, by the number of likes in the head; within
+            the sum's norm, so that nothing is clipped here.
+        total: (head * (head - 1) / 2,) changed in place.
     """
-    head = len(products) - 1
+    head = len(weights_by_likes) - 1
     inside = np.empty(head, np.int64)
     for u in range(len(people.like_offsets) - 1):
         likes = 0
@@ -33,8 +35,8 @@ def add_like_pairs(people: Any, head_places: Any, products: Any, total: Any) -> 
             if place >= 0:
                 inside[likes] = place
                 likes += 1
-        product = products[likes]
+        weight = weights_by_likes[likes]
         for i in range(1, likes):
             for j in range(i):
                 first, second = min(inside[i], inside[j]), max(inside[i], inside[j])
-                total[first * (2 * head - first - 1) // 2 + second - first - 1] += product
+                total[first * (2 * head - first - 1) // 2 + second - first - 1] += weight

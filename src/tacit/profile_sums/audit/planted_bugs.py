@@ -228,8 +228,8 @@ def count_pairs_in_both_orders(
 def clip_pairs_of_each_item(head: int, *, exact: bool) -> NDArray[Any]:
     """Divide by the root of the likes: the pairs of each item are within the norm, not all."""
     likes = np.arange(head + 1)
-    products = 1 / np.sqrt(np.maximum(likes, 1))
-    return products if exact else np.trunc(products * 2**20).astype(np.int64)
+    weights = 1 / np.sqrt(np.maximum(likes, 1))
+    return weights if exact else np.trunc(weights * 2**20).astype(np.int64)
 
 
 def divide_pairs_by_most_likes(

@@ -129,7 +129,7 @@ def _list_stored_states(service: Service, user: str) -> list[PersonalState]:
 
 
 def _make_receipt(service: Service, user: str, parts: list[PersonalState]) -> Receipt:
-    """Write the receipt of a person.
+    """Make the receipt of a person.
 
     Args:
         service: The service.

@@ -20,7 +20,7 @@ KEYS_FILE = "keys.json"
 
 
 def make_demo(_: Path) -> str:
-    """Write the section of one vendor without neighbours, which would need another service."""
+    """Make the section of one vendor without neighbours, which would need another service."""
     return _section(NAMES[0], VIDEOS)
 
 
@@ -71,12 +71,12 @@ def make_two_deployments(
 
 
 def _section(name: str, videos: int, **settings: object) -> str:
-    """Write the section [vendors.NAME] with generated names of videos and further settings."""
+    """Make the section [vendors.NAME] with generated names of videos and further settings."""
     video_names = [f"{name}-{number + 1}" for number in range(videos)]
     return _table(f"vendors.{name}", {"videos": video_names, "features": FEATURES, **settings})
 
 
 def _table(name: str, values: Mapping[str, object]) -> str:
-    """Write a TOML table; its numbers, texts and lists are written as in JSON."""
+    """Format a TOML table; its numbers, texts and lists are written as in JSON."""
     lines = [f"{key} = {json.dumps(value)}\n" for key, value in values.items()]
     return f"[{name}]\n{''.join(lines)}\n"

@@ -152,7 +152,7 @@ def _headers_among(components: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parameters(components: Iterable[str], created: str, nonce: str, sender: str, path: str) -> str:
-    """Write the signature parameters (RFC 9421, 2.3).
+    """Format the signature parameters (RFC 9421, 2.3).
 
     Args:
         components: names of the signed components, in their order.
@@ -167,13 +167,13 @@ def _parameters(components: Iterable[str], created: str, nonce: str, sender: str
 
 
 def signature_base(components: Mapping[str, str], parameters: str) -> bytes:
-    """Write the signature base: the bytes that are signed (RFC 9421, 2.5)."""
+    """Make the signature base: the bytes that are signed (RFC 9421, 2.5)."""
     lines = [f'"{name}": {value}' for name, value in components.items()]
     return "\n".join([*lines, f'"@signature-params": {parameters}']).encode("ascii")
 
 
 def audience_of(name: str, key: Ed25519PublicKey) -> str:
-    """Write the audience of messages to the vendor of this name and public key."""
+    """Name the audience of messages to the vendor of this name and public key."""
     return f"{name} {public_text(key)}"
 
 
@@ -216,7 +216,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_text(key: Ed25519PublicKey) -> str:
-    """Write a public key as it is written in a neighbour's tacit.toml."""
+    """Format a public key as it stands in a neighbour's tacit.toml."""
     return base64.b64encode(key.public_bytes_raw()).decode()
 
 

@@ -258,7 +258,7 @@ def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
 
 
 def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
-    """Write how many people an epsilon needs, by theory and as measured."""
+    """Describe how many people an epsilon needs, by theory and as measured."""
     users_near = need["users_near"]
     lower_bound = math.ceil(need["lower_bound"])
     planned = float(f"{need['users_clt']:.2g}")

@@ -188,7 +188,7 @@ class DigestLog:
 
 
 def _make_line(content: dict[str, Any], before: bytes | None = None) -> bytes:
-    """Write a line of the log.
+    """Make a line of the log.
 
     Args:
         content: What the line says.
