@@ -177,7 +177,7 @@ def test_samples_above_the_exact_loss_are_a_violation():
 def test_a_gaussian_sampler_with_less_noise_is_a_violation():
     """Half of the sensitivity is used up, so only what was asked for is contradicted."""
     release = GaussianRelease(1.0, 2.0, -8, 8, 2.0**-8)
-    pair = gaussian_pair("half", release, [1.0], [0.0], share=1, at_once=True)
+    pair = gaussian_pair("half", release, [1.0], [0.0], sample_divisor=1, at_once=True)
 
     def drawn(call):
         return draw_as_shipped(replace(call, scale=call.scale / 2))
@@ -280,7 +280,7 @@ def test_a_gaussian_with_too_little_noise_is_above_its_claim():
             return super().sigma / 2
 
     release = Half(1.0, 1, -8, 8, 2.0**-8)
-    pair = gaussian_pair("half", release, [1.0], [0.0], share=1, at_once=True)
+    pair = gaussian_pair("half", release, [1.0], [0.0], sample_divisor=1, at_once=True)
     assert pair.exact > 2 * gaussian_release().epsilon
 
 

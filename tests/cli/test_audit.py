@@ -98,7 +98,7 @@ def test_everything_end_to_end(capsys):
 def weak_bench(monkeypatch):
     """A bit release that claims 20 times what it spends, with the samples that it always gets."""
     subject = bit_release(0.5)
-    pairs = tuple(replace(pair, share=1_000) for pair in subject.pairs)
+    pairs = tuple(replace(pair, sample_divisor=1_000) for pair in subject.pairs)
     weak = replace(subject, epsilon=10.0, pairs=pairs)
     monkeypatch.setattr(shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: weak,)})
 

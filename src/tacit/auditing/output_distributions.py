@@ -253,7 +253,7 @@ def distribution_check(
     distributions: Callable[[], tuple[Distribution, Distribution]],
     programs: tuple[Program, Program],
     *,
-    share: int = 1,
+    sample_divisor: int = 1,
     rule: Rule | None = None,
 ) -> Check:
     """Make a check of two programs, which are the same code on two neighbouring inputs.
@@ -264,7 +264,7 @@ def distribution_check(
         name: Name of the pair.
         distributions: Returns the distributions of the results of both programs.
         programs: The programs.
-        share: Each program is run samples / share times, but at least 100 times.
+        sample_divisor: Each program is run samples / sample_divisor times, but at least 100 times.
         rule: Describes the release for the rule engine; None if no rule can.
     """
 
@@ -275,7 +275,7 @@ def distribution_check(
         def release(program: Program) -> Callable[[int], NDArray[np.int64]]:
             return lambda n: np.array([numbers.get(program(), _UNEXPECTED) for _ in range(n)])
 
-        count = max(samples // share, _FEWEST_RUNS)
+        count = max(samples // sample_divisor, _FEWEST_RUNS)
         program_a, program_b = programs
         chances = (encode_outcomes(p, numbers), encode_outcomes(q, numbers))
         known_event = best_known_event(chances, count, alpha)
@@ -299,7 +299,7 @@ def distribution_check(
 
 
 def weighted_choice_check(
-    name: str, a: Program, b: Program, *, share: int = 1, rule: Rule | None = None
+    name: str, a: Program, b: Program, *, sample_divisor: int = 1, rule: Rule | None = None
 ) -> Check:
     """Make a check of two programs whose only random draws, if any, are by weights.
 
@@ -307,9 +307,13 @@ def weighted_choice_check(
         name: Name of the pair.
         a: The program on the first input.
         b: The program on the second input.
-        share: As in `distribution_check`.
+        sample_divisor: As in `distribution_check`.
         rule: As in `distribution_check`.
     """
     return distribution_check(
-        name, lambda: (distribution(a), distribution(b)), (a, b), share=share, rule=rule
+        name,
+        lambda: (distribution(a), distribution(b)),
+        (a, b),
+        sample_divisor=sample_divisor,
+        rule=rule,
     )

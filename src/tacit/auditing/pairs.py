@@ -28,11 +28,11 @@ from tacit.auditing.sampler_spy import BulkNoise, Tape, differences, intercept_s
 from tacit.randomness import Source, secure
 
 SAMPLES = 1_000_000
-"""Releases of each input of a pair with share 1."""
+"""Releases of each input of a pair with sample_divisor 1."""
 _BULK = 20_000
 """Draws of noise that are made together."""
 _FEWEST_SAMPLES = 100
-"""Fewest releases of each input of a pair, whatever its share."""
+"""Fewest releases of each input of a pair, whatever its sample_divisor."""
 _UNUSUAL_VALUES = (np.nan, np.inf, 0.3)
 """Values that the grey-box audit puts into both inputs, to compare the errors."""
 
@@ -60,8 +60,8 @@ class Pair:
     """Whether `chances` are those of each value or a larger one."""
     feature: Feature = identity_feature
     """Maps releases to one number each."""
-    share: int = 1
-    """The pair is audited with samples / share releases of each input."""
+    sample_divisor: int = 1
+    """The pair is audited with samples / sample_divisor releases of each input."""
     at_once: bool = False
     """Whether one call makes many releases, one for each row."""
     mu: float | None = None
@@ -130,10 +130,10 @@ def check_pair(
     Args:
         pair: The mechanism with two inputs.
         delta: The delta of the claim.
-        samples: Releases of each input of a pair with share 1.
+        samples: Releases of each input of a pair with sample_divisor 1.
         alpha: The chance that correct code is called broken.
     """
-    count = max(samples // pair.share, _FEWEST_SAMPLES)
+    count = max(samples // pair.sample_divisor, _FEWEST_SAMPLES)
     rule_bound = None if pair.rule is None else upper_bound(pair.rule)
     try:
         found_differences = tuple(grey_box_differences(pair))

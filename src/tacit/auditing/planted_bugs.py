@@ -269,7 +269,9 @@ def tree_with_log_levels(bug: bool) -> Pair:
         TreeCounter, bug, scale=lambda tree: (tree.levels - 1) * tree.bound / tree.epsilon
     )
     counter = counter_class(1.0, horizon=2)
-    return laplace_pair("first of two steps", counter, [1, 0], [0, 0], distance=2, share=100)
+    return laplace_pair(
+        "first of two steps", counter, [1, 0], [0, 0], distance=2, sample_divisor=100
+    )
 
 
 @_mechanism_bug("threshold gate with half the noise on the threshold")
@@ -311,7 +313,13 @@ def laplace_without_rounding(bug: bool) -> Pair:
     )
     release = release_class(1.0, 0.3, -8, 8, 1.0, 3)
     return laplace_pair(
-        "three round down", release, [0.9] * 3, [1.0] * 3, distance=3, share=1, at_once=True
+        "three round down",
+        release,
+        [0.9] * 3,
+        [1.0] * 3,
+        distance=3,
+        sample_divisor=1,
+        at_once=True,
     )
 
 
@@ -323,7 +331,9 @@ def sampler_of_90_percent(bug: bool) -> Pair:
     comparison with the noise that was asked for can find the bug.
     """
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
-    pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
+    pair = laplace_pair(
+        "one of two steps", release, [1], [0], distance=2, sample_divisor=1, at_once=True
+    )
 
     def draw_narrowly(call: SamplerCall) -> NDArray[np.int64]:
         return draw_as_shipped(replace(call, scale=0.9 * call.scale))

@@ -152,7 +152,7 @@ def replay_check(
     tables: tuple[Any, Any],
     *,
     entries: int,
-    share: int,
+    sample_divisor: int,
     delta: float,
     noise: Answer | None = None,
 ) -> Check:
@@ -166,7 +166,7 @@ def replay_check(
         fit: The fit.
         tables: The tables.
         entries: Number of noisy numbers that are sampled, those that change most; each takes time.
-        share: Each table gets samples / share samples.
+        sample_divisor: Each table gets samples / sample_divisor samples.
         delta: The delta of the claim.
         noise: As in `record_fit`.
     """
@@ -174,7 +174,7 @@ def replay_check(
     def check(samples: int, alpha: float) -> PairResult:
         results = run_replays(fit, tables, noise)
         transcript, comparison = max(results, key=lambda replay: replay[1].mu)
-        count = max(samples // share, _FEWEST_SAMPLES)
+        count = max(samples // sample_divisor, _FEWEST_SAMPLES)
         if math.isinf(comparison.mu):
             return PairResult(
                 name,

@@ -48,7 +48,7 @@ def bit_release(epsilon: float) -> AuditedMechanism:
     """Make the audit of `BitRelease`."""
     pair = partial(_response_pair, BitRelease(epsilon), 2)
     pairs = (
-        pair("one bit", [1], 0, 0, share=1),
+        pair("one bit", [1], 0, 0, sample_divisor=1),
         pair("one of five ones", [1, 1, 1, 1, 1], 2, 0),
         pair("last of alternating bits", [0, 1, 0, 1], 3, 0),
         pair("only one set", [0, 0, 1, 0], 2, 0),
@@ -62,15 +62,22 @@ def kary_response(epsilon: float) -> AuditedMechanism:
     """Make the audit of `KaryResponse`."""
 
     def pair(
-        categories: int, name: str, answers: list[int], index: int, other: int, share: int = 10
+        categories: int,
+        name: str,
+        answers: list[int],
+        index: int,
+        other: int,
+        sample_divisor: int = 10,
     ) -> Pair:
         release = KaryResponse(epsilon, categories)
-        return _response_pair(release, categories, name, answers, index, other, share=share)
+        return _response_pair(
+            release, categories, name, answers, index, other, sample_divisor=sample_divisor
+        )
 
     pairs = (
-        pair(10, "first two of ten", [0], 0, 1, share=1),
+        pair(10, "first two of ten", [0], 0, 1, sample_divisor=1),
         pair(10, "last two of ten", [9], 0, 8),
-        pair(2, "two categories", [0], 0, 1, share=1),
+        pair(2, "two categories", [0], 0, 1, sample_divisor=1),
         pair(3, "first and last of three", [0], 0, 2),
         pair(5, "five categories, one of three alike", [3, 3, 3], 1, 4),
         pair(50, "fifty categories", [20], 0, 40),
@@ -87,7 +94,7 @@ def _response_pair(
     other_answer: int,
     *,
     dtype: str = "i8",
-    share: int = 10,
+    sample_divisor: int = 10,
 ) -> Pair:
     """Make a pair of inputs of a randomized response, in which one answer differs.
 
@@ -99,7 +106,7 @@ def _response_pair(
         index: Index of the answer that differs.
         other_answer: This answer in the second input.
         dtype: Type of both inputs.
-        share: As in `Pair`.
+        sample_divisor: As in `Pair`.
     """
     answers_of_second = [*answers[:index], other_answer, *answers[index + 1 :]]
     answer = answers[index]
@@ -114,7 +121,7 @@ def _response_pair(
         exact_losses.exact_loss(*chances),
         chances,
         feature=lambda rows: rows[:, index],
-        share=share,
+        sample_divisor=sample_divisor,
         at_once=True,
         rule=RandomizedResponse(truth, categories),
     )
@@ -124,7 +131,12 @@ def selection(epsilon: float) -> AuditedMechanism:
     """Make the audit of `Selection`, the exponential mechanism."""
 
     def pair(
-        name: str, a: Scores, b: Scores, upper: float = 1, monotonic: bool = False, share: int = 20
+        name: str,
+        a: Scores,
+        b: Scores,
+        upper: float = 1,
+        monotonic: bool = False,
+        sample_divisor: int = 20,
     ) -> Pair:
         choice = Selection(epsilon, len(a), 1, 0, upper, 1, monotonic)
         chances_a = dict(enumerate(choice.probabilities(a).tolist()))
@@ -136,13 +148,13 @@ def selection(epsilon: float) -> AuditedMechanism:
             np.array(b),
             exact_losses.exact_loss(weights_of(choice, a), weights_of(choice, b)),
             (chances_a, chances_b),
-            share=share,
+            sample_divisor=sample_divisor,
             at_once=True,
             rule=ExponentialMechanism(1, float(choice.rate), monotonic),
         )
 
     pairs = (
-        pair("ten candidates, one up", [1.0] + [0.0] * 9, [0.0] + [1.0] * 9, share=4),
+        pair("ten candidates, one up", [1.0] + [0.0] * 9, [0.0] + [1.0] * 9, sample_divisor=4),
         pair("two candidates, crossing", [1.0, 0.0], [0.0, 1.0]),
         pair("four candidates, one up", [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]),
         pair("ties", [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]),
@@ -163,7 +175,13 @@ def top_selection(epsilon: float) -> AuditedMechanism:
     """Make the audit of `TopSelection`, peeling."""
 
     def pair(
-        name: str, k: int, a: Scores, b: Scores, *, monotonic: bool = False, share: int = 20
+        name: str,
+        k: int,
+        a: Scores,
+        b: Scores,
+        *,
+        monotonic: bool = False,
+        sample_divisor: int = 20,
     ) -> Pair:
         choice = Selection(epsilon / k, len(a), 1, 0, 1, 1, monotonic)
         lists_a = exact_losses.peeling_distribution(choice.weights(a).tolist(), k)
@@ -178,13 +196,13 @@ def top_selection(epsilon: float) -> AuditedMechanism:
             exact_losses.exact_loss(lists_a, lists_b),
             (_number_lists(lists_a, place_values), _number_lists(lists_b, place_values)),
             feature=lambda lists: np.asarray(lists @ place_values),
-            share=share,
+            sample_divisor=sample_divisor,
             at_once=True,
             rule=Composition((rule_of_choice,) * k),
         )
 
     pairs = (
-        pair("two of four, halves crossing", 2, [1, 1, 0, 0], [0, 0, 1, 1], share=4),
+        pair("two of four, halves crossing", 2, [1, 1, 0, 0], [0, 0, 1, 1], sample_divisor=4),
         pair("two of ten, one up", 2, [1.0] + [0.0] * 9, [0.0] + [1.0] * 9),
         pair("one of six", 1, [1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1]),
         pair("three of four", 3, [1, 1, 1, 0], [0, 0, 0, 1]),
@@ -207,7 +225,7 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
         a: Steps,
         b: Steps,
         bound: int = 1,
-        share: int = 1_000,
+        sample_divisor: int = 1_000,
         stream: bool = False,
         draws_its_own_noise: bool = False,
     ) -> Pair:
@@ -220,7 +238,7 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
             a,
             b,
             distance=distance,
-            share=share,
+            sample_divisor=sample_divisor,
             draws_its_own_noise=draws_its_own_noise,
         )
 
@@ -229,16 +247,22 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
     three_blocks = [0, 0, 0, 0, 3, 0, 0], [0] * 7
     stream_pair = partial(pair, stream=True)
     pairs = (
-        pair("first of two steps", [1, 0], [0, 0], share=100),
+        pair("first of two steps", [1, 0], [0, 0], sample_divisor=100),
         pair("only step", [1], [0]),
         pair("first of seven, bound 3", [3, 1, 2, 0, 3, 0, 1], [0, 1, 2, 0, 3, 0, 1], bound=3),
         pair("fifth of eight", [1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 1, 1, 1]),
         pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
-        stream_pair("stream of two", [1, 0], [0, 0], share=200),
+        stream_pair("stream of two", [1, 0], [0, 0], sample_divisor=200),
         stream_pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0]),
-        stream_pair("as it runs", [0, 5], [0, 0], bound=5, share=2_000, draws_its_own_noise=True),
         stream_pair(
-            "blocks as it runs", *three_blocks, bound=3, share=4_000, draws_its_own_noise=True
+            "as it runs", [0, 5], [0, 0], bound=5, sample_divisor=2_000, draws_its_own_noise=True
+        ),
+        stream_pair(
+            "blocks as it runs",
+            *three_blocks,
+            bound=3,
+            sample_divisor=4_000,
+            draws_its_own_noise=True,
         ),
     )
     return AuditedMechanism("tree-counter", "step", "its value within the bound", epsilon, pairs)
@@ -264,16 +288,20 @@ def threshold_gate(epsilon: float) -> AuditedMechanism:
     three_blocks = [1] * 6 + [0], [0] * 6 + [1]
     stream_pair = partial(gate_pair, stream=True)
     pairs = (
-        gate_pair("three up, the last down", gate(1), [1, 1, 1, 0], [0, 0, 0, 1], share=100),
+        gate_pair(
+            "three up, the last down", gate(1), [1, 1, 1, 0], [0, 0, 0, 1], sample_divisor=100
+        ),
         gate_pair("ten up, the last down", gate(1), up, down),
         gate_pair("stops below", gate(-1, stops="below"), *negated),
         gate_pair("monotonic", gate(2, monotonic=True), [0, 1, 0, 1, 0], [1, 2, 1, 2, 1]),
         gate_pair("monotonic, the last unmoved", gate(1, monotonic=True), up, [0] * 11),
         gate_pair("sensitivity 3", gate(3, sensitivity=3), [3, 3, 3, 0], [0, 0, 0, 3]),
         gate_pair("ties at the threshold", gate(1), [1, 1, 1], [1, 0, 2]),
-        stream_pair("stream", gate(1), [1, 1, 0], [0, 0, 1], share=40),
+        stream_pair("stream", gate(1), [1, 1, 0], [0, 0, 1], sample_divisor=40),
         stream_pair("stream far off", gate(60), [0, 1], [1, 0], never_stops=True),
-        stream_pair("as it runs", gate(1), [1, 0], [0, 1], share=2_000, draws_its_own_noise=True),
+        stream_pair(
+            "as it runs", gate(1), [1, 0], [0, 1], sample_divisor=2_000, draws_its_own_noise=True
+        ),
         stream_pair("blocks as it runs", gate(9), *three_blocks, draws_its_own_noise=True),
     )
     return AuditedMechanism(
@@ -287,7 +315,7 @@ def gate_pair(
     a: Steps,
     b: Steps,
     *,
-    share: int = 4_000,
+    sample_divisor: int = 4_000,
     stream: bool = False,
     draws_its_own_noise: bool = False,
     never_stops: bool = False,
@@ -299,7 +327,7 @@ def gate_pair(
         gate: The gate.
         a: Counts of the first input.
         b: Counts of the second input.
-        share: As in `Pair`.
+        sample_divisor: As in `Pair`.
         stream: Whether the gate is asked count by count.
         draws_its_own_noise: As in `Pair`.
         never_stops: Whether a stream on these inputs stops with no noise that is at all likely. A
@@ -325,7 +353,7 @@ def gate_pair(
         np.array(b),
         loss,
         (chances_a, chances_b),
-        share=share,
+        sample_divisor=sample_divisor,
         rule=AboveThreshold(gate.sensitivity, *scales, gate.monotonic),
         draws_its_own_noise=draws_its_own_noise,
         draws_may_differ=stream and not never_stops,

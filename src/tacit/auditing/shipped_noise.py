@@ -51,7 +51,7 @@ def laplace_pair(
     b: Numbers,
     *,
     distance: float,
-    share: int,
+    sample_divisor: int,
     at_once: bool = False,
     draws_its_own_noise: bool = False,
 ) -> Pair:
@@ -63,7 +63,7 @@ def laplace_pair(
         a: The first input.
         b: The second input.
         distance: Largest L1 distance of all neighbouring inputs, in steps, for the rule engine.
-        share: As in `Pair`.
+        sample_divisor: As in `Pair`.
         at_once: As in `Pair`.
         draws_its_own_noise: As in `Pair`.
     """
@@ -95,7 +95,7 @@ def laplace_pair(
         laplace_loss(moves),
         ({largest_value: chance_in_first}, {largest_value: chance_in_second}),
         feature=distance_difference,
-        share=share,
+        sample_divisor=sample_divisor,
         at_once=at_once,
         draws_its_own_noise=draws_its_own_noise,
         rule=rule,
@@ -108,7 +108,7 @@ def gaussian_pair(
     a: Numbers,
     b: Numbers,
     *,
-    share: int,
+    sample_divisor: int,
     at_once: bool = False,
 ) -> Pair:
     """Make a pair of inputs of a mechanism with Gaussian noise.
@@ -120,7 +120,7 @@ def gaussian_pair(
         call: The mechanism.
         a: The first input.
         b: The second input.
-        share: As in `Pair`.
+        sample_divisor: As in `Pair`.
         at_once: As in `Pair`.
     """
     first = np.array(a, dtype=np.float64)
@@ -146,7 +146,7 @@ def gaussian_pair(
         ({}, {}) if is_fine else _event_chances(tails(steps, sigmas)),
         at_least=True,
         feature=lambda releases: np.asarray(np.round(moves.noises(releases) @ weights, 9)),
-        share=share,
+        sample_divisor=sample_divisor,
         at_once=at_once,
         mu=mu if is_fine else None,
         sigma_in_steps=smallest_sigma,
@@ -184,13 +184,15 @@ def _release_on_grid(kind: Any, noise: float, step: float, settings: dict[str, A
 def laplace_release(epsilon: float) -> AuditedMechanism:
     """Make the audit of `LaplaceRelease`."""
 
-    def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
+    def pair(name: str, a: Numbers, b: Numbers, sample_divisor: int = 200, **settings: Any) -> Pair:
         release = _release_on_grid(LaplaceRelease, epsilon, 1.0, settings)
         distance = release.grid.distance(release.sensitivity, release.changes)
-        return laplace_pair(name, release, a, b, distance=distance, share=share, at_once=True)
+        return laplace_pair(
+            name, release, a, b, distance=distance, sample_divisor=sample_divisor, at_once=True
+        )
 
     pairs = (
-        pair("one step", [1], [0], share=8),
+        pair("one step", [1], [0], sample_divisor=8),
         pair("at the lower bound", [-8], [-7]),
         pair("clamped", [100], [7]),
         pair("off the grid", [0.3], [0.0], sensitivity=0.3, resolution=0.25),
@@ -205,12 +207,12 @@ def laplace_release(epsilon: float) -> AuditedMechanism:
 def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     """Make the audit of `GaussianRelease`."""
 
-    def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
+    def pair(name: str, a: Numbers, b: Numbers, sample_divisor: int = 200, **settings: Any) -> Pair:
         release = _release_on_grid(GaussianRelease, noise_multiplier, 2.0**-8, settings)
-        return gaussian_pair(name, release, a, b, share=share, at_once=True)
+        return gaussian_pair(name, release, a, b, sample_divisor=sample_divisor, at_once=True)
 
     pairs = (
-        pair("one apart", [1], [0], share=10),
+        pair("one apart", [1], [0], sample_divisor=10),
         pair("at the lower bound", [-8], [-7]),
         pair("clamped", [100], [7]),
         pair("grid of one step", [1], [0], resolution=1.0),
@@ -228,14 +230,16 @@ def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
 def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     """Make the audit of `GramRelease`."""
 
-    def pair(name: str, a: Numbers, b: Numbers, share: int = 1_000, **settings: Any) -> Pair:
+    def pair(
+        name: str, a: Numbers, b: Numbers, sample_divisor: int = 1_000, **settings: Any
+    ) -> Pair:
         defaults = {"items": 2, "resolution": _COARSE}
         release = GramRelease(noise_multiplier, **(defaults | settings))
-        return gaussian_pair(name, release, a, b, share=share)
+        return gaussian_pair(name, release, a, b, sample_divisor=sample_divisor)
 
     half = math.sqrt(0.5)
     pairs = (
-        pair("both items alike", [[half, half]], [[0, 0]], share=200),
+        pair("both items alike", [[half, half]], [[0, 0]], sample_divisor=200),
         pair("one item", [[1, 0]], [[0, 0]]),
         pair("clipped", [[30, -40]], [[0, 0]]),
         pair("clipped in integers", [[1, 1, 2]], [[0] * 3], items=3, norm=_ROOT_OF_6, resolution=1),
@@ -253,16 +257,20 @@ def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     Inputs are (people, rows, width) tables; a person whose table is zero contributes nothing.
     """
 
-    def pair(name: str, a: list[Any], b: list[Any], share: int = 1_000, **settings: Any) -> Pair:
+    def pair(
+        name: str, a: list[Any], b: list[Any], sample_divisor: int = 1_000, **settings: Any
+    ) -> Pair:
         _, rows, width = np.array(a).shape
         defaults = {"rows": rows, "width": width, "resolution": _COARSE}
         release = SumRelease(noise_multiplier, **(defaults | settings))
-        return gaussian_pair(name, lambda table: release(_blocks(table)), a, b, share=share)
+        return gaussian_pair(
+            name, lambda table: release(_blocks(table)), a, b, sample_divisor=sample_divisor
+        )
 
     contribution = [[0.5], [-0.5]]
     no_contribution = [[0], [0]]
     pairs = (
-        pair("one place", [[[1.0]]], [[[0]]], share=100, resolution=2.0**-6),
+        pair("one place", [[[1.0]]], [[[0]]], sample_divisor=100, resolution=2.0**-6),
         pair("one place, coarse", [[[1.0]]], [[[0]]]),
         pair("several places", [[[0.5]] * 4], [[[0]] * 4]),
         pair("two wide", [[[0.5, -0.5], [0.5, 0.5]]], [[[0, 0], [0, 0]]]),

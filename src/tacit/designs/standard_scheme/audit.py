@@ -86,7 +86,7 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
         list(sum_vector(0)),
         distance=CONTRIBUTIONS + 1,  # one person's ratings and their head count, in L1
         # The pair gets this part of the samples: 1/4 for the largest person, 1/100 for others.
-        share=4 if ratings == CONTRIBUTIONS else 100,
+        sample_divisor=4 if ratings == CONTRIBUTIONS else 100,
     )
 
 

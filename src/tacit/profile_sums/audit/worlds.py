@@ -54,7 +54,7 @@ PERSONS: Mapping[str, Stars] = {
 }
 """Who is added or removed."""
 _REPLAY_SAMPLES: Mapping[str, tuple[int, int]] = {"likes two rare items": (12, 8)}
-"""Entries sampled, and one sample of so many; of other persons (1, 1,000)."""
+"""By person, `entries` and `sample_divisor` of `replay_check`; (1, 1,000) for other persons."""
 
 
 class TightClips(PrivateLists):
@@ -260,13 +260,13 @@ def audit_line(world: FittedWorld) -> AuditedClaim:
     """Replay one way to fit for every person who is added or removed."""
     checks = []
     for name, person in PERSONS.items():
-        entries, share = _REPLAY_SAMPLES.get(name, (1, 1_000))
+        entries, sample_divisor = _REPLAY_SAMPLES.get(name, (1, 1_000))
         check = replay_check(
             name,
             world.fit,
             neighbouring_tables(person),
             entries=entries,
-            share=share,
+            sample_divisor=sample_divisor,
             delta=DELTA,
             noise=answer_sampler(factors=world.factors, pairs=world.pairs),
         )

@@ -184,7 +184,7 @@ def visits_claim() -> AuditedClaim:
                 partial(run_visit, left_device, LEFT, 1.0),
                 partial(run_visit, right_device, RIGHT, 0.0),
             ),
-            share=1 if arms == 2 else 4,
+            sample_divisor=1 if arms == 2 else 4,
         )
 
     checks = (check(2), check(10))
@@ -198,7 +198,7 @@ def lives_claim() -> AuditedClaim:
         f"{VISITS_MADE} visits, paid for {PAID_VISITS}",
         lambda: (life_distribution(make, LEFT, 1.0), life_distribution(make, RIGHT, 0.0)),
         (partial(simulate_life, make, LEFT, 1.0), partial(simulate_life, make, RIGHT, 0.0)),
-        share=2,
+        sample_divisor=2,
     )
     claim = PAID_VISITS * EPSILON
     return AuditedClaim(

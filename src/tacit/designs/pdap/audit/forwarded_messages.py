@@ -32,7 +32,7 @@ PEERS = 3
 def forwards_claim() -> AuditedClaim:
     """Make the claim about all bytes that any number of neighbours receive about one context."""
 
-    def check(features: int, slices: int, share: int) -> Check:
+    def check(features: int, slices: int, sample_divisor: int) -> Check:
         agreement = Agreement(features, slices, EPSILON)
         left = np.full(features, 0.1)
         right = np.full(features, 0.9)
@@ -43,12 +43,12 @@ def forwards_claim() -> AuditedClaim:
                 partial(send_context, agreement, left, secure()),
                 partial(send_context, agreement, right, secure()),
             ),
-            share=share,
+            sample_divisor=sample_divisor,
         )
 
     checks = (
-        check(features=1, slices=2, share=2),
-        check(features=2, slices=3, share=5),
+        check(features=1, slices=2, sample_divisor=2),
+        check(features=2, slices=3, sample_divisor=5),
     )
     return AuditedClaim("messages, context", EPSILON, checks, unit="context", adjacency="any other")
 

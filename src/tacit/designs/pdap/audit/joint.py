@@ -261,8 +261,8 @@ _LEFT = 0.0
 """A feature at one end of the cube, where the norm of the features is at its bound."""
 _RIGHT = 1.0
 """A feature at the other end."""
-_LEAST_SHARE = 1_000_000
-"""The `share` of pairs for which as few samples as possible are drawn."""
+_LARGEST_DIVISOR = 1_000_000
+"""The `sample_divisor` of pairs for which as few samples as possible are drawn."""
 _STREAM = 6
 """Visits of a stream; epochs end after 1, 3 and 6."""
 
@@ -323,10 +323,10 @@ def unlearned_visit_claim() -> AuditedClaim:
     _, rows, visit = PAIRS[0]
     few_numbers = setting(degree=0)
     other = unlearn_visit(rows, visit)
-    checks = [_check_stream("the constant alone", few_numbers, rows, other, share=5)]
+    checks = [_check_stream("the constant alone", few_numbers, rows, other, sample_divisor=5)]
     for pair, rows, visit in PAIRS:
         other = unlearn_visit(rows, visit)
-        checks.append(_check_stream(pair, setting(), rows, other, _LEAST_SHARE))
+        checks.append(_check_stream(pair, setting(), rows, other, _LARGEST_DIVISOR))
     return AuditedClaim(
         "sound-joint, epochs", EPSILON, tuple(checks), unit="visit", adjacency="learned or not"
     )
@@ -343,14 +343,14 @@ def replaced_log_row_claim() -> AuditedClaim:
     all_features = setting(epsilon=LARGE_EPSILON / 2)
     checks = (
         _check_stream(
-            "another row", few_numbers, LOG, other, share=5, changes=2, run_stream=run_log
+            "another row", few_numbers, LOG, other, sample_divisor=5, changes=2, run_stream=run_log
         ),
         _check_stream(
             "all features",
             all_features,
             LOG,
             other,
-            share=_LEAST_SHARE,
+            sample_divisor=_LARGEST_DIVISOR,
             changes=2,
             run_stream=run_log,
         ),
@@ -370,8 +370,10 @@ def replaced_visit_claim() -> AuditedClaim:
     few_numbers = setting(epsilon=LARGE_EPSILON / 2, degree=0)
     all_features = setting(epsilon=LARGE_EPSILON / 2)
     checks = (
-        _check_stream("another visitor", few_numbers, rows, other, share=5, changes=2),
-        _check_stream("all features", all_features, rows, other, share=_LEAST_SHARE, changes=2),
+        _check_stream("another visitor", few_numbers, rows, other, sample_divisor=5, changes=2),
+        _check_stream(
+            "all features", all_features, rows, other, sample_divisor=_LARGEST_DIVISOR, changes=2
+        ),
     )
     return AuditedClaim(
         "sound-joint, replaced", LARGE_EPSILON, checks, unit="visit", adjacency="replaced"
@@ -383,7 +385,7 @@ def _check_stream(
     setting_of_learner: JointSetting,
     a: Rows,
     b: Rows,
-    share: int,
+    sample_divisor: int,
     changes: int = 1,
     run_stream: StreamRunner = run_visits,
 ) -> Check:
@@ -394,7 +396,7 @@ def _check_stream(
         setting_of_learner: its public settings.
         a: (visits, 4) one of two neighbouring streams.
         b: (visits, 4) the other.
-        share: one in `share` of an audit's samples is drawn for this pair.
+        sample_divisor: one in `sample_divisor` of an audit's samples is drawn for this pair.
         changes: visits by which the streams differ; a replaced visit counts twice.
         run_stream: runs the learner over a stream.
     """
@@ -407,7 +409,7 @@ def _check_stream(
             a.tolist(),
             b.tolist(),
             distance=changes * setting_of_learner.noise.bound,
-            share=share,
+            sample_divisor=sample_divisor,
         )
         result = check_pair(pair, samples=samples, alpha=alpha)
         differences = (*result.differences, *find_differences(make, a, b, run_stream))

@@ -90,9 +90,11 @@ def policy_with_swapped_means(level: int) -> PDap:
 def draw_claim() -> AuditedClaim:
     """Make Theorem 4's claim about a draw: epsilon' for any two contexts."""
     checks: list[Check] = []
-    for level, share in ((3, 5), (5, 1), (7, 5)):
+    for level, sample_divisor in ((3, 5), (5, 1), (7, 5)):
         make_policy = partial(policy_with_swapped_means, level)
-        checks.append(_check_contexts(f"swapped winners, level {level}", make_policy, share))
+        checks.append(
+            _check_contexts(f"swapped winners, level {level}", make_policy, sample_divisor)
+        )
     return _published_claim("exp-dap, draw", DRAW_EPSILON, "context", tuple(checks))
 
 
@@ -140,7 +142,7 @@ def forwarded_reward_claim() -> AuditedClaim:
         return arm_sampler(policy, LEFT)
 
     checks = (
-        _check_samplers("a reward while its video is explored", sent_rewards, share=10),
+        _check_samplers("a reward while its video is explored", sent_rewards, sample_divisor=10),
         _check_samplers("which mean is the larger", lambda: (arm_after(1.0), arm_after(0.0))),
     )
     return _published_claim("lap-dap", REWARD_EPSILON, "reward", checks, "0 or 1")
@@ -180,29 +182,33 @@ def _published_claim(
     )
 
 
-def _check_samplers(name: str, make_samplers: Callable[[], Samplers], share: int = 1) -> Check:
+def _check_samplers(
+    name: str, make_samplers: Callable[[], Samplers], sample_divisor: int = 1
+) -> Check:
     """Return a check of two samplers.
 
     Args:
         name: of the pair.
         make_samplers: makes the samplers anew for each run of the check.
-        share: one in `share` of an audit's samples is drawn for this pair.
+        sample_divisor: one in `sample_divisor` of an audit's samples is drawn for this pair.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        return weighted_choice_check(name, *make_samplers(), share=share)(samples, alpha)
+        return weighted_choice_check(name, *make_samplers(), sample_divisor=sample_divisor)(
+            samples, alpha
+        )
 
     return check
 
 
-def _check_contexts(name: str, make_policy: Callable[[], PDap], share: int = 1) -> Check:
+def _check_contexts(name: str, make_policy: Callable[[], PDap], sample_divisor: int = 1) -> Check:
     """Return a check of one policy with two contexts; args as in `_check_samplers`."""
 
     def make_samplers() -> Samplers:
         policy = make_policy()
         return arm_sampler(policy, LEFT), arm_sampler(policy, RIGHT)
 
-    return _check_samplers(name, make_samplers, share)
+    return _check_samplers(name, make_samplers, sample_divisor)
 
 
 def _policy_with_unexplored_video() -> PDap:
@@ -252,8 +258,8 @@ def _check_trees(reading: Reading) -> tuple[Check, ...]:
             # At round t there were t - 1 >= ln t visits, so the video is never explored.
             return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
 
-        share = 2 if horizon == 2 else 20
-        return _check_first_reward(f"the first of {horizon}", send_rewards, horizon, share)
+        sample_divisor = 2 if horizon == 2 else 20
+        return _check_first_reward(f"the first of {horizon}", send_rewards, horizon, sample_divisor)
 
     return tuple(check_tree(horizon) for horizon in (2, 4, 8))
 
@@ -276,7 +282,10 @@ def _check_geometric_tree(level: int) -> Check:
 
 
 def _check_first_reward(
-    name: str, send_rewards: Callable[[NDArray[np.float64]], list[float]], horizon: int, share: int
+    name: str,
+    send_rewards: Callable[[NDArray[np.float64]], list[float]],
+    horizon: int,
+    sample_divisor: int,
 ) -> Check:
     """Return a check of reward streams that differ in the first reward, 1 or 0; all others are 0.
 
@@ -284,14 +293,19 @@ def _check_first_reward(
         name: of the pair.
         send_rewards: maps rewards to what is sent.
         horizon: number of rewards.
-        share: one in `share` of an audit's samples is drawn for this pair.
+        sample_divisor: one in `sample_divisor` of an audit's samples is drawn for this pair.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
         first_is_1 = [1.0] + [0.0] * (horizon - 1)
         all_0 = [0.0] * horizon
         pair = laplace_pair(
-            name, send_rewards, first_is_1, all_0, distance=theory.levels(horizon), share=share
+            name,
+            send_rewards,
+            first_is_1,
+            all_0,
+            distance=theory.levels(horizon),
+            sample_divisor=sample_divisor,
         )
         return check_pair(pair, samples=samples, alpha=alpha)
 

@@ -59,8 +59,8 @@ class Neighbours:
     """(ITEMS,) stars of the first history, 0 for items that are not rated."""
     second: Stars
     """(ITEMS,) stars of the second history."""
-    share: int = 1
-    """The pair gets 1 / share of the samples."""
+    sample_divisor: int = 1
+    """The pair gets 1 / sample_divisor of the samples."""
 
 
 def _make_history(*, liked: Sequence[int] = (), disliked: Sequence[int] = ()) -> Stars:
@@ -79,11 +79,13 @@ _SECOND_LIKED = _make_history(liked=[1])
 NEIGHBOURS = {
     "user": (
         Neighbours("all liked, or none", _ALL_LIKED, _ALL_DISLIKED),
-        Neighbours("all liked, or unrated", _ALL_LIKED, _UNRATED, share=4),
+        Neighbours("all liked, or unrated", _ALL_LIKED, _UNRATED, sample_divisor=4),
     ),
     "rating": (
         Neighbours("one like, or none", _FIRST_LIKED, _UNRATED),
-        Neighbours("liked, or disliked", _FIRST_LIKED, _make_history(disliked=[0]), share=4),
+        Neighbours(
+            "liked, or disliked", _FIRST_LIKED, _make_history(disliked=[0]), sample_divisor=4
+        ),
     ),
     "moved rating": (Neighbours("one like, elsewhere", _FIRST_LIKED, _SECOND_LIKED),),
     "stars": (Neighbours("all liked, or none", _ALL_LIKED, _ALL_DISLIKED),),
@@ -219,7 +221,7 @@ def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighb
         neighbours.second,
         loss,
         chances,
-        share=neighbours.share,
+        sample_divisor=neighbours.sample_divisor,
         draws_its_own_noise=True,
     )
 
