@@ -320,8 +320,11 @@ def _prefetch(typing: Any, array: Any, position: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.PointerType(ir.IntType(8)))
+        array_to_read, first_position = arguments
+        array_type, _ = signature.args
+        data = context.make_array(array_type)(context, builder, array_to_read).data
+        pointer = builder.gep(data, [first_position])
+        address = builder.bitcast(pointer, ir.PointerType(ir.IntType(8)))
         number = ir.IntType(32)
         hint = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call, unused-ignore]
             builder.module,

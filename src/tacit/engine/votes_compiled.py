@@ -52,10 +52,12 @@ def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        counters_array, first_counter, word = arguments
+        counters_type, *_ = signature.args
+        data = context.make_array(counters_type)(context, builder, counters_array).data
         row = ir.VectorType(ir.IntType(8), 64)
-        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.PointerType(row))
-        bits = builder.bitcast(arguments[2], ir.VectorType(ir.IntType(1), 64))
+        place = builder.bitcast(builder.gep(data, [first_counter]), ir.PointerType(row))
+        bits = builder.bitcast(word, ir.VectorType(ir.IntType(1), 64))
         # A set bit, extended with its sign, is -1.
         sums = builder.sub(builder.load(place, align=1), builder.sext(bits, row))
         builder.store(sums, place, align=1)

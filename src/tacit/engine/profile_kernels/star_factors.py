@@ -44,19 +44,23 @@ def _set_row(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
         row = ir.VectorType(ir.DoubleType(), _ROW_WIDTH)
+        target_array, line, base_array, start, factor, source_array, other = arguments
+        target_type, _, base_type, _, _, source_type, _ = signature.args
 
-        def place(array: int) -> Any:
-            data = context.make_array(signature.args[array])(context, builder, arguments[array])
-            rows = builder.bitcast(data.data, ir.PointerType(row))
-            return builder.gep(rows, [arguments[array + 1]])
+        def point_at_row(array_type: Any, array: Any, number: Any) -> Any:
+            data = context.make_array(array_type)(context, builder, array).data
+            return builder.gep(builder.bitcast(data, ir.PointerType(row)), [number])
 
+        target_row = point_at_row(target_type, target_array, line)
+        base_row = point_at_row(base_type, base_array, start)
+        source_row = point_at_row(source_type, source_array, other)
         factors = ir.Constant(row, ir.Undefined)
         for lane in range(_ROW_WIDTH):
-            number = ir.Constant(ir.IntType(32), lane)
-            factors = builder.insert_element(factors, arguments[4], number)
-        added = builder.fmul(factors, builder.load(place(5), align=8))
-        sums = builder.fadd(builder.load(place(2), align=8), added)
-        builder.store(sums, place(0), align=8)
+            lane_number = ir.Constant(ir.IntType(32), lane)
+            factors = builder.insert_element(factors, factor, lane_number)
+        added = builder.fmul(factors, builder.load(source_row, align=8))
+        sums = builder.fadd(builder.load(base_row, align=8), added)
+        builder.store(sums, target_row, align=8)
         return context.get_dummy_value()
 
     whole = types.intp
