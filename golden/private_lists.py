@@ -47,6 +47,8 @@ def model(mode: str, *, seed: int = 7, pairs: bool = False, **said: Any) -> byte
         arrays |= {"items": draws.integers(-32767, 32768, (len(ITEMS), 3))}
         if pairs:
             places["pair_items"] = np.array([0, 1, 4, 7, 9])
+            if said.get("cold"):
+                places["pair_items"] = np.array([0, 1, 3, 4, 6])
             arrays |= {"pairs": draws.integers(-32767, 32768, (5, 6))}
             exact["pairs_mean"] = draws.integers(-(2**31) + 1, 2**31, 6)
         elif said.get("context") is None:
@@ -87,6 +89,7 @@ MODELS = {
     "taste across": model("taste", context=["a", "b", 3, 4]),
     "top-items across": model("top-items", context=["a", "b", 3, 4, 5, 6]),
     "taste and pairs": model("taste", pairs=True),
+    "taste and pairs, cold items": model("taste", pairs=True, cold=3),
 }
 _HISTORIES: tuple[dict[Any, float], ...] = (
     {},
@@ -185,7 +188,34 @@ def _refused() -> list[bytes]:
     without_units = [_forged(pairs, partial(_drop_unit, name)) for name in ("pairs", "pairs_mean")]
     backwards = container.pack(*_with_pair_items([9, 7, 4, 1, 0]))
     outside = container.pack(*_with_pair_items([0, 1, 4, 7, 10]))
-    return [*forged, *damaged, *without_units, backwards, outside]
+    return [*forged, *damaged, *without_units, backwards, outside, *_refused_pairs_and_sizes()]
+
+
+def _refused_pairs_and_sizes() -> list[bytes]:
+    """Files of pairs whose parts do not fit together, and numbers too large to multiply."""
+    header, arrays = container.unpack(MODELS["taste and pairs"])
+    places: list[list[int]] = [[0, 1, 4, 7, 7], [-1, 1, 4, 7, 9]]
+    changes = [{"pair_items": np.array(each, "<i4")} for each in places]
+    changes += [
+        {"pair_items": np.zeros(0, "<i4"), "pairs": np.zeros((0, 6), "<i2")},
+        {"pairs_mean": arrays["pairs_mean"][:-1]},
+        {"pairs": arrays["pairs"][:-1]},
+    ]
+    files = [container.pack(header, arrays | change) for change in changes]
+    cold_header, cold_arrays = container.unpack(MODELS["taste and pairs, cold items"])
+    cold_place = {"pair_items": np.array([0, 1, 3, 4, 7], "<i4")}
+    files.append(container.pack(cold_header, cold_arrays | cold_place))
+    units: list[dict[str, Any]] = [
+        {"means": 1e308},
+        {"means": 1e98},
+        {"damping": -1.0},
+        {"pairs": [1e308] * 6},
+        {"pairs_mean": 1e95},
+        {"items": [1e97, 1.0, 1.0]},
+    ]
+    headers = [{**header, "units": {**header["units"], **change}} for change in units]
+    headers += [{**header, "low": -0.4}, {**header, "clip": 1e101}]
+    return files + [container.pack(changed, arrays) for changed in headers]
 
 
 def _with_pair_items(places: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:

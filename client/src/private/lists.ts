@@ -17,6 +17,9 @@ import { requireObject, unpackFile, type Json, type IntegerArray } from "./file.
 
 type Floats = readonly number[];
 
+/** Largest absolute value of a number, as in model files: a product of three stays finite. */
+const LARGEST_NUMBER = 1e100;
+
 /** An item and what it is ranked by. */
 export type ScoredItem = readonly [item: ItemId, score: number];
 
@@ -114,6 +117,7 @@ export class DeviceLists {
     const [low, high, ...more] = requireNumbers(header["scale"]);
     require(low !== undefined && high !== undefined && more.length === 0, "a scale has two ends");
     for (const name of ["liked_from", "low", "beside", "clip"]) requireFinite(header[name]);
+    require(requireFinite(header["low"]) >= 0, "low is not below 0");
     const cold = items.slice(rated.length);
     return new DeviceLists(header, toHex(digest), items, cold, context, means, model);
   }
@@ -361,7 +365,7 @@ class Reader {
     const [shape, integers] = this.readArray(name);
     const unit = requireFinite(this.readUnit(name));
     require(shape.length === 1 && (length ?? shape[0]) === shape[0], `${name} fits the items`);
-    return integers.map((number) => unit * number);
+    return integers.map((number) => requireFinite(unit * number));
   }
 
   private readTastes(contextSize: number, items: number): Tastes {
@@ -371,8 +375,10 @@ class Reader {
     const k = (directions[0] as Floats).length;
     const isOneDomain = this.header["context"] === null;
     const hasConsented = isOneDomain && this.arrays.has("consented");
+    const damping = this.readColumn("damping", contextSize);
+    require(damping.every((value) => value >= 0), "damping is not below 0");
     return {
-      damping: this.readColumn("damping", contextSize),
+      damping,
       features: offsets.slice(1).map((end, row) => columns.slice(offsets[row], end)),
       mean,
       directions,
@@ -457,7 +463,9 @@ class Reader {
     const hasWidth = columns === (width ?? columns);
     require(fits && hasWidth && rows > 0 && columns > 0, `${name} fits the items`);
     return Array.from({ length: rows }, (_, row) =>
-      units.map((unit, column) => unit * (integers[row * columns + column] as number)),
+      units.map((unit, column) =>
+        requireFinite(unit * (integers[row * columns + column] as number)),
+      ),
     );
   }
 
@@ -485,7 +493,8 @@ function requireNumbers(value: unknown): number[] {
   return value.map(requireFinite);
 }
 
+/** Return a number; MessageError for anything else, and for one of more than LARGEST_NUMBER. */
 function requireFinite(value: unknown): number {
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new MessageError("a number is finite");
+  if (typeof value === "number" && Math.abs(value) <= LARGEST_NUMBER) return value;
+  throw new MessageError("a number is finite, and not too large to multiply");
 }

@@ -294,6 +294,7 @@ def test_pairs_of_likes_by_hand() -> None:
         {"pair_items": [2]},
         {"pair_items": [-1]},
         {"pair_items": [0, 1]},
+        {"pair_items": [1, 1], "pairs": [[2, 4, -1], [2, 4, -1]]},
         {"pair_items": [1, 0], "pairs": [[2, 4, -1], [2, 4, -1]]},
         {"pairs": [[2, 4]]},
         {"pairs": [[2, 4, -1], [2, 4, -1]]},
@@ -395,6 +396,44 @@ def test_weights_of_other_places_are_refused(change: Any) -> None:
     """Item numbers are from 0 on, each once, and below the number of items."""
     with pytest.raises(ModelFileError, match="do not fit together"):
         DeviceLists.decode(packed(TOP, TOP_ARRAYS | change))
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        {"means": 1e308},
+        {"means": 1e101},
+        {"mean": -1e308},
+        {"damping": -0.5},
+        {"directions": [1, 1e100]},
+        {"items": [1e300, 1]},
+        {"pairs": [1, 1, 1e308]},
+        {"pairs_mean": 1e101},
+    ],
+    ids=str,
+)
+def test_numbers_too_large_to_multiply_are_refused(units: Any) -> None:
+    """A unit, or a unit times a number, above 1e100; and damping below 0, whose sum may be 0."""
+    header = PAIRS | {"units": PAIRS["units"] | units}  # type: ignore[operator]
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        DeviceLists.decode(packed(header, PAIR_ARRAYS | {"mean": [1, 2, 3]}))
+
+
+def test_the_largest_numbers_give_finite_scores() -> None:
+    """Every number of the file at 1e100 or just below."""
+    largest = {"means": 2.5e99, "mean": 1e99, "damping": 1e100, "pairs_mean": 1e99}
+    tables = {"directions": [1e99, 2.5e99], "items": [1e100, 1e99], "pairs": [1e99, 2.5e99, 1e100]}
+    header = PAIRS | {"units": largest | tables, "clip": 1e100, "low": 1e100}
+    lists = DeviceLists.decode(packed(header, PAIR_ARRAYS | {"mean": [1, 2, 3]}))
+    for history in ({"p": 5.0, "q": 4.0}, {"p": 1.0}, {}):
+        assert all(math.isfinite(score) for score in lists.scores(history))
+
+
+@pytest.mark.parametrize("change", [{"low": -0.4}, {"low": 1e101}, {"clip": 1e308}])
+def test_weights_of_the_header_are_bounded(change: Any) -> None:
+    """A rating below a like weighs no less than nothing, and nothing more than 1e100."""
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        DeviceLists.decode(packed(TASTE | change, TASTE_ARRAYS))
 
 
 def test_arrays_do_not_run_backwards(world: Ratings) -> None:

@@ -32,6 +32,8 @@ MAGIC = b"tacit\x00\x01\n"
 _HASH = 32
 _CODES = {"<i2": "h", "<i4": "i"}
 _MOST = 1 << 28  # bytes of a file
+_LARGEST_NUMBER = 1e100
+"""Largest absolute value of a number, as in model files: a product of three stays finite."""
 
 ItemId = int | str
 Floats = list[float]
@@ -384,13 +386,16 @@ def _lists(
     elif header["mode"] != "popularity":
         raise ValueError("mode")
     low, high = map(_finite, header["scale"])
+    weight_of_dislike = _finite(header["low"])
+    if weight_of_dislike < 0:
+        raise ValueError("low")
     return DeviceLists(
         items=items,
         cold=items[len(rated) :],
         context=known,
         scale=(low, high),
         liked_from=_finite(header["liked_from"]),
-        low=_finite(header["low"]),
+        low=weight_of_dislike,
         beside=_finite(header["beside"]),
         clip=_finite(header["clip"]),
         means=means,
@@ -406,6 +411,8 @@ def _read_tastes(header: Any, arrays: Any, known: int, items: int) -> Tastes:
     directions = _table(header, arrays, "directions", len(mean), None)
     rows = _table(header, arrays, "items", items, len(directions[0]))
     damping = _column(header, arrays, "damping", known)
+    if min(damping, default=0.0) < 0:
+        raise ValueError("damping")
     dense = None
     if "dense" in arrays:
         dense = _table(header, arrays, "dense", known, None)
@@ -479,7 +486,7 @@ def _column(header: Any, arrays: Any, name: str, length: int | None) -> Floats:
     unit = _finite(header["units"][name])
     if length not in (None, size):
         raise ValueError(name)
-    return [unit * number for number in numbers]
+    return [_finite(unit * number) for number in numbers]
 
 
 def _table(header: Any, arrays: Any, name: str, rows: int, width: int | None) -> list[Floats]:
@@ -490,11 +497,12 @@ def _table(header: Any, arrays: Any, name: str, rows: int, width: int | None) ->
     table = []
     for at in range(0, rows * wide, wide):
         row = numbers[at : at + wide]
-        table.append([unit * number for unit, number in zip(units, row, strict=True)])
+        table.append([_finite(unit * number) for unit, number in zip(units, row, strict=True)])
     return table
 
 
 def _finite(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
+    """Return a number; ValueError for anything else, and for one of more than `_LARGEST_NUMBER`."""
+    if type(value) not in (int, float) or not abs(value) <= _LARGEST_NUMBER:
         raise ValueError("number")
     return float(value)
