@@ -36,7 +36,8 @@ class Usefulness:
     people: float
     """Noisy number of people."""
     effective_population: float | None
-    """people / sigma, the noise multiplier of the whole release; None without noise."""
+    """people / sigma, the noise multiplier of all sums of lists; None without noise. Sums of stars
+    are not among them: where they are asked for, sigma is larger."""
     needed: int
     """Number of people from which lists are expected to beat popularity."""
     popular: float | None
@@ -55,7 +56,7 @@ def people_needed(items: int, sigma: float, *, one_domain: bool = True) -> int:
 
     Args:
         items: Number of target items.
-        sigma: Noise multiplier of the whole release.
+        sigma: Noise multiplier of all sums of lists.
         one_domain: Whether lists are made of the items that profiles are read for.
     """
     factor = _PEOPLE_FACTOR_ONE_DOMAIN if one_domain else _PEOPLE_FACTOR_ACROSS
@@ -72,7 +73,7 @@ def expected_share(items: int, people: float, sigma: float, *, in_plan: bool = F
     Args:
         items: Number of items.
         people: Number of people.
-        sigma: Noise multiplier of the whole release.
+        sigma: Noise multiplier of all sums of lists.
         in_plan: Whether the release is a fit of a plan, which asks for no pairs of likes.
     """
     ratio = people / people_needed(items, sigma)

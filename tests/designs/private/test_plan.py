@@ -12,6 +12,7 @@ from tacit.designs.private.next_fit import settings_of_plan
 from tacit.designs.private.plan import largest_epsilon_per_fit, plan_weeks
 from tacit.errors import ConfigError
 from tacit.profile_sums.catalogue import CatalogueChoices
+from tacit.profile_sums.events import combined_noise, noise_multipliers
 from tacit.profile_sums.usefulness import people_needed
 
 DELTA = 1e-6
@@ -32,6 +33,17 @@ def test_lists_across_domains_need_people_of_their_own(cross_domain):
     plan = plan_releases(1000, 100, 1.0, cross_domain=cross_domain)
     assert plan.needed == people_needed(100, plan.sigma, one_domain=not cross_domain)
     assert plan.needed != people_needed(100, plan.sigma, one_domain=cross_domain)
+
+
+@pytest.mark.parametrize("releases", [1, 3])
+def test_stars_leave_lists_less(releases):
+    """The effective population is that of a fit with stars, whose lists have .6 of mu^2."""
+    alone = plan_releases(1000, 100, 1.0, releases=releases)
+    with_stars = plan_releases(1000, 100, 1.0, releases=releases, stars=True)
+    noises = noise_multipliers(Settings(with_stars.epsilon, DELTA, stars=True))
+    assert with_stars.sigma == combined_noise(noises[:4])
+    assert with_stars.sigma == pytest.approx(alone.sigma / math.sqrt(0.6), rel=0.01)
+    assert with_stars.needed == people_needed(100, with_stars.sigma) > alone.needed
 
 
 @pytest.mark.parametrize(("lifetime", "fits"), [(1.0, 12), (4.0, 4), (0.5, 52), (8.0, 2)])

@@ -487,6 +487,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         delta=settings.delta,
         releases=settings.times or 1,
         cross_domain=settings.across,
+        stars=settings.stars,
     )
     data: dict[str, Any] = asdict(planned) | {
         "every": settings.every,
@@ -497,6 +498,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     summary = _describe_plan(planned)
     options = ""
     shown = [summary]
+    stars = " --stars" if settings.stars else ""
     if planned.releases > 1:
         fits = f"One fit a {settings.every}, {planned.releases} of them"
         evaluate_both = f"tacit evaluate private RATINGS --epsilon {epsilon},{lifetime}"
@@ -511,8 +513,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         data["cost"] = asdict(priced)
         shown += priced.sentences
     shown.append(
-        f"Fit, with your file for RATINGS:  tacit fit private RATINGS --epsilon {epsilon}{options} "
-        "-o m.tacit"
+        "Fit, with your file for RATINGS:  "
+        f"tacit fit private RATINGS --epsilon {epsilon}{stars}{options} -o m.tacit"
     )
     after = f"tacit guarantee private --epsilon {epsilon}  reads what one fit promises."
     return Result(data, shown, after)

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.accounting.gdp import epsilon_of_mu
 from tacit.designs.private.refits import largest_rho
 from tacit.errors import ConfigError
-from tacit.profile_sums.events import combined_noise, noise_multipliers
+from tacit.profile_sums.events import LIST_SUMS, combined_noise, noise_multipliers
 from tacit.profile_sums.fit_plan import make_plan
 from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
 from tacit.profile_sums.plan_state import ITEMS, AddedTable
@@ -38,7 +38,7 @@ class Plan:
     lifetime_epsilon: float
     """Epsilon of all releases together, at the same delta."""
     sigma: float
-    """Noise multiplier of one release."""
+    """Noise multiplier of all sums of lists in one release."""
     effective_population: float
     """users / sigma."""
     needed: int
@@ -63,6 +63,7 @@ def plan_releases(
     delta: float = DEFAULT_DELTA,
     releases: int = 1,
     cross_domain: bool = False,
+    stars: bool = False,
 ) -> Plan:
     """Plan releases that share epsilon equally.
 
@@ -75,6 +76,7 @@ def plan_releases(
         delta: Probability that the bound of epsilon fails.
         releases: Number of releases.
         cross_domain: Whether lists are made in another domain than people have rated in.
+        stars: Whether each release has stars, too, which take their part of its epsilon.
 
     Raises:
         ConfigError: There are fewer than 2 people or items, or no release, or epsilon is infinite.
@@ -83,8 +85,9 @@ def plan_releases(
         raise ConfigError("A plan needs at least 2 people, 2 items and 1 release.")
     if not Settings(epsilon=epsilon, delta=delta).is_private:
         raise ConfigError("A plan needs a finite epsilon: without noise, any two people suffice.")
-    fit_epsilon = largest_epsilon_per_fit(epsilon, delta, releases)
-    sigma = combined_noise(noise_multipliers(Settings(fit_epsilon, delta)))
+    fit_epsilon = largest_epsilon_per_fit(epsilon, delta, releases, stars=stars)
+    noises = noise_multipliers(Settings(fit_epsilon, delta, stars=stars))
+    sigma = combined_noise(noises[:LIST_SUMS])
     return Plan(
         users=users,
         items=items,
@@ -172,8 +175,16 @@ def plan_weeks(
     return tuple(planned)
 
 
-def largest_epsilon_per_fit(lifetime: float, delta: float, fits: int) -> float:
+def largest_epsilon_per_fit(
+    lifetime: float, delta: float, fits: int, *, stars: bool = False
+) -> float:
     """Largest epsilon of three digits that each of so many equal fits may take.
+
+    Args:
+        lifetime: Epsilon of all fits together.
+        delta: Probability that the bound of epsilon fails.
+        fits: Number of fits.
+        stars: Whether each fit has stars, too.
 
     Raises:
         ConfigError: there are too many fits for the lifetime.
@@ -186,7 +197,7 @@ def largest_epsilon_per_fit(lifetime: float, delta: float, fits: int) -> float:
     largest = math.floor(exact * 10.0**digits)
     for thousandths in range(largest, 0, -1):
         epsilon = round(thousandths * 10.0**-digits, digits)
-        fit = Fit("", tuple(noise_multipliers(Settings(epsilon, delta))))
+        fit = Fit("", tuple(noise_multipliers(Settings(epsilon, delta, stars=stars))))
         if fits * fit.rho <= rho and fits * fit.steps <= rho * STEPS_OF_RHO:
             return epsilon
     raise ConfigError(f"So many fits are too many for epsilon {lifetime:g}: plan fewer.")
