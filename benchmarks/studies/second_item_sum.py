@@ -60,7 +60,12 @@ from tacit.profile_sums.scoring import score_items
 from tacit.profile_sums.settings import Mode, Settings
 from tacit.profile_sums.sums.heads import choose_head
 from tacit.profile_sums.sums.item_tastes import make_item_tastes
-from tacit.profile_sums.sums.like_pairs import PAIRS_SHARE, choose_pair_head, release_like_pairs
+from tacit.profile_sums.sums.like_pairs import (
+    PAIRS_SHARE,
+    PEOPLE_PER_PAIR_ITEM,
+    choose_pair_head,
+    release_like_pairs,
+)
 from tacit.profile_sums.sums.top_items import unit_like_rows
 from tacit.recommenders.baselines import EASE, Popularity, PrivatePopularity
 
@@ -176,7 +181,10 @@ def release_half(split: Split, epsilon: float) -> HalfRelease:
 
 def score_with_pairs(split: Split, people: Profiles, half: HalfRelease) -> Floats:
     """Score by tastes and the package's pairs of likes. people: the test people."""
-    head = choose_pair_head(half.sums.counts.targets, half.effective)
+    effective = half.effective
+    if effective is not None:
+        effective = max(effective, LEAST_HEAD * PEOPLE_PER_PAIR_ITEM)
+    head = choose_pair_head(half.sums.counts.targets, effective)
     pairs = release_like_pairs(split.people, head, split.n_items, half.second_noise)
     sums = replace(half.sums, later=replace(half.tastes, pairs=pairs))
     lists = make_lists(sums, split.prepared.features, half.settings)

@@ -66,6 +66,16 @@ def test_features_by_hand():
     assert not made[4].any()
 
 
+@pytest.mark.parametrize(("number", "asks"), [(0, True), (15, True), (16, False)])
+def test_pairs_are_not_asked_for_beside_what_people_teach(people, number, asks):
+    """At so little noise that a fit asks: 15 people teach nothing, 16 do, in place of pairs."""
+    agreed = people.user_ids[:number].tolist()
+    model = Private(500.0, consented=agreed).fit(people)
+    assert model.released_.mode == "taste"
+    assert model.released_.has_pairs is asks
+    assert model.fitted_.consenting == (0 if asks else 16)
+
+
 def test_fewer_than_sixteen_people_teach_nothing():
     few = random_likes(15)
     assert consented_features(few).shape == (12, 0)

@@ -20,7 +20,7 @@ from tacit.profile_sums.features import FeatureTables
 from tacit.profile_sums.people import read_profiles
 from tacit.profile_sums.release import release_lists
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums import counts, item_tastes, products
+from tacit.profile_sums.sums import counts, item_tastes, like_pairs, products
 from tests.support.seen import require_any
 
 N, F = 24, 5
@@ -50,11 +50,12 @@ class Transcript:
 
 
 def ask_for_pairs(monkeypatch, mode):
-    """Return the mode to fit with; for 'pairs' the limits of 'auto' are 0."""
+    """Return the mode to fit with; for 'pairs' limits of 'auto' are 0, and all items are asked."""
     if mode != "pairs":
         return mode
     for limit in ("MOST_WITHOUT_PAIRS", "LEAST_POPULAR"):
         monkeypatch.setattr(release, limit, 0.0)
+    monkeypatch.setattr(like_pairs, "PEOPLE_PER_PAIR_ITEM", 1e-9)
     return "auto"
 
 

@@ -3,6 +3,8 @@
 Guarantee   All events are declared before the first sum. Their noise multipliers are the same
             whichever mode an earlier sum leads to; only what is asked may depend on earlier sums.
             So Gaussian differential privacy composes them as a list that was fixed in advance.
+            An event may be spent on two tables: sum 3 and pairs of likes then have sqrt(2) of
+            its multiplier each, by which one person adds no more to both than the event says.
 """
 
 from __future__ import annotations

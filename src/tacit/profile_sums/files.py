@@ -211,6 +211,7 @@ def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str
         arrays["deviation"] = np.array([model.deviation])
         arrays["head"] = np.array([model.head])
         arrays["count_weight"] = np.array([model.count_weight])
+        arrays["released_pairs"] = np.array([model.released_pairs], np.uint8)
         if model.own_likes is not None:
             arrays["own_likes"] = model.own_likes.matrix
             arrays["own_likes_mean"] = model.own_likes.mean
@@ -269,9 +270,23 @@ def _released_from_parts(
         one_domain = header["context"] is None
         dense_columns = count_from_header(header["dense_columns"])
         tastes = _tastes_from_arrays(arrays, context, targets, dense_columns, one_domain=one_domain)
+        tastes = replace(tastes, released_pairs=_read_released_pairs(header, arrays))
         consented = _consented_from_arrays(arrays, targets) if one_domain else None
         return ReleasedLists(means, deviation, tastes, usefulness, consented)
     raise ValueError(f"it has no mode '{mode}'")
+
+
+def _read_released_pairs(header: Mapping[str, Any], arrays: Arrays) -> bool:
+    """Read whether pairs of likes were released; ValueError where no fit would ask for them."""
+    (number,) = read_places(arrays, "released_pairs", 2).tolist()
+    if "pairs" in arrays and not number:
+        raise ValueError("it has pairs of likes, and says that none were released")
+    one_domain = header["context"] is None
+    is_chosen = header["settings"]["mode"] == "auto"
+    is_alone = header["plan"] is None and not header["consenting"]
+    if number and not (one_domain and is_chosen and is_alone):
+        raise ValueError("it has pairs of likes, which no such fit asks for")
+    return bool(number)
 
 
 def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopItemsModel:
@@ -289,7 +304,7 @@ def _tastes_from_arrays(
     features = _features_from_arrays(arrays, context, len(mean), dense_columns)
     centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
     own_likes, pairs = None, None
-    if one_domain and "pairs" in arrays:
+    if "pairs" in arrays:  # then of one domain, by `_read_released_pairs`
         pairs = _pairs_from_arrays(arrays, targets)
     elif one_domain:
         k = directions.shape[1]
@@ -309,11 +324,13 @@ def _tastes_from_arrays(
 
 
 def _pairs_from_arrays(arrays: Arrays, targets: int) -> PairVectors:
-    """Read vectors of items by pairs of likes; d, their length, is 1 or more."""
+    """Read vectors of items by pairs of likes: 1 item or more, and 1 number in each or more."""
     items = read_places(arrays, "pair_items", targets)
     mean = read_floats(arrays, "pairs_mean", None)
-    if (np.diff(items) <= 0).any() or not len(mean):
-        raise ValueError("'pair_items' do not ascend, or 'pairs_mean' is empty")
+    if not len(items) or not len(mean):
+        raise ValueError("'pair_items' or 'pairs_mean' is empty")
+    if (np.diff(items) <= 0).any():
+        raise ValueError("'pair_items' do not ascend")
     return PairVectors(items, read_single_floats(arrays, "pairs", len(items), len(mean)), mean)
 
 

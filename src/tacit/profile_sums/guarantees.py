@@ -57,7 +57,7 @@ def card_of_fits(
         planned: Fits that are still to come in the last fit's plan.
         consenting: Number of people who agreed not to be protected and were learned from.
         lifetime: Epsilon that all fits may cost together; None: no limit was set.
-        has_pairs: Whether the last fit released pairs of likes.
+        has_pairs: Whether the last fit released pairs of likes, served or not.
     """
     has_noise = all(all(fit.noises) for fit in fits)
     if not has_noise and all(fits[-1].noises):

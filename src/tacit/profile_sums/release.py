@@ -94,7 +94,10 @@ class TasteModel:
     count_weight: float
     """Norm of one person's counts in sum 3; 0 without noise."""
     pairs: PairVectors | None = None
-    """What likes add by pairs of likes, in place of `own_likes`; None where none were released."""
+    """What likes add by pairs of likes, in place of `own_likes`; None where none were released, or
+    none stood out from the noise."""
+    released_pairs: bool = False
+    """Whether half of sum 3's event went to pairs of likes, also where none stood out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +158,12 @@ class ReleasedLists:
 
     @property
     def has_pairs(self) -> bool:
-        """Whether pairs of likes were released and are served."""
+        """Whether pairs of likes were released, also where none stood out from the noise."""
+        return isinstance(self.personal, TasteModel) and self.personal.released_pairs
+
+    @property
+    def serves_pairs(self) -> bool:
+        """Whether lists are made with pairs of likes."""
         return isinstance(self.personal, TasteModel) and self.personal.pairs is not None
 
     @property
@@ -334,6 +342,7 @@ def keep_items(released: ReleasedLists, context: Ints, targets: Ints) -> Release
     model = released.personal
     assert not isinstance(model, TopItemsModel)  # no plan has them
     if model is not None:
+        assert model.pairs is None  # their places are those of all items; no plan has them
         centre = model.centre._replace(damping=model.centre.damping[context])
         features = sparse.csr_array(model.features[context])
         model = replace(model, features=features, centre=centre, items=model.items[targets])
@@ -368,6 +377,7 @@ def _make_tastes(
         head=len(query.items),
         count_weight=query.count_weight,
         pairs=pairs,
+        released_pairs=sums.pairs is not None,
     )
     return items.means, model
 
@@ -439,6 +449,8 @@ def describe_release(released: ReleasedLists) -> str:
     mode: str = released.mode
     if released.has_pairs:
         mode += ", with pairs of likes"
+    if released.has_pairs and not released.serves_pairs:
+        mode += ", of which none stood out from the noise"
     if usefulness.effective_population is None:
         return f"Mode: {mode}."
     summary = (

@@ -15,6 +15,7 @@ from tacit import Private, Ratings, container, load_model
 from tacit.data import generate
 from tacit.errors import ConfigError, DataError, ModelFileError, NotFittedError
 from tacit.privacy import Basis
+from tacit.profile_sums.sums import like_pairs
 from tacit.recommenders.fits_in_process import comparison
 from tacit.testing import RecommenderConformance
 
@@ -176,6 +177,14 @@ def test_features_that_do_not_fit_the_items_are_refused(tmp_path, world, name):
         {"pair_items": np.array([1, 0])},
         {"pair_items": np.array([0, 24])},
         {"pair_items": np.array([0.0, 1.0])},
+        {"pair_items": np.array([0, 0])},
+        {"pair_items": np.array([-1, 0])},
+        {"pair_items": np.array([[0], [1]])},
+        {"pair_items": np.zeros(0, np.int16), "pairs": np.zeros((0, 2), np.float32)},
+        {"released_pairs": np.array([0])},
+        {"released_pairs": np.array([2])},
+        {"released_pairs": np.array([1, 1])},
+        {"released_pairs": np.array([1.0])},
         {"pairs": np.zeros((2, 2))},
         {"pairs": np.full((2, 2), np.nan, np.float32)},
         {"pairs_mean": np.zeros(3)},
@@ -197,6 +206,60 @@ def test_pairs_that_do_not_fit_are_refused(tmp_path, world, change):
     container.write(tmp_path / "m.tacit", header, arrays | whole | change)
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "m.tacit")
+
+
+@pytest.fixture(scope="module")
+def many_people():
+    """People enough for pairs of likes at epsilon 500."""
+    return generate(users=600, items=60, ratings=18_000, labels=6, seed=3)
+
+
+def forge_pairs(model, path):
+    """Write the model with vectors of pairs that no fit would have given it."""
+    header, arrays = model.parts()
+    forged = {
+        "pair_items": np.array([0, 1]),
+        "pairs": np.ones((2, 2), np.float32),
+        "pairs_mean": np.ones(2),
+        "released_pairs": np.array([1]),
+    }
+    container.write(path, header, arrays | forged)
+
+
+def test_pairs_of_fits_that_ask_for_none_are_refused(tmp_path, world, many_people):
+    """Of tastes chosen by hand, of two domains, of a plan, and beside consenting people."""
+    domains = {"source": "a", "target": "b"}
+    halves = np.where(np.arange(world.n_items) % 2, "a", "b").astype(object)
+    two = replace(world, item_metadata={**world.item_metadata, "domain": halves})
+    models = [
+        Private(math.inf, mode="taste").fit(world),
+        Private(math.inf, **domains).fit(two),
+        Private(math.inf, consented=world.user_ids[:16].tolist()).fit(world),
+        Private(lifetime=3000.0, fits=2).fit(many_people),
+    ]
+    for model in models:
+        assert model.released_.mode == "taste"
+        assert not model.released_.has_pairs
+        forge_pairs(model, tmp_path / "m.tacit")
+        with pytest.raises(ModelFileError):
+            load_model(tmp_path / "m.tacit")
+
+
+def test_a_file_says_that_pairs_were_released_where_none_stood_out(
+    tmp_path, many_people, monkeypatch
+):
+    """Its card and summary say so, too, as they do where pairs are served."""
+    served = Private(500.0).fit(many_people)
+    assert served.released_.serves_pairs
+    monkeypatch.setattr(like_pairs, "_LEAST_EDGE", 1e9)
+    model = Private(500.0).fit(many_people)
+    model.save(tmp_path / "m.tacit")
+    for one in (model, load_model(tmp_path / "m.tacit")):
+        assert one.released_.has_pairs
+        assert not one.released_.serves_pairs
+        assert one.summary() == model.summary()
+        assert "of which none stood out from the noise" in one.summary()
+        assert "pairs of likes are a second table" in one.guarantees()[0].assumptions[-1]
 
 
 def test_card_and_summary_say_that_pairs_of_likes_were_released():

@@ -15,6 +15,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger import Holder, open_ledger
 from tacit.mechanisms import samplers
 from tacit.profile_sums.plan_state import PopularState, TasteState
+from tacit.profile_sums.sums.counts import counts_mechanism
 
 LIFETIME = 8.0
 FITS = 4
@@ -132,12 +133,30 @@ def test_popularity_mode_counts_its_head_at_every_fit(people):
 
 
 def test_too_few_people_at_first_are_counted_twice_later(people):
-    """Nothing but counts is asked; both events ask them."""
-    model = Private(lifetime=0.5, fits=FITS).fit(people.of_users(np.arange(5)))
+    """Nothing but counts is asked; both events ask them.
+
+    At so long a lifetime the number of people has a deviation below 4: that 5 people seem to be
+    more than 50 has a chance below 1e-20.
+    """
+    model = Private(lifetime=30.0, fits=FITS).fit(people.of_users(np.arange(5)))
+    mechanism = counts_mechanism(61, model.releases_[0].noises[0])
+    assert mechanism.deviation / model.settings_.presence < 4
     assert model.fitted_.plan.later is None
     model = Private(previous=model).fit(people)
     assert model.released_.mode == "popularity"
     assert model.fitted_.plan.counts.people.weight == pytest.approx(0.5 + 4 * 0.5 / 3)
+
+
+def test_no_fit_of_a_plan_asks_for_pairs(people):
+    """At a lifetime that leaves the first fit noise so small that a single release asks."""
+    single = Private(1000.0).fit(people)
+    assert single.released_.has_pairs
+    model = Private(lifetime=3000.0, fits=FITS).fit(people)
+    effective_population = model.released_.usefulness.effective_population
+    assert effective_population > single.released_.usefulness.effective_population
+    assert model.released_.mode == "taste"
+    assert not model.released_.has_pairs
+    assert not Private(previous=model).fit(people).released_.has_pairs
 
 
 def catalogue_without(people, left_out):
