@@ -38,8 +38,8 @@ from tacit.profile_sums.sums.like_pairs import (
     find_large_part,
     make_pair_vectors,
     pairs_mechanism,
-    products_by_likes,
     sum_like_pairs,
+    weights_by_likes,
 )
 from tacit.profile_sums.sums.top_items import unit_rows
 from tests.support import profile_reference
@@ -109,14 +109,14 @@ def test_every_number_of_likes_is_within_the_norm_and_clips_nothing():
     whole numbers, and each is 1 / m in steps."""
     mechanism = pairs_mechanism(MOST_PAIR_ITEMS, 1.0)
     assert mechanism.squared_norm == 2**39
-    products = products_by_likes(MOST_PAIR_ITEMS, exact=False)
-    assert products[0] == 0
-    for likes, product in enumerate(products.tolist()[1:], 1):
-        assert likes * (likes - 1) // 2 * product**2 <= 2**39
-        assert product == 2**20 // likes
-        assert product == int(1 / likes / mechanism.resolution)
-    most = products[2:].tolist()
-    norms = [m * (m - 1) // 2 * product**2 for m, product in enumerate(most, 2)]
+    weights = weights_by_likes(MOST_PAIR_ITEMS, exact=False)
+    assert weights[0] == 0
+    for likes, weight in enumerate(weights.tolist()[1:], 1):
+        assert likes * (likes - 1) // 2 * weight**2 <= 2**39
+        assert weight == 2**20 // likes
+        assert weight == int(1 / likes / mechanism.resolution)
+    most = weights[2:].tolist()
+    norms = [m * (m - 1) // 2 * weight**2 for m, weight in enumerate(most, 2)]
     assert max(norms) > 0.99 * 2**39
 
 
@@ -124,15 +124,15 @@ def test_totals_fit_64_bits(people_of):
     """The largest entry is that of two likes, 2^19 steps: 2^44 - 1 people with the same two likes
     are exact, one more would be beyond 2^63 - 1. The total is begun as all of them but one."""
     mechanism = pairs_mechanism(2, 1.0)
-    products = products_by_likes(2, exact=False)
-    assert products[2] == products_by_likes(MOST_PAIR_ITEMS, exact=False)[2:].max() == 2**19
+    weights = weights_by_likes(2, exact=False)
+    assert weights[2] == weights_by_likes(MOST_PAIR_ITEMS, exact=False)[2:].max() == 2**19
     most = (2**63 - 1) // 2**19
     assert most == 2**44 - 1
     total = mechanism.zero_table()[:, 0]
     assert total.dtype == np.int64
     total[0] = (most - 1) * 2**19
     person = one_domain(people_of, [{3: 5.0, 5: 5.0}])
-    add_like_pairs(person, places_in_head(np.array([3, 5]), N), products, total)
+    add_like_pairs(person, places_in_head(np.array([3, 5]), N), weights, total)
     assert int(total[0]) == most * 2**19 <= np.iinfo(np.int64).max < (most + 1) * 2**19
 
 

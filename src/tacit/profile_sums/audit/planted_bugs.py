@@ -424,7 +424,7 @@ BUGS = (
     ),
     PlantedBug(
         "each item's pairs clipped, not the person's",
-        {like_pairs: {"products_by_likes": clip_pairs_of_each_item}},
+        {like_pairs: {"weights_by_likes": clip_pairs_of_each_item}},
         world=_PAIRS,
     ),
     PlantedBug(

@@ -122,8 +122,8 @@ def pairs_mechanism(head: int, noise: float) -> SumRelease:
     return SumRelease(noise, head * (head - 1) // 2, norm=_NORM, resolution=1 / _STEPS_OF_ONE)
 
 
-def products_by_likes(head: int, *, exact: bool) -> NDArray[Any]:
-    """(head + 1,) entry of each pair of a person's likes, by how many they have in the head.
+def weights_by_likes(head: int, *, exact: bool) -> NDArray[Any]:
+    """(head + 1,) weight of each pair of a person's likes, by how many they have in the head.
 
     It is 1 / m for m likes, and 0 for none. In whole steps it is floor(2^20 / m): the squares of
     m (m - 1) / 2 such numbers add up to less than 2^40 / 2, the mechanism's `squared_norm`.
@@ -133,19 +133,19 @@ def products_by_likes(head: int, *, exact: bool) -> NDArray[Any]:
         exact: Whether there is no noise: then 1 / m itself, in floats.
     """
     likes = np.arange(1, head + 1)
-    products = 1 / likes if exact else _STEPS_OF_ONE // likes
-    return np.concatenate([np.zeros(1, products.dtype), products])
+    weights = 1 / likes if exact else _STEPS_OF_ONE // likes
+    return np.concatenate([np.zeros(1, weights.dtype), weights])
 
 
 def sum_like_pairs(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> NDArray[Any]:
-    """Sum everybody's triangle, before noise. Not protected: never release it."""
+    """Sum everybody's pairs of likes, before noise. Not protected: never release it."""
     from tacit.engine.profile_kernels.like_pairs import add_like_pairs  # numba is only needed here
 
     total = mechanism.zero_table()
-    products = products_by_likes(len(head), exact=mechanism.noise_multiplier == 0)
-    add_like_pairs(people, places_in_head(head, target_items), products, total[:, 0])
+    weights = weights_by_likes(len(head), exact=mechanism.noise_multiplier == 0)
+    add_like_pairs(people, places_in_head(head, target_items), weights, total[:, 0])
     return total
 
 
