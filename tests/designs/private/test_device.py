@@ -38,7 +38,7 @@ def test_scores_are_the_models(
     ratings = two_domains if settings else world
     model = fitted(ratings, mode, **settings)
     lists = DeviceLists.decode(model.device_file())
-    assert isinstance(lists.found, kind)
+    assert isinstance(lists.model, kind)
     assert list(lists.items) == model.item_ids_.tolist()
     for history in (ratings.history(0), ratings.history(7), {2: 5.0}, {2: 1.0}, {}):
         exact = model.predict(list(lists.items), history=history)
@@ -52,7 +52,7 @@ def test_popularity_is_served_alike(world: Ratings) -> None:
     """
     model = fitted(world.of_users(np.arange(5)), "auto", epsilon=3.0)
     lists = DeviceLists.decode(model.device_file())
-    assert lists.found is None
+    assert lists.model is None
     ids = model.recommend(history={}, n=24).item_ids
     noise = np.abs(model.released_.means).max() / 2**15
     assert lists.scores({2: 5.0}) == pytest.approx(model.released_.means, abs=noise)
@@ -131,8 +131,8 @@ def test_a_long_taste_is_cut_to_the_norm(world: Ratings) -> None:
     """Scores move as by a taste of the clip's length, where the person's own is longer."""
     lists = DeviceLists.decode(fitted(world, "taste").device_file())
     lists = replace(lists, clip=1e-3)
-    assert isinstance(lists.found, Tastes)
-    rows = np.array(lists.found.items)
+    assert isinstance(lists.model, Tastes)
+    rows = np.array(lists.model.items)
     moved = np.array(lists.scores({2: 1.0})) - lists.scores({})
     taste, *_ = np.linalg.lstsq(rows, moved, rcond=None)
     assert np.linalg.norm(taste) == pytest.approx(1e-3 * math.sqrt(rows.shape[1]), rel=1e-3)

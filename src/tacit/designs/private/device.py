@@ -94,28 +94,32 @@ class TopItems:
 
 @dataclass(frozen=True)
 class DeviceLists:
-    """Everything that a device needs to make lists.
-
-    items: ids that lists hold. cold: those of them that no one rated, the last ones; they have
-    features alone. context: ids that a history is read for. scale: least and most stars.
-    liked_from: the fewest stars of a like; low: what another rating counts for. means: of the
-    items. beside: what they count for beside personal lists. clip: how long tastes may be.
-    header: all that the file says, with `titles` and the `card` of the model.
-    digest: SHA-256 of the file, in hex.
-    """
+    """Everything that a device needs to make lists."""
 
     items: Sequence[ItemId]
+    """Ids that lists hold."""
     cold: Sequence[ItemId]
+    """Those of the items that nobody rated, the last ones; they have features alone."""
     context: Sequence[ItemId]
+    """Ids that a history is read for."""
     scale: tuple[float, float]
+    """Least and most stars."""
     liked_from: float
-    low: float
+    """Fewest stars of a like."""
+    other_weight: float
+    """Weight of a rating that is no like; a like has 1."""
     beside: float
+    """Factor of `means` in scores by top items."""
     clip: float
+    """Largest norm of a taste, over sqrt(k)."""
     means: Floats
-    found: Tastes | TopItems | None
+    """(items,) scores without a history."""
+    model: Tastes | TopItems | None
+    """Released numbers by which lists are personal; None: all people have the same list."""
     header: Mapping[str, Any]
+    """All that the file says, with `titles` and the `card` of the model."""
     digest: str
+    """SHA-256 of the file, in hex."""
 
     @property
     def joint(self) -> bool:
@@ -189,12 +193,13 @@ class DeviceLists:
             for place, item in enumerate(self.context)
             if item in history
         ]
-        if isinstance(self.found, Tastes):
-            return _by_tastes(self.found, own, self.low, self.clip, self.means)
-        if isinstance(self.found, TopItems):
+        if isinstance(self.model, Tastes):
+            return _by_tastes(self.model, own, self.other_weight, self.clip, self.means)
+        if isinstance(self.model, TopItems):
             means = [self.beside * mean for mean in self.means]
-            other_weight = 0.0 if self.joint else self.low  # in one domain likes alone count
-            return _by_top_items(self.found, own, other_weight, means)
+            # In one domain likes alone count.
+            other_weight = 0.0 if self.joint else self.other_weight
+            return _by_top_items(self.model, own, other_weight, means)
         return list(self.means)
 
 
@@ -378,16 +383,16 @@ def _lists(
         if not all(type(each) in (int, str) for each in ids) or len(set(ids)) < len(ids):
             raise ValueError("ids")
     means = _column(header, arrays, "means", len(items))
-    found: Tastes | TopItems | None = None
+    model: Tastes | TopItems | None = None
     if header["mode"] == "taste":
-        found = _read_tastes(header, arrays, len(known), len(items))
+        model = _read_tastes(header, arrays, len(known), len(items))
     elif header["mode"] == "top-items":
-        found = _read_top_items(header, arrays, len(known), len(items))
+        model = _read_top_items(header, arrays, len(known), len(items))
     elif header["mode"] != "popularity":
         raise ValueError("mode")
     low, high = map(_finite, header["scale"])
-    weight_of_dislike = _finite(header["low"])
-    if weight_of_dislike < 0:
+    other_weight = _finite(header["low"])
+    if other_weight < 0:
         raise ValueError("low")
     return DeviceLists(
         items=items,
@@ -395,11 +400,11 @@ def _lists(
         context=known,
         scale=(low, high),
         liked_from=_finite(header["liked_from"]),
-        low=weight_of_dislike,
+        other_weight=other_weight,
         beside=_finite(header["beside"]),
         clip=_finite(header["clip"]),
         means=means,
-        found=found,
+        model=model,
         header=header,
         digest=digest,
     )
