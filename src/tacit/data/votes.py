@@ -142,10 +142,10 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
         liked_in_round = likes.setdefault(client, {}).setdefault(number, set())
         if is_liked:
             liked_in_round.add(candidate)
-    return {
-        client: {number: frozenset(liked) for number, liked in by_round.items()}
-        for client, by_round in likes.items()
-    }
+    answers_of_clients = {}
+    for client, by_round in likes.items():
+        answers_of_clients[client] = {n: frozenset(liked) for n, liked in by_round.items()}
+    return answers_of_clients
 
 
 def _names_as_texts(names: Iterable[Id]) -> dict[str, Id]:

@@ -290,9 +290,9 @@ def _sum_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
     if "time" in columns:
         frame = frame.sort("time", maintain_order=True)
     other_roles = [role for role in columns if role not in ("user", "item", "plays")]
-    summed = frame.group_by("user", "item", maintain_order=True).agg(
-        pl.col("plays").sum(), *(pl.col(role).last() for role in other_roles)
-    )
+    totals = [pl.col("plays").sum()]
+    totals += [pl.col(role).last() for role in other_roles]
+    summed = frame.group_by("user", "item", maintain_order=True).agg(totals)
     likes: dict[str, Any] = {}
     for role in columns:
         if role != "plays":

@@ -183,7 +183,9 @@ def _offers(
         accounts: Numbers of the items that each account has, all with the most stars.
     """
     ids = ratings.item_ids.tolist()
-    histories = [{ids[item]: ratings.scale.maximum for item in items} for items in accounts]
+    ids_of_accounts = [ratings.item_ids[np.asarray(items, np.int64)] for items in accounts]
+    most = ratings.scale.maximum
+    histories = [dict.fromkeys(owned.tolist(), most) for owned in ids_of_accounts]
     predicts = bool(histories) and answers.scores(histories[0]) is not None
     if predicts:
         for scores in answers.scores_each(histories):
