@@ -159,7 +159,7 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
-    """Compute what a fit costs: passes over the ratings, memory, bytes on disk, hours."""
+    """Compute what a fit costs: passes, memory, bytes on disk, hours."""
     from tacit.designs.xmap.settings import Variant
     from tacit.engine.cost import cost
 
