@@ -192,7 +192,7 @@ class EvaluateSettings(TrainingOptions):
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Run a panel of attacks on one release and on many over time.
+    """Run a panel of attacks on releases.
 
     The strongest attacker comes first, with a bound for all attackers together; errors and lists
     follow.
