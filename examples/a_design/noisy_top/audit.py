@@ -43,7 +43,7 @@ def pair(model: NoisyTop, likes: int) -> Pair:
         first,
         second,
         distance=MOST,
-        share=2 if likes == MOST else 50,
+        sample_divisor=2 if likes == MOST else 50,
     )
 
 
