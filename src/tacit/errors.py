@@ -70,7 +70,7 @@ class DataError(TacitError):
         if places:
             sentence = f"{', '.join(places)}: {what}"
         if found is not None:
-            sentence += f"; found {_shorten(found)}"
+            sentence += f"; found {_shorten_repr(found)}"
         if expected is not None:
             sentence += f"; expected {expected}"
         super().__init__(f"{sentence}." if fix is None else f"{sentence}. {fix}")
@@ -158,7 +158,7 @@ class DownloadError(TacitError):
     exit_code = 7
 
 
-def _shorten(value: object, limit: int = 60) -> str:
+def _shorten_repr(value: object, limit: int = 60) -> str:
     """Return the value's repr, cut to `limit` characters."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -243,10 +243,10 @@ def measure_moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> M
         b: The second input.
     """
     with intercept_samplers() as calls:
-        release_a = _flatten(run(a))
+        release_a = _row_of_numbers(run(a))
     sampler, scales = _noise_scales(calls)
     with intercept_samplers() as calls:
-        release_b = _flatten(run(b))
+        release_b = _row_of_numbers(run(b))
     sampler_b, scales_b = _noise_scales(calls)
     is_same_noise = sampler == sampler_b and np.array_equal(scales, scales_b)
     count = len(scales)
@@ -302,9 +302,9 @@ def release_with_one(
         return np.asarray(call.values + noises.reshape(call.values.shape))
 
     with intercept_samplers(answer):
-        return _flatten(run(data))
+        return _row_of_numbers(run(data))
 
 
-def _flatten(release: ArrayLike) -> NDArray[np.float64]:
+def _row_of_numbers(release: ArrayLike) -> NDArray[np.float64]:
     """Return the numbers of a release as one row of floats."""
     return np.asarray(release, dtype=np.float64).ravel()

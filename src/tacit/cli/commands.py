@@ -49,7 +49,7 @@ class TerminalRun:
         assert self._source is not None  # a command that reads has `ratings=True`
         return self._source.read(catalogue=catalogue, domains=domains)
 
-    def open(
+    def open_ratings(
         self, execution: ExecutionOptions, *, catalogue: Path | None = None, domains: bool = True
     ) -> AbstractContextManager[Ratings | StoredRatings]:
         """Open the ratings where the options say; see `tacit.design.Run`."""

@@ -37,7 +37,7 @@ class Run(Protocol):
             DataError: A row cannot be read; the error names file, row and column.
         """
 
-    def open(
+    def open_ratings(
         self, execution: ExecutionOptions, *, catalogue: Path | None = None, domains: bool = True
     ) -> AbstractContextManager[Ratings | StoredRatings]:
         """Open the ratings in memory, on disk or on a cluster, as the options say.

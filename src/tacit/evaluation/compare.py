@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
 from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
@@ -222,7 +222,7 @@ def compare_entries(
     context = _TaskContext(ratings, source, target, protocol, dict(attack_settings))
     identity = "" if resume is None else _identify_comparison(context, entries)
     with Runner(context, workers=workers, resume=resume, identity=identity) as runner:
-        tasks = [(entry, seed) for entry in entries for seed in seeds]
+        tasks = list(product(entries, seeds))
         results = iter(runner.run(_judge_or_attack, tasks, advance))
         # Results are in the order of tasks: those of an entry's seeds follow one another.
         figures = {entry: list(islice(results, len(seeds))) for entry in entries}

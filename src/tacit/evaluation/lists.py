@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -333,7 +333,7 @@ def evaluate_lists(
     references = (POPULARITY.model, rival.model)
     others = [contender for contender in contenders if contender.model not in references]
     judged = [POPULARITY, rival, *others]
-    tasks = [(seed, contender) for contender in judged for seed in seeds]
+    tasks = [(seed, contender) for contender, seed in product(judged, seeds)]
     experiment = _Experiment(ratings, source, target, consented_share)
     with Runner(experiment, workers=workers) as runner:
         results = iter(runner.run(_judge, tasks, progress or (lambda _: None)))

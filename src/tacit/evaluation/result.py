@@ -71,7 +71,7 @@ class Result:
 
         An interval is three columns: NAME, NAME_low and NAME_high.
         """
-        flat_rows = [_flatten(row) for row in self.data.get("rows", ())]
+        flat_rows = [_flatten_row(row) for row in self.data.get("rows", ())]
         all_columns: dict[str, Any] = {}
         for row in flat_rows:
             all_columns |= dict.fromkeys(row)
@@ -120,7 +120,7 @@ class Result:
         return list(self.rows[0]) if self.rows else []
 
 
-def _flatten(row: Any) -> dict[str, Any]:
+def _flatten_row(row: Any) -> dict[str, Any]:
     """Make a flat mapping of a row, a dataclass or mapping: an interval becomes three columns."""
     if is_dataclass(row) and not isinstance(row, type):
         values = {field.name: getattr(row, field.name) for field in fields(row)}

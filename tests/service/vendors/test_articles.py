@@ -68,7 +68,7 @@ def shown(paper: One, visits: int) -> list[str]:
 
 def state_of(paper: One) -> VendorState:
     """The stored state, opened."""
-    state = paper.served.cache.open(paper.kept())
+    state = paper.served.cache.open_state(paper.kept())
     assert state is not None
     return state
 

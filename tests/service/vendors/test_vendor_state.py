@@ -196,7 +196,7 @@ def test_videos_and_neighbours_follow_the_settings(tmp_path):
     text = (folder / "tacit.toml").read_text()
     (folder / "tacit.toml").write_text(text.replace('"cinema-1"', '"new"'))
     after = served(folder)
-    desk = after.cache.open(kept)
+    desk = after.cache.open_state(kept)
     assert set(desk.vendor.videos) == set(after.settings.videos)
     assert desk.vendor.visits == 1
 
@@ -213,7 +213,7 @@ def test_the_first_neighbour_joins_and_the_last_one_leaves(tmp_path):
         vendor = served(folder)
         answer, kept = vendor.cache.make_transition(_begun)(None, kept)
         assert answer.status == 200
-        desk = vendor.cache.open(kept)
+        desk = vendor.cache.open_state(kept)
         assert (desk.vendor.visits, desk.vendor.peers) == (visits, peers)
 
 

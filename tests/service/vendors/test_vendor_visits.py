@@ -36,7 +36,7 @@ def spent(one, user="ann"):
 
 def sums(one):
     """Visits learned since the last release, by the sums of the constant feature."""
-    desk = one.served.cache.open(one.kept())
+    desk = one.served.cache.open_state(one.kept())
     return int(desk.vendor.home.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
 
 

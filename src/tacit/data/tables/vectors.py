@@ -33,9 +33,9 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
         raise ConfigError(f"Vectors are a .parquet or .npy file; got {path.name}.")
     if path.suffix == ".npy":
         ids = read_ids(path.with_suffix(".ids.txt"))
-        table = _open(path, np.load)
+        table = _read_or_refuse(path, np.load)
     else:
-        frame = _open(path, pl.read_parquet)
+        frame = _read_or_refuse(path, pl.read_parquet)
         if "item" not in frame.columns:
             expected = "a column 'item' with the ids of the items"
             raise DataError("no column 'item'", path=str(path), expected=expected)
@@ -64,7 +64,7 @@ def read_ids(path: Path) -> list[Any]:
 
 def read_text(path: Path) -> str:
     """Read a text file in UTF-8; DataError if it cannot be read."""
-    text: str = _open(path, lambda path: path.read_text(encoding="utf-8-sig"))
+    text: str = _read_or_refuse(path, lambda path: path.read_text(encoding="utf-8-sig"))
     return text
 
 
@@ -75,7 +75,7 @@ def as_id(value: Any) -> Any:
     return int(text) if is_whole_number else text
 
 
-def _open(path: Path, read: Any) -> Any:
+def _read_or_refuse(path: Path, read: Any) -> Any:
     """Call `read(path)` and turn its errors into a DataError."""
     try:
         return read(path)

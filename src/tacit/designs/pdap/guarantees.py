@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -139,8 +140,8 @@ def forwarded_visit_card(
         visits_per_person: how many visits a lifetime covers; None if nothing limits them.
     """
     epsilons = " + ".join(f"{card.epsilon:g}" for card in cards)
-    assumptions = [line for card in cards for line in card.assumptions]
-    not_covered = [line for card in cards for line in card.not_covered]
+    assumptions = list(itertools.chain.from_iterable(card.assumptions for card in cards))
+    not_covered = list(itertools.chain.from_iterable(card.not_covered for card in cards))
     lifetime = f"a person with N visits pays N times {epsilon:g}"
     if visits_per_person is not None:
         lifetime = (

@@ -132,7 +132,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     across = bool(settings.from_domain or settings.to_domain)
     passes = _PASSES_WITH_STARS if settings.stars else _PASSES
     with ExitStack() as stack:
-        opened = run.open(settings, catalogue=settings.catalogue, domains=across)
+        opened = run.open_ratings(settings, catalogue=settings.catalogue, domains=across)
         ratings = stack.enter_context(opened)
         stack.enter_context(show_progress(ratings, run.progress, passes))
         if isinstance(ratings, Ratings) and ratings.guesses:  # read one by one, rows decide nothing

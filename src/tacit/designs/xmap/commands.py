@@ -114,7 +114,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     else:
         passes = 1 + _PASSES_OF_TARGET * len(settings.to_domain)
     with ExitStack() as contexts:
-        ratings = contexts.enter_context(run.open(settings, catalogue=settings.catalogue))
+        ratings = contexts.enter_context(run.open_ratings(settings, catalogue=settings.catalogue))
         contexts.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card = model.guarantees()[0]

@@ -116,7 +116,7 @@ def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit):
     is at most epsilon, and no number moves without noise."""
     found = laplace_loss(
         measure_moves(
-            release_by(joint.learner_maker(joint.setting())), rows, unlearn_visit(rows, visit)
+            release_by(joint.learner_maker(joint.make_setting())), rows, unlearn_visit(rows, visit)
         )
     )
     assert 0.9 * joint.EPSILON < found <= joint.EPSILON * (1 + 1e-9)
@@ -127,14 +127,14 @@ def test_all_choices_follow_from_releases(name, rows, visit):
     """With the same releases everybody else is shown the same, and the same is believed, by the
     shipped learner."""
     other = unlearn_visit(rows, visit)
-    assert find_differences(joint.learner_maker(joint.setting()), rows, other) == ()
+    assert find_differences(joint.learner_maker(joint.make_setting()), rows, other) == ()
 
 
 def test_an_arm_that_joins_or_leaves_changes_no_price():
     """With an arm more from the middle of the stream on, and one less, the loss is the claim."""
 
     def changing(source):
-        policy = joint.JointLearner(joint.setting(), randomness=source)
+        policy = joint.JointLearner(joint.make_setting(), randomness=source)
         shipped = policy.select
 
         def select(context, arms=None):
@@ -159,7 +159,7 @@ def test_an_arm_that_joins_or_leaves_changes_no_price():
 def test_a_visit_replaced_costs_twice():
     """Another visitor, elsewhere, with another reward: as the card says."""
     rows = joint.stream((0.0, 0, 1.0), (1.0, 1, 0.0))
-    learner = joint.learner_maker(joint.setting())
+    learner = joint.learner_maker(joint.make_setting())
     found = laplace_loss(measure_moves(release_by(learner), rows, replace_visit(rows, 0, 1.0, 0.0)))
     assert found == pytest.approx(2 * joint.EPSILON, rel=1e-5)
     assert found <= 2 * joint.EPSILON
@@ -167,7 +167,7 @@ def test_a_visit_replaced_costs_twice():
 
 def test_a_row_of_a_log_replaced_costs_twice_at_most():
     """Another arm, context and reward in its place: what is believed follows from releases."""
-    learner = joint.learner_maker(joint.setting())
+    learner = joint.learner_maker(joint.make_setting())
     other = joint.LOG.copy()
     other[1] = [0.0, 0, 1, 0.0]
     run = release_by(learner, joint.run_log)
@@ -196,7 +196,7 @@ def test_planted_bugs_are_caught(bug):
 
 def test_bugs_are_put_back():
     """After an examination the shipped steps are the shipped ones."""
-    noise = joint.setting().noise
+    noise = joint.make_setting().noise
     examine(BUGS[0])
     drawn = noise.add_to(np.zeros((2_000, 2, 1), dtype=np.int64))
     assert np.count_nonzero(drawn[:, 0]) > 1_000

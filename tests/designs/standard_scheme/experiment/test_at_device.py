@@ -60,7 +60,7 @@ def test_a_whole_embedding_is_the_ridge_regression():
 def test_a_shorter_embedding_is_the_beginning_of_a_longer_one():
     """Sixteen numbers of thirty-two are the embedding of sixteen, up to signs of directions."""
     levels = levels_of_people()
-    long = fit_item_embedding(levels, 5, PENALTY, 12).shorten(4)
+    long = fit_item_embedding(levels, 5, PENALTY, 12).keep_first_numbers(4)
     short = fit_item_embedding(levels, 5, PENALTY, 4)
     np.testing.assert_allclose(long.preferences(levels), short.preferences(levels), atol=1e-8)
 

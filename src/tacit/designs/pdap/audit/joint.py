@@ -267,7 +267,7 @@ _STREAM = 6
 """Visits of a stream; epochs end after 1, 3 and 6."""
 
 
-def setting(**changes: Any) -> JointSetting:
+def make_setting(**changes: Any) -> JointSetting:
     """Return a setting with two own videos, a neighbour with rewards in [-1, 2], and 3 terms."""
     sizes = {"videos": 2, "neighbours": 1, "dimension": 1, "horizon": 100, "epsilon": EPSILON}
     defaults = {"neighbour_range": (-1.0, 2.0), "degree": 2}
@@ -321,12 +321,12 @@ def unlearned_visit_claim() -> AuditedClaim:
     numbers move, so most are drawn for the constant.
     """
     _, rows, visit = PAIRS[0]
-    few_numbers = setting(degree=0)
+    few_numbers = make_setting(degree=0)
     other = unlearn_visit(rows, visit)
     checks = [_check_stream("the constant alone", few_numbers, rows, other, sample_divisor=5)]
     for pair, rows, visit in PAIRS:
         other = unlearn_visit(rows, visit)
-        checks.append(_check_stream(pair, setting(), rows, other, _LARGEST_DIVISOR))
+        checks.append(_check_stream(pair, make_setting(), rows, other, _LARGEST_DIVISOR))
     return AuditedClaim(
         "sound-joint, epochs", EPSILON, tuple(checks), unit="visit", adjacency="learned or not"
     )
@@ -339,8 +339,8 @@ def replaced_log_row_claim() -> AuditedClaim:
     """
     other = LOG.copy()
     other[1] = [_LEFT, 0, 1, 0.0]
-    few_numbers = setting(epsilon=LARGE_EPSILON / 2, degree=0)
-    all_features = setting(epsilon=LARGE_EPSILON / 2)
+    few_numbers = make_setting(epsilon=LARGE_EPSILON / 2, degree=0)
+    all_features = make_setting(epsilon=LARGE_EPSILON / 2)
     checks = (
         _check_stream(
             "another row", few_numbers, LOG, other, sample_divisor=5, changes=2, run_stream=run_log
@@ -367,8 +367,8 @@ def replaced_visit_claim() -> AuditedClaim:
     """
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
     other = replace_visit(rows, 0, _RIGHT, 0.0)
-    few_numbers = setting(epsilon=LARGE_EPSILON / 2, degree=0)
-    all_features = setting(epsilon=LARGE_EPSILON / 2)
+    few_numbers = make_setting(epsilon=LARGE_EPSILON / 2, degree=0)
+    all_features = make_setting(epsilon=LARGE_EPSILON / 2)
     checks = (
         _check_stream("another visitor", few_numbers, rows, other, sample_divisor=5, changes=2),
         _check_stream(

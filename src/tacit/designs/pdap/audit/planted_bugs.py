@@ -208,7 +208,7 @@ class StreamBug:
             assert self.visit is not None
             other = unlearn_visit(self.rows, self.visit)
         with plant(self.fault if bug else {}):
-            make = joint.learner_maker(joint.setting())
+            make = joint.learner_maker(joint.make_setting())
             if self.tool == "grey-box":
                 differences = find_differences(make, self.rows, other, self.run_stream)
                 return len(differences) > 0, None

@@ -40,7 +40,7 @@ Samplers = tuple[Callable[[], Hashable], Callable[[], Hashable]]
 _SPLIT_AT_EACH_VISIT: dict[str, Any] = {"split_after": 1, "growth": 1e-9}
 
 
-def setting(**changes: Any) -> Setting:
+def make_setting(**changes: Any) -> Setting:
     """Return a setting with one feature, in which each arm is explored once in the whole cube.
 
     The horizon is 2, so that exploration ends after ln 2 < 1 visits of each arm.
@@ -79,7 +79,9 @@ def arm_sampler(
 def policy_with_swapped_means(level: int) -> PDap:
     """Make a policy with two cells of this level, in which different videos are liked."""
     policy = PDap(
-        setting(**_SPLIT_AT_EACH_VISIT, deepest=level), epsilon=DRAW_EPSILON, randomness=secure()
+        make_setting(**_SPLIT_AT_EACH_VISIT, deepest=level),
+        epsilon=DRAW_EPSILON,
+        randomness=secure(),
     )
     for context, rewards in ((LEFT, (1.0, 0.0)), (RIGHT, (0.0, 1.0))):
         deepen_cell(policy, context, level)
@@ -113,7 +115,7 @@ def past_visit_claim() -> AuditedClaim:
     """Make Theorem 4's claim about past visitors: one more visit splits a cell."""
 
     def arm_after(visits: int) -> Callable[[], Hashable]:
-        policy = PDap(setting(split_after=4), epsilon=DRAW_EPSILON, randomness=secure())
+        policy = PDap(make_setting(split_after=4), epsilon=DRAW_EPSILON, randomness=secure())
         for _ in range(visits):
             policy.update(policy.select(LEFT), 1.0)
         return arm_sampler(policy, LEFT)
@@ -130,12 +132,12 @@ def forwarded_reward_claim() -> AuditedClaim:
     """
 
     def sent_rewards() -> Samplers:
-        policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD_EPSILON)
+        policy = ForwardedUsers(make_setting(neighbours=1, horizon=1 << 20), epsilon=REWARD_EPSILON)
         choice = policy.select(LEFT)
         return partial(policy.answer, choice, 1.0), partial(policy.answer, choice, 0.0)
 
     def arm_after(reward: float) -> Callable[[], Hashable]:
-        policy = ForwardedUsers(setting(neighbours=1, horizon=8), epsilon=REWARD_EPSILON)
+        policy = ForwardedUsers(make_setting(neighbours=1, horizon=8), epsilon=REWARD_EPSILON)
         # The two videos are explored in turns; the second one gets the reward.
         for reward_of_visit in (0.0, reward, 0.0, 0.0):
             policy.update(policy.select(LEFT), reward_of_visit)
@@ -214,7 +216,7 @@ def _check_contexts(name: str, make_policy: Callable[[], PDap], sample_divisor: 
 def _policy_with_unexplored_video() -> PDap:
     """Make a policy that explored all videos on the left, and all but one on the right."""
     policy = PDap(
-        setting(**_SPLIT_AT_EACH_VISIT, deepest=1), epsilon=DRAW_EPSILON, randomness=secure()
+        make_setting(**_SPLIT_AT_EACH_VISIT, deepest=1), epsilon=DRAW_EPSILON, randomness=secure()
     )
     for context in (LEFT, RIGHT):
         deepen_cell(policy, context, 1)
@@ -228,7 +230,7 @@ def _policy_with_unexplored_video() -> PDap:
 
 def _policy_better_than_neighbour() -> PDap:
     """Make a policy whose own video beats the neighbour on the left, and not on the right."""
-    one_video = setting(**_SPLIT_AT_EACH_VISIT, videos=1, neighbours=1, deepest=1)
+    one_video = make_setting(**_SPLIT_AT_EACH_VISIT, videos=1, neighbours=1, deepest=1)
     policy = PDap(one_video, epsilon=DRAW_EPSILON, randomness=secure(), gamma=0.0)
     deepen_cell(policy, LEFT, 1)
     left_rewards = (0.9, 0.5)
@@ -253,7 +255,7 @@ def _check_trees(reading: Reading) -> tuple[Check, ...]:
 
     def check_tree(horizon: int) -> Check:
         def send_rewards(rewards: NDArray[np.float64]) -> list[float]:
-            one_video = setting(videos=1, neighbours=1, horizon=horizon)
+            one_video = make_setting(videos=1, neighbours=1, horizon=horizon)
             policy = ForwardedUsers(one_video, epsilon=REWARD_EPSILON, reading=reading)
             # At round t there were t - 1 >= ln t visits, so the video is never explored.
             return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
@@ -268,7 +270,7 @@ def _check_geometric_tree(level: int) -> Check:
     """Return a check of two forwarded users in a cell of this level."""
 
     def send_rewards(rewards: NDArray[np.float64]) -> list[float]:
-        one_video = setting(**_SPLIT_AT_EACH_VISIT, videos=1, neighbours=1, deepest=level)
+        one_video = make_setting(**_SPLIT_AT_EACH_VISIT, videos=1, neighbours=1, deepest=level)
         policy = ForwardedUsers(one_video, epsilon=GEOMETRIC_EPSILON, geometric=True)
         cell, _ = policy.partition.find(LEFT)
         while cell.level < level:

@@ -47,7 +47,7 @@ class StateCache:
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
             with self._lock:
-                state = self.open(stored)
+                state = self.open_state(stored)
                 if state is None:
                     return refusal(409, OTHER_SETTINGS), None
                 state.retire_articles(time.time(), self._settings.article_seconds)
@@ -58,7 +58,7 @@ class StateCache:
 
         return run
 
-    def open(self, stored: bytes | None) -> VendorState | None:
+    def open_state(self, stored: bytes | None) -> VendorState | None:
         """Open a stored state; None if it was stored under other settings.
 
         Args:

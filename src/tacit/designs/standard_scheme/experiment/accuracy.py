@@ -133,7 +133,7 @@ class FoldEvaluation:
     def judge_device_lists(self) -> None:
         """Judge the lists made on the device: by embeddings, and by popularity."""
         for size in SIZES:
-            preferences = self._embedding.shorten(size).preferences(self._seen)
+            preferences = self._embedding.keep_first_numbers(size).preferences(self._seen)
             self._judge_device_list(at_device_name(size), preferences)
         popularity = np.broadcast_to(-self._embedding.popularity.astype(float), self._seen.shape)
         self._judge_device_list(POPULARITY, popularity)

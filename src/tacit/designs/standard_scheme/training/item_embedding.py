@@ -45,7 +45,7 @@ class ItemEmbedding:
     n_levels: int
     """Whole levels of the scale."""
 
-    def shorten(self, size: int) -> ItemEmbedding:
+    def keep_first_numbers(self, size: int) -> ItemEmbedding:
         """Keep the first numbers of each item: the embedding of that size."""
         return ItemEmbedding(self.vectors[:, :size], self.popularity, self.n_levels)
 
