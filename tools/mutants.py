@@ -14,10 +14,10 @@ There are two parts: files of FORMULAS, and files of DESIGNS (steps, training, w
 planners, judging). The test file that is named after the changed file is tried first, then others
 of its design or package that import it, or all in the folder beside it where none does, up to the
 first failure, and of all together as far as `--most` seconds of processor reach. A test that fails,
-or takes _MORE times as long as it may, is run on the shipped file: where it fails there too, or
-takes more than FIRST_SECONDS, it is left out from then on. `--again` tries survivors on all test
-files of the design or package, and on others that import it or name it in a command, with tests of
-up to AGAIN_SECONDS.
+or takes _MORE times as long as it may and does so again, is run on the shipped file: where it fails
+there too, or takes more than FIRST_SECONDS, it is left out from then on. `--again` tries survivors
+on all test files of the design or package, and on others that import it or name it in a command,
+with tests of up to AGAIN_SECONDS.
 
 Tests are imported once, in a process that forks itself for each mutant; there the changed functions
 get their new code. A change outside functions is imported with the tests in a process of its own.
@@ -681,12 +681,29 @@ class Runs:
                     return f"{file} cannot be imported"
                 tried |= found["seconds"].keys()
                 left -= sum(found["seconds"].values())
-                passing = self._passing_unchanged(one, found["failed"] + found["slow"])
+                slow = self._slow_again(one, found["slow"])
+                passing = self._passing_unchanged(one, found["failed"] + slow)
                 if passing:
                     return passing[0]
                 if not found["failed"]:
                     break
         return ""
+
+    def _slow_again(self, one: Mutant, slow: list[str]) -> list[str]:
+        """Run tests that took too long on a mutant again, and choose those that still do, or fail.
+
+        The first time, machine code may have been compiled. A run with more time stores all of it,
+        so that the last one measures the tests alone.
+        """
+        if not slow:
+            return []
+        self._run_asked(one, Asked(slow, most=AGAIN_SECONDS * len(slow), slowest=AGAIN_SECONDS))
+        limit = _MORE * self._slowest
+        found = self._run_asked(one, Asked(slow, most=limit * len(slow), slowest=limit))
+        if found is None:
+            return slow
+        passed = found["seconds"].keys() - {*found["failed"], *found["slow"]}
+        return [name for name in slow if name not in passed]
 
     def _run(self, one: Mutant, file: str, tried: set[str], most: float) -> dict[str, Any] | None:
         """Run the tests of a file that are not tried yet, up to the first failure."""
@@ -694,13 +711,18 @@ class Runs:
         known = [name for name in self._seconds if name.startswith(f"{file}::")]
         known.sort(key=lambda name: self._seconds[name])
         asked = Asked([file], sorted(without), known, most, _MORE * self._slowest)
+        found = self._run_asked(one, asked)
+        if found and found["code"] != NO_IMPORT:
+            self._learn(found)
+        return found
+
+    def _run_asked(self, one: Mutant, asked: Asked) -> dict[str, Any] | None:
+        """Run tests on a mutant, in a process of their own where its module must be imported."""
         found = self._workshop(one).run(asked, one)
         if found and found["code"] == NEEDS_MORE_TESTS:
             found = run_importing(one, asked)
         if found and found["code"] == _FAULT:
             raise SystemExit(f"{one.place}: {found}")
-        if found and found["code"] != NO_IMPORT:
-            self._learn(found)
         return found
 
     def _learn(self, found: dict[str, Any]) -> None:

@@ -152,30 +152,38 @@ def test_a_run_goes_on_and_survivors_are_run_again_when_asked(tmp_path: Path):
 _KILLED = """
 import mutants, pathlib
 file = pathlib.Path("src/tacit/designs/prec/gate.py")
+shipped = file.read_text()
 runs = mutants.Runs(10.0, again=False)
 one = mutants.mutant(file, *mutants.places(file)[0])
-first = one._replace(text=file.read_text().replace("return ", "return None and "))
-for text in (first.text, file.read_text() + "SCALE = 1", "raise RuntimeError", file.read_text()):
+changed = shipped.replace("return ", "return None and ")
+slow_once = shipped + pathlib.Path("tests/support/slow_once.py").read_text()
+for text in (changed, shipped + "SCALE = 1", "raise RuntimeError", shipped, slow_once):
     print(*runs.verdict_of(one._replace(text=text, place="a place")))
 runs.end()
 """
 
 
-def test_the_verdict_names_the_test_that_kills():
+def test_the_verdict_names_the_test_that_kills(tmp_path):
     """Of a changed function, and of a module that cannot be imported. A module that does what the
-    shipped one does survives, as it is and with a constant that nobody reads."""
+    shipped one does survives, as it is, with a constant that nobody reads, and where only its first
+    use takes long, as with machine code that must be compiled."""
     done = subprocess.run(
         [sys.executable, "-c", _KILLED],
         cwd=mutants.ROOT,
-        env={**os.environ, "PYTHONPATH": str(mutants.ROOT / "tools")},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(mutants.ROOT / "tools"),
+            "SLOW_ONCE": str(tmp_path / "used"),
+        },
         capture_output=True,
         text=True,
         check=True,
     )
-    functions, constant, module, shipped = done.stdout.splitlines()
+    functions, constant, module, shipped, slow_once = done.stdout.splitlines()
     assert functions.startswith("killed tests/designs/prec/test_gate.py::test_")
     assert module.startswith("killed tests/designs/prec/test_gate.py")
-    assert constant.split() == shipped.split() == ["survived"]
+    assert constant.split() == shipped.split() == slow_once.split() == ["survived"]
+    assert (tmp_path / "used").exists()
 
 
 _LIMITED = """
