@@ -192,6 +192,17 @@ def test_lists_of_ids_in_cells_are_unfolded(import_file: Import, between: str) -
     assert any("60 lists" in sentence for sentence in found["warnings"])
 
 
+@pytest.mark.parametrize("empty_part", ["", "  ", "''", "' '"])
+def test_empty_parts_of_a_list_are_no_items(tmp_path: Path, empty_part: str) -> None:
+    """A part of nothing but blanks and quotes is left out, as a part without any character is."""
+    path = tmp_path / "lists.csv"
+    lines = [f"u{person};\"a,{empty_part},' b '\"" for person in range(8)]
+    path.write_text("user;items\n" + "\n".join(lines) + "\n")
+    ratings = tacit.read_ratings(path, layout="baskets")
+    assert ratings.item_ids.tolist() == ["a", "b"]
+    assert len(ratings) == 16
+
+
 def test_words_in_cells_are_a_question(import_file: Import) -> None:
     """Words may be titles, so nothing is cut at their blanks without being asked."""
     words = ["red", "blue", "shoe", "coat", "warm", "light", "long"]

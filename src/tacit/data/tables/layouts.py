@@ -324,14 +324,13 @@ def _has_clear_lists(table: Table, column_names: ColumnNames) -> bool:
 
 
 def _split_lists(column: pl.Series, separator: str) -> pl.Series:
-    """Split text cells into lists of their parts, without quotes, blanks and empty parts."""
+    """Split text cells into lists of their parts, without blanks and quotes around them.
+
+    A part that is nothing but blanks and quotes is left out.
+    """
     lists = _strip_brackets(column).str.split(separator)
-    return lists.list.eval(
-        pl.element()
-        .str.strip_chars()
-        .str.strip_chars("'\"")
-        .filter(pl.element().str.len_chars() > 0)
-    )
+    parts = pl.element().str.strip_chars().str.strip_chars("'\"").str.strip_chars()
+    return lists.list.eval(parts.filter(parts.str.len_chars() > 0))
 
 
 def _unfold_baskets(table: Table, column_names: ColumnNames, *, events: bool) -> ColumnGuess:
