@@ -99,6 +99,13 @@ def test_cut_or_longer_is_refused(message, count):
         type(message).decode(raw + bytes(count))
 
 
+@pytest.mark.parametrize("video", ["", "é" * 129])
+def test_both_bounds_of_a_name_are_told(video):
+    """A name that is empty or too long is refused in a sentence with both bounds."""
+    with pytest.raises(MessageError, match="a video's name has 1 to 256 bytes of UTF-8"):
+        Offer(REQUEST, video)
+
+
 def test_an_answer_is_an_offer_or_a_refusal():
     """Answers are told apart by their kind."""
     assert decode_answer(OFFER.encode()) == OFFER

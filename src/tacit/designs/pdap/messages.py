@@ -115,9 +115,8 @@ class Offer:
     def __post_init__(self) -> None:
         _check_request(self.request)
         require(type(self.video) is str, "a video is named by text")
-        require(
-            1 <= len(_encode_name(self.video)) <= MOST_VIDEO_BYTES, "a video's name is too long"
-        )
+        has_right_length = 1 <= len(_encode_name(self.video)) <= MOST_VIDEO_BYTES
+        require(has_right_length, f"a video's name has 1 to {MOST_VIDEO_BYTES} bytes of UTF-8")
 
     def encode(self) -> bytes:
         """Encode the message."""
