@@ -75,6 +75,15 @@ def test_a_service_without_a_page_says_how_to_get_one(shared_shop, tmp_path, mon
     assert shared_shop.get(None, "/healthz").status_code == 200
 
 
+def test_a_page_that_cannot_be_read_is_an_error(shared_shop, tmp_path, monkeypatch):
+    """It does not count as a service without a page."""
+    (tmp_path / "index.html").mkdir()
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
+    answer = shared_shop.get(None, "/")
+    assert answer.status_code == 500
+    assert answer.text != page.NOT_BUILT
+
+
 def test_scripts_are_under_100_kilobytes(built_page):
     """All of them together, as gzip packs them."""
     scripts = list(built_page.glob("assets/*.js"))

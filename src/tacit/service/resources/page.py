@@ -64,8 +64,8 @@ def asset(name: AssetName) -> Response:
 
 
 def _read_file(file: Path) -> bytes | None:
-    """Read a file; None where there is none."""
+    """Return the content of a file; None if it does not exist."""
     try:
         return file.read_bytes()
-    except OSError:
+    except FileNotFoundError:
         return None
