@@ -18,14 +18,15 @@ class AttackerConformance:
         """Return a new attacker."""
         raise NotImplementedError
 
-    def test_it_has_a_name_and_says_what_it_reads(self) -> None:
-        """Reports list attackers by name; epoch labels are shown to those that read them."""
+    def test_name_and_reads_epochs(self) -> None:
+        """`name` is a text that is not empty, and `reads_epochs` is a bool."""
         attacker = self.make()
-        assert isinstance(attacker.name, str)
-        assert attacker.name
-        assert isinstance(attacker.reads_epochs, bool)
+        assert isinstance(attacker.name, str), "`name` is a text: reports list attackers by it"
+        assert attacker.name, "`name` is not empty"
+        says_if_reads = isinstance(attacker.reads_epochs, bool)
+        assert says_if_reads, "`reads_epochs` is a bool: whether epoch labels are shown to it"
 
-    def test_it_scores_people_whose_label_it_has_not_seen(self) -> None:
+    def test_other_people_are_scored(self) -> None:
         """`score` returns (people,) finite numbers for other people than those it learned from."""
         known_releases, labels = _make_releases(0)
         other_releases, _ = _make_releases(1)

@@ -13,16 +13,16 @@ class DatasetConformance:
         """Return the ratings."""
         raise NotImplementedError
 
-    def test_it_gives_ratings(self) -> None:
-        """There are at least two people and two items."""
+    def test_make_returns_ratings(self) -> None:
+        """`make` returns `Ratings` of at least two people and two items."""
         ratings = self.make()
         assert isinstance(ratings, Ratings)
         assert min(ratings.n_users, ratings.n_items) >= 2
 
-    def test_it_is_the_same_each_time(self) -> None:
-        """Two calls return equal ratings, so that results can be reproduced."""
+    def test_two_calls_return_equal_ratings(self) -> None:
+        """Two calls of `make` return equal ratings, so that results can be reproduced."""
         assert self.make().digest == self.make().digest
 
-    def test_popularity_fits_it(self) -> None:
-        """The simplest recommender can be fitted to it, and makes a list."""
+    def test_popularity_can_be_fitted(self) -> None:
+        """`Popularity`, the simplest recommender, can be fitted to the ratings and makes a list."""
         assert len(Popularity().fit(self.make()).recommend(history={}, n=1)) == 1

@@ -16,7 +16,7 @@ class DesignConformance:
         """Return the design."""
         raise NotImplementedError
 
-    def test_it_has_a_card(self) -> None:
+    def test_cards_come_before_fitting(self) -> None:
         """`cards` returns cards for default settings (at epsilon 1), before anything is fitted."""
         design = self.make()
         if "epsilon" in options_of(design.card_settings):
@@ -27,14 +27,14 @@ class DesignConformance:
         assert cards, "a design states at least one guarantee, or that there is none"
         assert all(card.sentence for card in cards), "every card begins with a sentence"
 
-    def test_it_has_an_audit_with_planted_bugs(self) -> None:
-        """The design's audit has claims, and planted bugs that it must find."""
+    def test_audit_has_claims_and_planted_bugs(self) -> None:
+        """The design's audit has at least one claim, and at least one planted bug to find."""
         plan = self.make().part("audit")()
         assert sum(map(len, plan.claims.values())) >= 1, "an audit tests at least one claim"
         assert len(plan.bugs) >= 1, "an audit that finds no planted bug shows nothing"
 
-    def test_it_has_an_experiment(self) -> None:
-        """A command measures the design on real or generated data."""
+    def test_evaluate_or_simulate_is_a_part(self) -> None:
+        """The design has `evaluate` or `simulate`, which measures it on real or generated data."""
         assert {"evaluate", "simulate"} & set(self.make().parts), "add evaluate or simulate"
 
     def test_commands_are_made_from_settings(self) -> None:
@@ -48,6 +48,6 @@ class DesignConformance:
             assert is_frozen, f"the settings of {part} are a frozen dataclass"
             assert command.run.__doc__, f"{part} says what it does in a docstring"
 
-    def test_it_is_not_called_like_a_mechanism(self) -> None:
+    def test_no_mechanism_has_its_name(self) -> None:
         """No mechanism has its name: `tacit guarantee NAME` and `tacit audit NAME` take both."""
         assert self.make().name not in MECHANISMS

@@ -25,7 +25,7 @@ class MetricConformance:
         """Return the metric."""
         raise NotImplementedError
 
-    def test_it_gives_a_finite_number(self) -> None:
+    def test_lists_have_a_finite_value(self) -> None:
         """Lists of ten items have a finite value."""
         assert math.isfinite(float(self.make()(*_make_lists())))
 
@@ -43,7 +43,7 @@ class MetricConformance:
         reversed_value = self.make()(lists[::-1].copy(), relevant[::-1], train)
         assert math.isclose(reversed_value, self.make()(lists, relevant, train), rel_tol=1e-9)
 
-    def test_it_changes_nothing(self) -> None:
+    def test_arguments_stay_unchanged(self) -> None:
         """The metric does not change its arguments, which other metrics read too."""
         lists, relevant, train = _make_lists()
         lists_before = lists.copy()
