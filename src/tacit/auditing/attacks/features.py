@@ -81,12 +81,12 @@ class Space:
         order = np.zeros((len(counts), 0))
         if seen.epochs is not None:
             moments = self._moments(seen, mask, errors) / root
-            order = np.hstack([_order(seen, errors), moments])
+            order = np.hstack([_order_features(seen, errors), moments])
         return Blocks(
             mask=mask @ self._mask_directions,
             residuals=errors @ self._residual_directions,
             root=root,
-            meta=_meta(seen, errors, self._edges),
+            meta=_summary_features(seen, errors, self._edges),
             order=order,
         )
 
@@ -152,8 +152,12 @@ def _edges(stars: Floats) -> Floats:
     return edges
 
 
-def _meta(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
-    """(people, summaries) number of items, stars, popularity, years, genres, public tables.
+def _summary_features(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
+    """(people, summaries) what one release says, without the order of its items.
+
+    In this order: log of the number of items; mean and variance of stars, mean and mean square of
+    errors; a histogram of stars; public tables; quantiles of log popularity; years; for each genre
+    its share of the items; for each genre its items' mean error, drawn towards 0.
 
     Args:
         seen: Releases of the people.
@@ -179,9 +183,9 @@ def _meta(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
         _mean(rows, errors.data, counts),
         _mean(rows, errors.data**2, counts),
         *histogram,
-        *_table_knowledge(rows, errors.data, offsets, log_keep, counts),
-        *_popularity_quantiles(seen, rows, counts),
-        *_years(seen, rows),
+        *_table_features(rows, errors.data, offsets, log_keep, counts),
+        *_log_popularity_quantiles(seen, rows, counts),
+        *_year_features(seen, rows),
     ]
     genres = seen.public.genres
     in_genre = _mask(seen) @ genres
@@ -189,12 +193,13 @@ def _meta(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
     return np.hstack([np.stack(columns, axis=1), shares, (errors @ genres) / (in_genre + 1.0)])
 
 
-def _table_knowledge(
+def _table_features(
     rows: Ints, errors: Floats, offsets: Floats, log_keep: Floats, counts: Floats
 ) -> list[Floats]:
-    """Summarise what the public tables say of shown items: means, and means times root of counts.
+    """(people,) columns of what the public tables say of shown items: means, and means times root.
 
-    The second are means in units of their standard error.
+    `root` is the root of the number of items, so the second are means in units of their standard
+    error.
     """
     root = np.sqrt(np.maximum(counts, 1.0))
     means = [
@@ -204,12 +209,12 @@ def _table_knowledge(
     return [*means, *(mean * root for mean in means)]
 
 
-def _popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> list[Floats]:
+def _log_popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> list[Floats]:
     """(people,) for each of QUANTILES, of log popularity; 0 for a person who shows nothing."""
     if not len(rows):
         return [counts * 0 for _ in QUANTILES]
-    popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
-    ordered = popularity[np.lexsort((popularity, rows))]
+    log_popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
+    ordered = log_popularity[np.lexsort((log_popularity, rows))]
     starts = np.asarray(seen.ratings.indptr[:-1])
     shows_nothing = counts == 0
     quantiles = []
@@ -220,8 +225,11 @@ def _popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> list[Fl
     return quantiles
 
 
-def _years(seen: Releases, rows: Ints) -> list[Floats]:
-    """(people,) mean and variance of the years of shown items; nothing where no year is known."""
+def _year_features(seen: Releases, rows: Ints) -> list[Floats]:
+    """(people,) mean and variance of the years of shown items, less the catalogue's mean year.
+
+    Items of unknown years are left out. There is no column if no year of the catalogue is known.
+    """
     known = np.isfinite(seen.public.years)
     if not known.any():
         return []
@@ -234,8 +242,12 @@ def _years(seen: Releases, rows: Ints) -> list[Floats]:
     return [mean, _mean(rows, years**2, counts) - mean**2]
 
 
-def _order(seen: Releases, errors: sparse.csr_array) -> Floats:
-    """Number of epochs; of each quarter of a person's items: share, stars, popularity, genres."""
+def _order_features(seen: Releases, errors: sparse.csr_array) -> Floats:
+    """(people, columns) log of the number of epochs, and facts of each quarter of a person's items.
+
+    Items are divided into quarters by epoch. The facts of a quarter are its share of the items, its
+    mean error (stars less item means), its mean log popularity, and the share of each genre.
+    """
     assert seen.epochs is not None
     rows = seen.rows
     labels = seen.epochs.data
@@ -243,14 +255,15 @@ def _order(seen: Releases, errors: sparse.csr_array) -> Floats:
     _, first_entries = np.unique(_number_pairs(rows, labels), return_index=True)
     n_epochs = np.bincount(rows[first_entries], minlength=people)
     columns = [np.log1p(n_epochs)[:, None]]
-    quarter = np.minimum(((positions(seen) + 0.5) * QUARTERS).astype(np.int64), QUARTERS - 1)
+    quarters = ((positions(seen) + 0.5) * QUARTERS).astype(np.int64)
+    quarters = np.minimum(quarters, QUARTERS - 1)
     n_shown = np.maximum(np.bincount(rows, minlength=people), 1.0)
-    popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
-    for number in range(QUARTERS):
-        inside = (quarter == number).astype(float)
+    log_popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
+    for this_quarter in range(QUARTERS):
+        inside = (quarters == this_quarter).astype(float)
         counts: Floats = np.bincount(rows, inside, minlength=people).astype(float)
         facts = [counts / n_shown, _mean(rows, errors.data * inside, counts)]
-        facts.append(_mean(rows, popularity * inside, counts))
+        facts.append(_mean(rows, log_popularity * inside, counts))
         genres = replace_data(seen.ratings, inside) @ seen.public.genres
         columns += [np.stack(facts, axis=1), genres / np.maximum(counts, 1.0)[:, None]]
     return np.hstack(columns)
