@@ -161,7 +161,7 @@ class Backend:
             n: Length of the list.
 
         Raises:
-            ServiceError: Of status 404 if the item or the model is unknown.
+            ServiceError: The item or the model is unknown (status 404).
         """
         path = f"/v1/models/{quote(model, safe='')}/similar/{quote(str(item), safe='')}?n={n}"
         answer = self._service.parse_json(self._service.get(path, with_key=True))

@@ -128,7 +128,7 @@ class Client(Letters):
             digest: The model's expected digest in hexadecimal digits; PrivacyError for another one.
 
         Raises:
-            ServiceError: Of status 404 if the model has no file for devices.
+            ServiceError: The model has no file for devices (status 404).
         """
         if name not in self._lists:
             self._lists[name] = self._service.fetch_message(

@@ -190,7 +190,7 @@ class Letters:
             now: Unix seconds; by default this machine's time.
 
         Raises:
-            ServiceError: Of status 404 if the service publishes no item table.
+            ServiceError: The service publishes no item table (status 404).
         """
         now = int(time.time()) if now is None else now
         disclosure, table = self._fetch_item_table(name, now)

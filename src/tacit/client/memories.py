@@ -72,7 +72,7 @@ class Memory:
 
     @contextmanager
     def transaction(self) -> Iterator[MemoryContent]:
-        """Open the memory for changes, by one program at a time.
+        """Open the memory for changes; other threads wait.
 
         Yields:
             The content, to be changed in the block. It is stored at the end of the block, durably
@@ -99,7 +99,7 @@ class FileMemory(Memory):
 
     @contextmanager
     def transaction(self) -> Iterator[MemoryContent]:
-        """Open the memory for changes, as `Memory.transaction` does.
+        """Open the memory for changes, as `Memory.transaction` does; other processes wait, too.
 
         Raises:
             DataError: The file is not as this program writes it.

@@ -184,7 +184,8 @@ class Transport:
         """Fetch and decode a message, at the path of these parts.
 
         Raises:
-            ServiceError: Of status 404 if there is none, or the bytes are not such a message.
+            ServiceError: There is no such message (status 404), or the bytes are not one (no
+                status).
         """
         return decode_message(decode, self.get(_api_path(*parts)))
 

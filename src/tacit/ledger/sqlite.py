@@ -167,7 +167,10 @@ _CONNECTIONS: WeakSet[_OwnedConnection] = WeakSet()
 
 
 def _file_facts(path: Path) -> tuple[int, ...]:
-    """Return device, inode, size in bytes and time of change of a file; () if there is none."""
+    """Return device, inode, size in bytes and time of change of a file.
+
+    The tuple is empty if the file does not exist or cannot be inspected.
+    """
     try:
         status = path.stat()
     except OSError:

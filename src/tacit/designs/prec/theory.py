@@ -212,7 +212,8 @@ def eps_gated(m: int, T: int, D: int, R: int, P: int) -> float:
 def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
     """`eps_tight` in the paper's simpler form, with D + R + 1 >= c / 2: 18 m lambda c / P.
 
-    The constants are the proof's. It is less than twice as large as `eps_tight`.
+    The constants are the proof's. It is at most twice `eps_tight`, and exactly twice for
+    D = R = 0, where `eps_tight` is the paper's own.
     """
     return 18 * m * lam(m, T, R) * credit(D, R) / P
 
