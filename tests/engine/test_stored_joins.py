@@ -13,7 +13,7 @@ from tacit.data.stored_ratings import Block
 from tacit.data.tables.buckets import open_parquet
 from tacit.designs.xmap.files import list_published_arrays
 from tacit.engine import item_item_tiles
-from tacit.engine.item_item import no_neighbours
+from tacit.engine.item_item import make_empty_lists
 from tacit.errors import ClusterError, ConfigError
 from tests.support.stored_world import blocks_of, local, public
 
@@ -157,7 +157,7 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
         couples=[(0, 0)],
         joins=[item_item_tiles.Join(5, 0, 0)],
         parts=[known],
-        find=lambda _, of, __: no_neighbours(of, 1),
+        find=lambda _, of, __: make_empty_lists(of, 1),
     )
     if not lost:
         good = sums.work_on_tile(pa.Table.from_batches(strips), work=work, width=2)

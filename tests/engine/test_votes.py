@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.engine.votes import Credits, enrol, no_credits
+from tacit.engine.votes import Credits, enrol, make_empty_credits
 from tacit.errors import ConfigError, DataError
 from tests.support import votes_reference as reference
 
@@ -30,7 +30,7 @@ def bit(client):
 def test_credits_are_the_papers(voters, objects, diversity, radius, clients, seed):
     """Counts, totals of credit and who counts are those of integer credits kept one by one."""
     generator = np.random.default_rng(seed)
-    block = no_credits(voters, diversity=diversity, radius=radius)
+    block = make_empty_credits(voters, diversity=diversity, radius=radius)
     electorates = np.zeros((64, voters), bool)
     for client in range(clients):
         electorates[client] = generator.random(voters) < 0.8
@@ -60,7 +60,7 @@ def test_without_credits_charging_is_the_kick_out_rule():
     """At D = R = 0 whoever is charged is out, as by `keep`."""
     generator = np.random.default_rng(1)
     chosen = generator.integers(0, 5, 40).astype(np.uint16)
-    block = no_credits(40, diversity=0, radius=0)
+    block = make_empty_credits(40, diversity=0, radius=0)
     for client in range(64):
         enrol(block, client, generator.random(40) < 0.7)
     diverse = generator.integers(0, 2**64, 5, dtype=np.uint64)
@@ -73,7 +73,7 @@ def test_without_credits_charging_is_the_kick_out_rule():
 
 def test_a_place_can_be_given_to_another_client():
     """Who is enrolled at a used place starts with full credits, and the neighbours keep theirs."""
-    block = no_credits(3, diversity=1, radius=1)
+    block = make_empty_credits(3, diversity=1, radius=1)
     everybody = np.ones(3, bool)
     for client in (0, 1):
         enrol(block, client, everybody)
@@ -86,12 +86,12 @@ def test_a_place_can_be_given_to_another_client():
 def test_block_has_64_places():
     """A 65th client is refused in a sentence."""
     with pytest.raises(ConfigError, match="0 to 63; got 64"):
-        enrol(no_credits(2, diversity=0, radius=0), 64, np.ones(2, bool))
+        enrol(make_empty_credits(2, diversity=0, radius=0), 64, np.ones(2, bool))
 
 
 def test_credits_of_another_setting_are_refused():
     """Arrays that were made for other D and R do not become credits."""
-    block = no_credits(2, diversity=0, radius=3)
+    block = make_empty_credits(2, diversity=0, radius=3)
     with pytest.raises(DataError, match="'radius' does not fit"):
         Credits(2, 1, block.alive, block.both, block.radius)
 
@@ -99,4 +99,4 @@ def test_credits_of_another_setting_are_refused():
 def test_credits_below_zero_are_refused():
     """D and R are numbers of rounds."""
     with pytest.raises(ConfigError, match="at least 0; got D = -1"):
-        no_credits(2, diversity=-1, radius=3)
+        make_empty_credits(2, diversity=-1, radius=3)

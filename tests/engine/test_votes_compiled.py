@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.engine import votes_compiled as local
-from tacit.engine.votes import enrol, no_credits
+from tacit.engine.votes import enrol, make_empty_credits
 from tacit.errors import DataError
 from tests.support import votes_reference as reference
 
@@ -91,7 +91,7 @@ def test_a_block_with_credits(voters, objects, living, clients, seed):
     """charge with the counting: counts, totals and every plane, over several rounds."""
     generator = np.random.default_rng(seed)
     diversity, radius = generator.integers(0, 5, 2).tolist()
-    block = no_credits(voters, diversity=diversity, radius=radius)
+    block = make_empty_credits(voters, diversity=diversity, radius=radius)
     for client in range(clients):
         enrol(block, client, generator.random(voters) < living)
     fused = copy.deepcopy(block)
@@ -122,7 +122,7 @@ def test_more_than_sixteen_bits_of_voters_on_one_object():
 def test_the_largest_credit_is_summed():
     """Totals beyond 32 bits: every voter alive with every client, at a large D and R."""
     voters = 3000
-    block = no_credits(voters, diversity=2**40, radius=2**40)
+    block = make_empty_credits(voters, diversity=2**40, radius=2**40)
     for client in range(64):
         enrol(block, client, np.ones(voters, bool))
     expected = voters * (2**42 + 1)
@@ -137,7 +137,7 @@ def test_votes_for_no_object_are_refused(number):
     bad[4900] = number
     alive, everybody = np.ones(5000, np.uint64), np.full(3, 2**64 - 1, np.uint64)
     states = np.ones(5000, np.uint8)
-    block = no_credits(5000, diversity=1, radius=1)
+    block = make_empty_credits(5000, diversity=1, radius=1)
     nobody = np.zeros(3, np.uint64)
     for call in (
         lambda: local.tally(bad, alive, 3),
@@ -175,7 +175,7 @@ def test_wrong_shapes_and_types_are_refused():
 
 def test_no_object_costs_both_credits():
     """A client either liked or disliked what she was shown."""
-    block, both = no_credits(4, diversity=1, radius=1), np.ones(2, np.uint64)
+    block, both = make_empty_credits(4, diversity=1, radius=1), np.ones(2, np.uint64)
     votes = np.zeros(4, np.uint16)
     with pytest.raises(DataError, match="both credits"):
         local.charge_and_tally(votes, both, both, votes, block, 2)
@@ -186,7 +186,7 @@ def test_nothing_of_the_size_of_the_voters_is_allocated():
     peaks = []
     for voters in (100_000, 1_000_000):
         last, now = np.zeros(voters, np.uint16), np.ones(voters, np.uint16)
-        block = no_credits(voters, diversity=1, radius=1)
+        block = make_empty_credits(voters, diversity=1, radius=1)
         enrol(block, 3, np.ones(voters, bool))
         nobody = np.zeros(3, np.uint64)
         tracemalloc.start()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.engine import Floats, Neighbours, Numbers, Stage, Table, blocks
-from tacit.engine.item_item import check_arguments, no_neighbours, norms_and_raters
+from tacit.engine.item_item import check_arguments, make_empty_lists, norms_and_raters
 from tacit.engine.paths_compiled import check_paths, check_predictions
 
 Counts = NDArray[np.int32]
@@ -155,7 +155,7 @@ def _neighbours(
 ) -> Neighbours:
     check_arguments(table, of, among, k, significance, counts)
     among = np.sort(among)
-    found = no_neighbours(of, k)
+    found = make_empty_lists(of, k)
     lengths, _ = norms_and_raters(table)
     others = _columns(table, among)
     width = max(1, cells // max(1, len(among)))

@@ -63,27 +63,29 @@ def rank_best(scores: Floats, n: int) -> Ints:
     return np.argsort(negative, kind="stable")[:n]
 
 
-def best_of_scores(score: Scorer, rated: sparse.csr_array, n: int) -> BestItems:
+def best_of_scores(score: Scorer, excluded: sparse.csr_array, n: int) -> BestItems:
     """Make each person's list from their scores, for a block of people at a time.
 
     Args:
         score: Computes the scores of a slice of the people.
-        rated: (people, items) with an entry for each item that is not listed.
+        excluded: (people, items) with an entry for each item to leave out of a person's list.
         n: Length of a list.
     """
     from tacit.engine.best_items_compiled import scan_scores
 
-    lists = _make_empty_lists(rated.shape[0], n)
-    for block in _blocks(rated.shape, np.dtype(np.float64).itemsize):
+    lists = _make_empty_lists(excluded.shape[0], n)
+    for block in _blocks(excluded.shape, np.dtype(np.float64).itemsize):
         scores = np.array(score(block), dtype=np.float64)
-        offsets = rated.indptr[block.start : block.stop + 1]
-        if n <= LONGEST_SCANNED:
-            scan_scores(scores, offsets, rated.indices, lists.places[block], lists.scores[block])
-        _fill_short_lists(lists, block, scores, rated)
+        offsets = excluded.indptr[block.start : block.stop + 1]
+        if n <= LONGEST_SCANNED:  # longer lists are made by `_finish_lists` alone
+            scan_scores(scores, offsets, excluded.indices, lists.places[block], lists.scores[block])
+        _finish_lists(lists, block, scores, excluded)
     return lists
 
 
-def best_of_products(people: Floats, items: Floats, rated: sparse.csr_array, n: int) -> BestItems:
+def best_of_products(
+    people: Floats, items: Floats, excluded: sparse.csr_array, n: int
+) -> BestItems:
     """Make each person's list from scores that are inner products of factors.
 
     Products are computed in float32, which is fast. Items that may be in the list despite the
@@ -92,11 +94,11 @@ def best_of_products(people: Floats, items: Floats, rated: sparse.csr_array, n: 
     Args:
         people: (people, k) finite factors of people.
         items: (items, k) finite factors of items.
-        rated: (people, items) with an entry for each item that is not listed.
+        excluded: (people, items) with an entry for each item to leave out of a person's list.
         n: Length of a list.
     """
     if n > LONGEST_SCANNED:
-        return best_of_scores(lambda block: people[block] @ items.T, rated, n)
+        return best_of_scores(lambda block: people[block] @ items.T, excluded, n)
     from tacit.engine.best_items_compiled import scan_products
 
     lists = _make_empty_lists(len(people), n)
@@ -105,15 +107,15 @@ def best_of_products(people: Floats, items: Floats, rated: sparse.csr_array, n: 
     longest = np.linalg.norm(items, axis=1).max(initial=0.0)
     # The error of <p, q> in float32 is at most (k + 4) 2^-24 |p| |q|.
     error_per_length = (items.shape[1] + 4) * _FLOAT32_ROUNDING * longest
-    for block in _blocks(rated.shape, columns.itemsize):
+    for block in _blocks(excluded.shape, columns.itemsize):
         rows = np.ascontiguousarray(people[block])
         scan_products(
             rows.astype(np.float32) @ columns,
             np.linalg.norm(rows, axis=1) * error_per_length,
             rows,
             items,
-            rated.indptr[block.start : block.stop + 1],
-            rated.indices,
+            excluded.indptr[block.start : block.stop + 1],
+            excluded.indices,
             lists.places[block],
             lists.scores[block],
         )
@@ -121,7 +123,7 @@ def best_of_products(people: Floats, items: Floats, rated: sparse.csr_array, n: 
 
 
 def _make_empty_lists(people: int, n: int) -> BestItems:
-    """Make lists of n without an item."""
+    """Make lists of n places without an item: places of -1, and scores of NaN."""
     return BestItems(np.full((people, n), -1, dtype=np.int64), np.full((people, n), np.nan))
 
 
@@ -137,25 +139,25 @@ def _blocks(shape: tuple[int, int], itemsize: int) -> Iterator[slice]:
         yield slice(start, min(start + height, shape[0]))
 
 
-def _fill_short_lists(
-    lists: BestItems, block: slice, scores: Floats, rated: sparse.csr_array
+def _finish_lists(
+    lists: BestItems, block: slice, scores: Floats, excluded: sparse.csr_array
 ) -> None:
     """Make the lists of a block that the kernel left unfinished.
 
-    It leaves lists of more than `LONGEST_SCANNED`, of people with too few unrated items, and of
-    scores that are not finite.
+    It leaves lists of more than `LONGEST_SCANNED` items, lists for which too few items remain, and
+    those of scores that are not finite.
 
     Args:
         lists: The lists of all people, changed in place.
         block: The people of the block.
         scores: (people of the block, items) scores.
-        rated: (people, items) with an entry for each item that is not listed.
+        excluded: (people, items) with an entry for each item to leave out of a person's list.
     """
     n = lists.places.shape[1]
     for row in np.flatnonzero(lists.places[block, -1] < 0).tolist():
         person = block.start + row
-        excluded = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
-        order = rank_best(scores[row], min(scores.shape[1], n + len(excluded)))
-        listed = order[~np.isin(order, excluded)][:n]
+        left_out = excluded.indices[excluded.indptr[person] : excluded.indptr[person + 1]]
+        order = rank_best(scores[row], min(scores.shape[1], n + len(left_out)))
+        listed = order[~np.isin(order, left_out)][:n]
         lists.places[person, : len(listed)] = listed
         lists.scores[person, : len(listed)] = scores[row, listed]

@@ -71,13 +71,13 @@ def _scan_row(scores: Any, values: Any, places: Any) -> int:
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def scan_scores(scores: Any, offsets: Any, rated: Any, places: Any, best: Any) -> None:
+def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best: Any) -> None:
     """Make the lists of a block of people; a list of fewer than n items is left as it was.
 
     Args:
         scores: (people, items) float64.
-        offsets: (people + 1,) where each person's items begin in `rated`.
-        rated: Places of the items that are not listed.
+        offsets: (people + 1,) where each person's items begin in `excluded`.
+        excluded: Places of the items to leave out, one person after the other.
         places: (people, n) filled with the places of the lists.
         best: (people, n) filled with the scores of the lists.
     """
@@ -87,7 +87,7 @@ def scan_scores(scores: Any, offsets: Any, rated: Any, places: Any, best: Any) -
     found = np.empty(n, np.int64)
     for u in range(len(scores)):
         row[:] = scores[u]
-        row[rated[offsets[u] : offsets[u + 1]]] = -np.inf
+        row[excluded[offsets[u] : offsets[u + 1]]] = -np.inf
         if _scan_row(row, values, found) == n:
             places[u] = found
             best[u] = values
@@ -100,7 +100,7 @@ def scan_products(
     people: Any,
     items: Any,
     offsets: Any,
-    rated: Any,
+    excluded: Any,
     places: Any,
     best: Any,
 ) -> None:
@@ -114,8 +114,8 @@ def scan_products(
         errors: (people,) largest error e of a person's products.
         people: (people, k) float64 factors of people.
         items: (items, k) float64 factors of items.
-        offsets: (people + 1,) where each person's items begin in `rated`.
-        rated: Places of the items that are not listed.
+        offsets: (people + 1,) where each person's items begin in `excluded`.
+        excluded: Places of the items to leave out, one person after the other.
         places: (people, n) filled with the places of the lists; those of a short list stay -1.
         best: (people, n) filled with the scores of the lists.
     """
@@ -124,7 +124,7 @@ def scan_products(
     found = np.empty(n, np.int64)
     for u in range(len(scores)):
         row = scores[u]
-        row[rated[offsets[u] : offsets[u + 1]]] = -np.inf
+        row[excluded[offsets[u] : offsets[u + 1]]] = -np.inf
         count = _scan_row(row, values, found)
         bound = np.float64(-np.inf)  # no item with a smaller rounded product is listed
         if count == n:

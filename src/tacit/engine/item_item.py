@@ -35,15 +35,15 @@ def check_arguments(
             raise ConfigError(f"`{name}` has numbers of {items} items, each at most once.")
 
 
-def no_neighbours(of: Numbers, k: int) -> Neighbours:
-    """Make empty lists of k neighbours for each of some items."""
+def make_empty_lists(of: Numbers, k: int) -> Neighbours:
+    """Make an empty list for each of these items: k entries of -1 in `items`, and 0 elsewhere."""
     shape = (len(of), k)
     return Neighbours(
-        np.asarray(of, dtype=np.int32),
-        np.full(shape, -1, dtype=np.int32),
-        np.zeros(shape),
-        np.zeros(shape, dtype=np.int32),
-        np.zeros(shape, dtype=np.int32),
+        of=np.asarray(of, dtype=np.int32),
+        items=np.full(shape, -1, dtype=np.int32),
+        similarities=np.zeros(shape),
+        co_counts=np.zeros(shape, dtype=np.int32),
+        agreements=np.zeros(shape, dtype=np.int32),
     )
 
 

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.item_item import check_arguments, no_neighbours, norms_and_raters
+from tacit.engine.item_item import check_arguments, make_empty_lists, norms_and_raters
 from tacit.engine.item_item_blocks import (
     LANES,
     LEVELS,
@@ -79,7 +79,7 @@ def neighbours(
             lists,
             k,
         )
-    found = no_neighbours(of, k)
+    found = make_empty_lists(of, k)
     lines = _slots(visitors, len(raters))[of]
     _sort(*lists, lines, found.items, found.similarities, found.co_counts, found.agreements)
     return found

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored_ratings import Block, CutBlock, StoredRatings, catalogue_of
-from tacit.engine.item_item import no_neighbours
+from tacit.engine.item_item import make_empty_lists
 from tacit.engine.types import Find, Floats, Neighbours, Numbers, Pairs, Table
 from tacit.errors import ClusterError
 
@@ -109,7 +109,7 @@ class TiledTable(Table):
         expected = Counter(_list_number(join, len(parts)) for join in joins)
         if {list_number: count for list_number, (count, _) in merged.items()} != expected:
             raise ClusterError(LOST)
-        results = [no_neighbours(of, k) for of, _ in pairs]
+        results = [make_empty_lists(of, k) for of, _ in pairs]
         rows = np.zeros(len(self.raters), np.int64)
         for list_number, (_, packed) in merged.items():
             pair, part = divmod(list_number, len(parts))

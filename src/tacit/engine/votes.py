@@ -86,7 +86,7 @@ class Credits:
         return 2 * self.radius_allowed
 
 
-def no_credits(voters: int, *, diversity: int, radius: int) -> Credits:
+def make_empty_credits(voters: int, *, diversity: int, radius: int) -> Credits:
     """Make a block without clients, to which `enrol` adds them.
 
     Args:

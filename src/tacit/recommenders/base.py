@@ -281,7 +281,7 @@ class ItemRecommender(Parameters):
             user: Id of a person that the model was fitted to; unknown after loading it from a file.
             history: Item id to stars; None: the ratings of `user` in the fit.
             n: Length of the list.
-            exclude: Ids of other items that are not listed.
+            exclude: Ids of other items to leave out.
             candidates: Ids of the items that may be listed; None: all.
             keep_seen: Whether items of the history may be listed.
         """
@@ -438,7 +438,7 @@ def top_n(
         item_ids: (items,) ids.
         n: Length of the list.
         user: Id of the person.
-        left_out: Ids of items that are not listed; unknown ids are ignored.
+        left_out: Ids of items to leave out; unknown ids are ignored.
         candidates: Ids of items that may be listed, of which unknown ones are ignored; None: all.
     """
     n = checked_n(n)

@@ -18,7 +18,7 @@ from tacit import container
 from tacit.designs.prec.clients import Entry, Transcript
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, Ids, index_candidates, read_id, read_ids
-from tacit.engine.votes import CLIENTS, Credits, Votes, no_credits
+from tacit.engine.votes import CLIENTS, Credits, Votes, make_empty_credits
 from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 from tacit.recommenders.headers import read_array
 
@@ -216,7 +216,7 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
 
 def _read_block(settings: PRecSettings, arrays: Arrays, number: int, rows: int) -> Credits:
     """Read the credits of the block with a number, from 0."""
-    credit = no_credits(rows, diversity=settings.diversity, radius=settings.radius)
+    credit = make_empty_credits(rows, diversity=settings.diversity, radius=settings.radius)
     for name, array in zip(CREDIT_ARRAYS, _credit_arrays(credit), strict=True):
         values = read_array(arrays, f"{number}.{name}", *array.shape)
         require(values.dtype == np.int64, f"'{number}.{name}' is of another type")

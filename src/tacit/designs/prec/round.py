@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.votes import Counts, Credits, States, Votes, enrol, no_credits
+from tacit.engine.votes import Counts, Credits, States, Votes, enrol, make_empty_credits
 
 Bits = NDArray[np.bool_]
 
@@ -55,7 +55,7 @@ class Block:
             diversity: D.
             radius: R.
         """
-        self._credit = no_credits(voters, diversity=diversity, radius=radius)
+        self._credit = make_empty_credits(voters, diversity=diversity, radius=radius)
         self._byte_states: States | None = None
         """(rows,) the shorter form; None while the block is in words."""
         self._counted: tuple[Counts, Counts] | None = None

@@ -35,7 +35,7 @@ from tacit.designs.xmap.private_neighbours import (
 from tacit.designs.xmap.sparse_rows import sparse_from_lists
 from tacit.designs.xmap.voting_lists import mark_rated
 from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
-from tacit.engine.item_item import no_neighbours
+from tacit.engine.item_item import make_empty_lists
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
@@ -124,7 +124,7 @@ def _find_positive(
         significance: Number of people who rated both items below which a similarity is scaled
             down; 0: never.
     """
-    result = no_neighbours(of, k)
+    result = make_empty_lists(of, k)
     unfinished = np.arange(len(of))  # positions in `of`
     n_searched = min(2 * k, len(among))
     while unfinished.size:

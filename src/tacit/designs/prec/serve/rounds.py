@@ -32,7 +32,7 @@ from tacit.designs.prec.serve.steps import (
     RoundSteps,
     is_among,
 )
-from tacit.engine.votes import CLIENTS, no_credits
+from tacit.engine.votes import CLIENTS, make_empty_credits
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, KeyReused, Request, canonical
 from tacit.privacy import Guarantee
@@ -299,7 +299,7 @@ def _check_served(name: str, settings: PRecSettings) -> None:
             f"{TOML}: {name}.clients is missing or too large. It is how many people are ever "
             "served, and the budget is for all of them together."
         )
-    credit_of_voter = no_credits(1, diversity=settings.diversity, radius=settings.radius)
+    credit_of_voter = make_empty_credits(1, diversity=settings.diversity, radius=settings.radius)
     bytes_in_block = (
         credit_of_voter.alive.nbytes + credit_of_voter.both.nbytes + credit_of_voter.radius.nbytes
     )
