@@ -183,12 +183,14 @@ class Account:
     def _withdraw_deleted_items(self, by_entered_id: History, by_followed_id: History) -> None:
         """Withdraw the items that the owner deleted, and only then follow the new aliases.
 
-        In this order, a deleted item that is merged with a rated one does not come back, and a
-        deleted shown item does not stay because of the rating of an item that it is merged with.
+        If aliases were followed first, a deleted item that is merged with a rated one would come
+        back. In between, ratings that a merge would move onto a shown item are set aside. Otherwise
+        such a rating would keep the shown item in the letters after its own rating is deleted.
         """
         state = self.state
         aliases = self.disclosure.aliases
-        state.mark_withdrawn({*by_followed_id, *self._find_early_renames(by_followed_id)})
+        early_renames = self._find_early_renames(by_followed_id)
+        state.update_withdrawn(still_rated={*by_followed_id, *early_renames})
         state.set_aside_merged_ratings(by_entered_id.keys(), aliases)
         state.follow(aliases)
 
@@ -201,7 +203,7 @@ class Account:
         """
         state = self.state
         self.notify_owner(f"Nothing new is decided: {refusal}.")
-        state.mark_withdrawn(history)
+        state.update_withdrawn(still_rated=history)
         if state.letter is None:
             return None
         last_release = Release.decode(state.letter)

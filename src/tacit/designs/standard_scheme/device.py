@@ -117,7 +117,7 @@ class Device:
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
         self._state.note_shown()
-        self._state.mark_withdrawn(rated)
+        self._state.update_withdrawn(still_rated=rated)
         return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History, epoch: int) -> list[ItemId]:

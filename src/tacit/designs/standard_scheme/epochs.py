@@ -75,7 +75,7 @@ def due_epoch(created: int, last_epoch: int, now: int, length: int, secret: byte
 
     Args:
         created: Second of the account's creation.
-        last_epoch: Label of the latest epoch whose letter was made; -1 for none.
+        last_epoch: Label of the latest epoch whose letter was made; -1: none yet.
         now: The present second.
         length: Seconds of a calendar epoch.
         secret: The account's secret.

@@ -76,7 +76,7 @@ def list_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "intercepts": fitted.profiles.intercepts,
         "factors": fitted.profiles.factors,
-        "popularity": fitted.ease.popularity,
+        "popularity": fitted.ease.popularity_rank,
         "weights": weights.data.astype(np.int32),
         "rows": weights.indices.astype(np.int32),
         "columns": weights.indptr.astype(np.int64),

@@ -188,11 +188,11 @@ class State(Message):
             if present not in shown and id_after.get(present, present) in shown_new_ids:
                 self.merged.add(item)
 
-    def mark_withdrawn(self, rated: Collection[ItemId]) -> None:
+    def update_withdrawn(self, *, still_rated: Collection[ItemId]) -> None:
         """Mark released items whose rating was deleted, and unmark those that are rated again."""
         for item, record in self.records.items():
             if record.level is not None:
-                self.records[item] = replace(record, withdrawn=item not in rated)
+                self.records[item] = replace(record, withdrawn=item not in still_rated)
 
     def shown_levels(self) -> dict[ItemId, int]:
         """Return the released micro-levels of all items that the next letter shows."""
@@ -243,7 +243,8 @@ def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken:
         history: Items that are rated.
         now: Second of the loss.
         length: The disclosure's epoch length, in seconds.
-        spoken: Label of the epoch of the last letter, from the file of the secret; -1 for none.
+        spoken: Label of the epoch of the last letter, from the file of the secret; -1: no
+            letter yet.
     """
     created = max(0, now - DAY)  # so that the first day is over
     state = State(created, frozen=set(history), spoken=spoken, showed=spoken >= 0)
@@ -302,8 +303,8 @@ def open_state(
 
     Args:
         state: The stored memory; None if there is none.
-        spoken: Label of the epoch of the last letter, from the file of the secret; -1 for none,
-            None if the secret was made on another device.
+        spoken: Label of the epoch of the last letter, from the file of the secret; -1: no
+            letter yet. None: the secret was made on another device.
         history: Items that are rated.
         now: The present second.
         length: The disclosure's epoch length, in seconds.

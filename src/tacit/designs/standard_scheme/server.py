@@ -73,7 +73,7 @@ class Ease:
 
     weights: sparse.csc_array
     """(items, items) CSC int64 in thousandths; the column of an item that is left out is empty."""
-    popularity: Ints
+    popularity_rank: Ints
     """(items,) rank of each item by number of likes, 0 for the most liked."""
     n_levels: int
     """Number of whole levels of the scale."""
@@ -104,7 +104,7 @@ class Ease:
         ratio = PREFERENCE_UNIT_OF_DEVICE // PREFERENCE_UNIT_OF_SERVER
         preferences: Ints = (sums + ratio // 2) // ratio  # rounded to units of the server
         shows_no_weighted_item = level_weights @ has_weights.astype(np.int64) == 0
-        preferences[shows_no_weighted_item] = -self.popularity
+        preferences[shows_no_weighted_item] = -self.popularity_rank
 
         unweighted = np.flatnonzero(~has_weights)
         lowest = preferences[:, has_weights].min(axis=1, initial=0)

@@ -80,7 +80,7 @@ def test_a_person_without_ratings_gets_popular_items():
     embedding = fit_item_embedding(levels_of_people(), 5, PENALTY, 8)
     nobody = sparse.csr_array((1, ITEMS))
     order = np.argsort(-embedding.preferences(nobody)[0], kind="stable")
-    assert (embedding.popularity[order] == np.arange(ITEMS)).all()
+    assert (embedding.popularity_rank[order] == np.arange(ITEMS)).all()
 
 
 def test_rows_of_lists_at_home_send_nothing():

@@ -131,12 +131,16 @@ class FoldEvaluation:
         """Quality of the lists that were judged so far."""
 
     def judge_device_lists(self) -> None:
-        """Judge the lists made on the device: by embeddings, and by popularity."""
+        """Judge the lists made on the device, and keep their quality in `lists`.
+
+        They are those of each size of embedding, and the list by popularity.
+        """
         for size in SIZES:
             preferences = self._embedding.keep_first_numbers(size).preferences(self._seen)
             self._judge_device_list(at_device_name(size), preferences)
-        popularity = np.broadcast_to(-self._embedding.popularity.astype(float), self._seen.shape)
-        self._judge_device_list(POPULARITY, popularity)
+        preference_of_item = -self._embedding.popularity_rank.astype(float)
+        preferences = np.broadcast_to(preference_of_item, self._seen.shape)
+        self._judge_device_list(POPULARITY, preferences)
 
     def _judge_device_list(self, name: str, preferences: Floats) -> None:
         self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]

@@ -212,7 +212,7 @@ class ServedDisclosure(ServedThing):
         return accept
 
     def latest_epoch(self, stored: bytes | None) -> int:
-        """Read the epoch of the latest accepted letter from a stored state; -1 for none."""
+        """Read the epoch of the latest accepted letter from a stored state; -1: none yet."""
         content = remove_salt(stored)
         return -1 if content in (None, _FORGOTTEN) else int(content)
 

@@ -40,14 +40,14 @@ class ItemEmbedding:
 
     vectors: Floats
     """(items, size) numbers of each item; zeros for an item left out."""
-    popularity: Ints
-    """(items,) place of each item by likes, 0 for the most liked."""
+    popularity_rank: Ints
+    """(items,) rank of each item by number of likes, 0 for the most liked."""
     n_levels: int
     """Whole levels of the scale."""
 
     def keep_first_numbers(self, size: int) -> ItemEmbedding:
         """Keep the first numbers of each item: the embedding of that size."""
-        return ItemEmbedding(self.vectors[:, :size], self.popularity, self.n_levels)
+        return ItemEmbedding(self.vectors[:, :size], self.popularity_rank, self.n_levels)
 
     def preferences(self, levels: sparse.csr_array) -> Floats:
         """Rank items for people with these true levels.
@@ -63,8 +63,8 @@ class ItemEmbedding:
         preferences = np.asarray(tastes @ self.vectors.T)
         left_out = ~self.vectors.any(axis=1)
         lowest = preferences.min(axis=1, initial=0.0)
-        preferences[:, left_out] = lowest[:, None] - 1.0 - self.popularity[left_out]
-        preferences[~tastes.any(axis=1)] = -self.popularity
+        preferences[:, left_out] = lowest[:, None] - 1.0 - self.popularity_rank[left_out]
+        preferences[~tastes.any(axis=1)] = -self.popularity_rank
         return preferences
 
 

@@ -156,7 +156,7 @@ def sum_statistics(
         labels: (people,) value of the attribute.
         parts: (people,) part that each person is in.
         n_values: Number of values.
-        n_levels: Whole levels of the scale; 0 for none, which leaves the histogram out.
+        n_levels: Whole levels of the scale; 0: leave the histogram out.
         n_parts: Number of parts.
         weights: (ratings,) chance that a rating is shown at all, default 1.
         spread: (ratings, n_levels) chances of the level shown, default the level itself.
