@@ -116,7 +116,7 @@ def messages() -> list[dict[str, Any]]:
             replace(whole, truth=WHOLE // 2, epsilon=1, closes=WHOLE, liked_from=-LARGEST_COUNT)
         ),
         readable(asked(NUMBERS, epsilon=float("inf"))),
-        readable(replace(whole, items=LARGEST_COUNT, rated=LARGEST_COUNT, theta=LARGEST_COUNT)),
+        readable(replace(whole, n_items=LARGEST_COUNT, rated=LARGEST_COUNT, theta=LARGEST_COUNT)),
         readable(Report(bytes(8), 2**64 - 1, 2**32 - 1)),
         readable(Report(bytes(8), 0, 0, (LARGEST_COUNT - 1, LARGEST_COUNT))),
         readable(Clusters(bytes(32), bytes(32), b"\xff\0", (LARGEST_COUNT, -LARGEST_COUNT))),

@@ -22,7 +22,9 @@ PAIRS = asked(NUMBERS, method="pairwise-preference", questions=2)
 RATED = asked(NUMBERS, method="pairwise-rated")
 REPORT = Report(CAMPAIGN.id, 7, 2)
 RATED_REPORT = Report(RATED.id, 7, 1, (3, 39))
-CLUSTERS = Clusters(CAMPAIGN.digest, CAMPAIGN.catalogue, bytes([0, 1, 1]), (-5, 0, 1_000_000))
+CLUSTERS = Clusters(
+    CAMPAIGN.digest, CAMPAIGN.catalogue_digest, bytes([0, 1, 1]), (-5, 0, 1_000_000)
+)
 
 _CAMPAIGNS: list[tuple[Campaign, int, str, Any, str]] = [
     (CAMPAIGN, 0, ">4s", b"tcix", "another magic"),
@@ -131,7 +133,7 @@ def answers() -> list[dict[str, Any]]:
 
 def content() -> dict[str, list[Any]]:
     others = (TITLES, ODD, NUMBERS[:3])
-    clusters = Clusters(CAMPAIGN.digest, CAMPAIGN.catalogue, bytes(40), (0,) * 40).encode()
+    clusters = Clusters(CAMPAIGN.digest, CAMPAIGN.catalogue_digest, bytes(40), (0,) * 40).encode()
     return {
         "messages": messages(),
         "answers": answers(),

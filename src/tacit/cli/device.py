@@ -165,7 +165,7 @@ def _read_or_make_campaign(
     campaign = _decode_campaign(path)
     texts: list[Any] = terminal.parse_ids([f"@{catalogue}"])
     with_integers = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
-    if catalogue_digest(with_integers) == campaign.catalogue:
+    if catalogue_digest(with_integers) == campaign.catalogue_digest:
         return campaign, with_integers
     return campaign, texts
 

@@ -88,7 +88,7 @@ class Client(Letters):
             digest: The campaign's expected SHA-256, in hexadecimal digits.
         """
         campaign = self.campaign(name, digest=digest)
-        catalogue = self._service.fetch_catalogue(name, campaign.catalogue)
+        catalogue = self._service.fetch_catalogue(name, campaign.catalogue_digest)
         with _translate_refusals(), self._memory.transaction() as content:
             self._check_account(content)
             device = sketches.Device(self._account.secret, content.reports, self._limits)
@@ -111,7 +111,7 @@ class Client(Letters):
         """
         clusters = self._service.fetch_message(Clusters.decode, "campaigns", name, "clusters")
         device = sketches.Device(self._account.secret, {}, self._limits)
-        catalogue = self._service.fetch_catalogue(name, clusters.catalogue)
+        catalogue = self._service.fetch_catalogue(name, clusters.catalogue_digest)
         return device.recommend(clusters, catalogue, history, liked_from=liked_from, n=n)
 
     def recommend_private(

@@ -243,7 +243,7 @@ def test_campaigns_at_the_same_moment_share_the_lifetime(campaign):
 def test_a_list_that_names_an_item_twice_is_refused(campaign, unit):
     """One rating would lie in several sets, and change more bits than epsilon is shared among."""
     twice = [0] * 20 + list(range(20, 40))
-    made = replace(campaign(unit=unit), catalogue=catalogue_digest(twice))
+    made = replace(campaign(unit=unit), catalogue_digest=catalogue_digest(twice))
     with pytest.raises(RefusalError, match="twice"):
         Device(SECRET, {}, ANY).report(made, twice, HISTORY)
 
@@ -417,7 +417,7 @@ def test_explain_shows_every_byte(campaign, wanted):
 def test_explain_is_not_repainted_by_ids(campaign):
     """What a terminal would obey is written out: the recommender chooses the ids."""
     items = [f"film {n}\x1b[2J\u202e\n" for n in range(40)]
-    made = replace(campaign(), catalogue=catalogue_digest(items))
+    made = replace(campaign(), catalogue_digest=catalogue_digest(items))
     report = Device(SECRET, {}, ANY).report(made, items, {})
     said = [meaning for _, meaning in explain(made, report, items)]
     assert all(meaning.isprintable() for meaning in said)

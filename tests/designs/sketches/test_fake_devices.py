@@ -20,7 +20,7 @@ TARGET = 7
 def honest(made, people, seed, share=0.1):
     """Reports of people who each like a random share of the items."""
     rng = np.random.default_rng(seed)
-    liked = rng.random((people, made.items)) < share
+    liked = rng.random((people, made.n_items)) < share
     starts = np.concatenate([[0], np.cumsum(liked.sum(axis=1))])
     with simulation():
         return make_reports(made, starts, np.nonzero(liked)[1], replay(seed))

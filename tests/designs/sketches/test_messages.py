@@ -27,7 +27,7 @@ from tacit.errors import ConfigError
 CAMPAIGN = Campaign(
     method="multi-maxsense",
     unit="user",
-    items=40,
+    n_items=40,
     rated=4,
     theta=1_000_000,
     questions=2,
@@ -36,11 +36,13 @@ CAMPAIGN = Campaign(
     truth=5_606_615_224_107_920,
     closes=2_000_000_000,
     seed=bytes(range(16)),
-    catalogue=catalogue_digest(range(40)),
+    catalogue_digest=catalogue_digest(range(40)),
 )
 REPORT = Report(CAMPAIGN.id, 0x0123456789ABCDEF, 2)
 RATED = Report(CAMPAIGN.id, 7, 1, (3, 39))
-CLUSTERS = Clusters(CAMPAIGN.digest, CAMPAIGN.catalogue, bytes([0, 1, 1]), (-5, 0, 1_000_000))
+CLUSTERS = Clusters(
+    CAMPAIGN.digest, CAMPAIGN.catalogue_digest, bytes([0, 1, 1]), (-5, 0, 1_000_000)
+)
 GOLDEN_CAMPAIGN = (
     "74636974010100000000002800000004000f424000000002000f424000000fa00013eb2fd4d34390"
     "0000000077359400000102030405060708090a0b0c0d0e0f13733ca6f5e5307a98929efe182c56ba"
@@ -121,8 +123,8 @@ def test_cut_messages_are_refused(name):
     [
         {"method": "maxsense"},
         {"unit": "household"},
-        {"items": 1},
-        {"items": 2**31},
+        {"n_items": 1},
+        {"n_items": 2**31},
         {"rated": 0},
         {"rated": 41},
         {"theta": 0},
@@ -139,7 +141,7 @@ def test_cut_messages_are_refused(name):
         {"epsilon": NO_NOISE},
         {"liked_from": 2**31},
         {"seed": b"short"},
-        {"catalogue": b"short"},
+        {"catalogue_digest": b"short"},
         {"method": "pairwise-preference"},  # with a theta
         {"method": "pairwise-rated", "theta": 0},  # with two questions
     ],

@@ -36,11 +36,11 @@ def crowd(people=60, items=40, seed=0):
 def test_the_same_bits_as_devices(campaign, wanted):
     """Without noise, bit for bit what the shipped device computes for the same tickets."""
     made = campaign(rated=8, **wanted)
-    starts, likes, liked = crowd(items=made.items)
+    starts, likes, liked = crowd(items=made.n_items)
     reports = []
     for n, own in enumerate(liked):
         device = Device(n.to_bytes(32, "big"), {}, ANY, coin=lambda question: 0)
-        reports.append(device.report(made, range(made.items), dict.fromkeys(own.tolist(), 5.0)))
+        reports.append(device.report(made, range(made.n_items), dict.fromkeys(own.tolist(), 5.0)))
     tickets = np.array([report.ticket for report in reports], dtype=np.uint64)
     bits = true_bits(made, tickets, starts, likes)
     assert bits.tolist() == [report.bits for report in reports]

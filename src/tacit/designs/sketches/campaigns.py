@@ -74,7 +74,7 @@ def new_campaign(
         return Campaign(
             method=method,
             unit=unit,
-            items=len(items),
+            n_items=len(items),
             rated=rated,
             theta=round(theta * MICRO) if method == "multi-maxsense" else 0,
             questions=questions,
@@ -83,7 +83,7 @@ def new_campaign(
             truth=_largest_truth(epsilon_micros, bits) if is_private else WHOLE,
             closes=closes,
             seed=secrets.token_bytes(16) if seed is None else seed,
-            catalogue=catalogue_digest(items),
+            catalogue_digest=catalogue_digest(items),
         )
     except (MessageError, KeyError, OverflowError) as error:
         raise ConfigError(f"No campaign can be made of this: {error}.") from None

@@ -195,11 +195,11 @@ def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
     scale = max(1.0, float(np.abs(clustering.scores).max()))
     scores = np.round(clustering.scores / scale * MICRO).astype(np.int64).tolist()
     labels = bytes(clustering.labels.astype(np.uint8).tolist())
-    if len(labels) != campaign.items:
+    if len(labels) != campaign.n_items:
         raise ConfigError(
-            f"These are labels of {len(labels)} items; the campaign has {campaign.items}."
+            f"These are labels of {len(labels)} items; the campaign has {campaign.n_items}."
         )
-    return Clusters(campaign.digest, campaign.catalogue, labels, tuple(scores))
+    return Clusters(campaign.digest, campaign.catalogue_digest, labels, tuple(scores))
 
 
 def _choose_line_clusters(counts: ItemCounts) -> int:

@@ -40,9 +40,9 @@ class ItemCounts:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Counts of answers by pair (i, j), i < j, in the order of `np.triu_indices(items, 1)`."""
+    """Counts of answers by pair (i, j), i < j, in the order of `np.triu_indices(n_items, 1)`."""
 
-    items: int
+    n_items: int
     """N."""
     asked: Ints
     """(N (N - 1) / 2,) int64, how often each pair was asked about."""
@@ -51,8 +51,8 @@ class PairCounts:
 
     def matrix(self) -> Floats:
         """Make A of the paper: (N, N) symmetric counts of ones, 0 on the diagonal."""
-        upper = np.zeros((self.items, self.items))
-        upper[np.triu_indices(self.items, 1)] = self.ones
+        upper = np.zeros((self.n_items, self.n_items))
+        upper[np.triu_indices(self.n_items, 1)] = self.ones
         return upper + upper.T
 
     def by_item(self) -> ItemCounts:
@@ -61,8 +61,8 @@ class PairCounts:
 
     def _sum_by_item(self, counts: Ints) -> Ints:
         """Sum counts of pairs over the pairs that contain each item: (N,)."""
-        first, second = np.triu_indices(self.items, 1)
-        sums = np.bincount(first, counts, self.items) + np.bincount(second, counts, self.items)
+        first, second = np.triu_indices(self.n_items, 1)
+        sums = np.bincount(first, counts, self.n_items) + np.bincount(second, counts, self.n_items)
         return sums.astype(np.int64)
 
 
@@ -74,7 +74,7 @@ def item_counts(server: Server) -> ItemCounts:
     """
     if not server.campaign.asks_about_sets:
         raise ConfigError("This campaign asks about pairs: use pair_counts.")
-    totals = server.totals[:, : server.campaign.items]  # without the wheel's empty places
+    totals = server.totals[:, : server.campaign.n_items]  # without the wheel's empty places
     return ItemCounts(totals.sum(axis=0), totals[1].copy())
 
 
@@ -87,4 +87,4 @@ def pair_counts(server: Server) -> PairCounts:
     if server.campaign.asks_about_sets:
         raise ConfigError("This campaign senses sets: use item_counts.")
     totals = server.totals
-    return PairCounts(server.campaign.items, totals.sum(axis=0), totals[1].copy())
+    return PairCounts(server.campaign.n_items, totals.sum(axis=0), totals[1].copy())

@@ -186,7 +186,7 @@ class Device:
             ValueError: The clusters are of another catalogue.
         """
         has_same_length = len(catalogue) == len(clusters.labels)
-        if not has_same_length or catalogue_digest(catalogue) != clusters.catalogue:
+        if not has_same_length or catalogue_digest(catalogue) != clusters.catalogue_digest:
             raise ValueError("these clusters are of another list of items")
         liked = [1] * _MOST_LABELS
         rated = [2] * _MOST_LABELS
@@ -229,7 +229,10 @@ class Device:
             raise RefusalError(f"this campaign protects a {campaign.unit} only")
         if campaign.names_pair:
             self._check_rated_pairs()
-        if len(catalogue) != campaign.items or catalogue_digest(catalogue) != campaign.catalogue:
+        if (
+            len(catalogue) != campaign.n_items
+            or catalogue_digest(catalogue) != campaign.catalogue_digest
+        ):
             raise RefusalError("this campaign was made for another list of items")
         # An item that is listed twice could be in two sets; one rating would then change two bits.
         if len(set(catalogue)) != len(catalogue):

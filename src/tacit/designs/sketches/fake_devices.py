@@ -70,7 +70,7 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     answers = server.reports * campaign.questions
     # Each of the three tests of counts gets a third of `false_alarm`: that of an item's third is
     # shared by all items, that of all answers by both sides.
-    false_alarm_of_item = false_alarm / (3 * campaign.items)
+    false_alarm_of_item = false_alarm / (3 * campaign.n_items)
     false_alarm_of_side = false_alarm / 6
     most_asked = binom.isf(false_alarm_of_item, server.reports, campaign.asked_share)
     most_answered = binom.isf(false_alarm_of_item, np.maximum(counts.asked, 1), truth)
@@ -126,7 +126,7 @@ def manipulation(
     asked_share = campaign.asked_share
     honest_answers = (1 - fakes) * people * asked_share
     fake_reports = fakes * people
-    deviations = norm.isf(false_alarm / (3 * campaign.items))
+    deviations = norm.isf(false_alarm / (3 * campaign.n_items))
     # The count of honest answers may be as far below its mean as the test allows above it
     unnoticed_answers = 2 * deviations * np.sqrt(people * asked_share * (1 - asked_share))
 
@@ -139,5 +139,5 @@ def manipulation(
         assigned=shift(assigned_answers),
         chosen=shift(fake_reports),
         unnoticed=shift(min(fake_reports, assigned_answers + unnoticed_answers)),
-        gap=(2 * truth - 1) * campaign.rated / campaign.items,
+        gap=(2 * truth - 1) * campaign.rated / campaign.n_items,
     )

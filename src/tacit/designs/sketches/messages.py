@@ -118,7 +118,7 @@ class Campaign:
     """One of METHODS."""
     unit: str
     """One of UNITS: what epsilon is for."""
-    items: int
+    n_items: int
     """N, size of the catalogue."""
     rated: int
     """w, number of items that a person is assumed to have rated."""
@@ -136,16 +136,16 @@ class Campaign:
     """Unix seconds; later reports do not count."""
     seed: bytes
     """16 public bytes that the questions depend on, besides the ticket."""
-    catalogue: bytes
+    catalogue_digest: bytes
     """SHA-256 of the catalogue's ids in their order."""
 
     def __post_init__(self) -> None:
         require(self.method in METHODS and self.unit in UNITS, "a campaign names method and unit")
         for number, (name, (least, most)) in zip(self._numbers(), _BOUNDS.items(), strict=True):
             require(is_integer(number, least, most), f"{name} is out of bounds")
-        require(self.rated <= self.items, "nobody rates more items than there are")
+        require(self.rated <= self.n_items, "nobody rates more items than there are")
         require(is_bytes(self.seed, 16), "a seed has 16 bytes")
-        require(is_bytes(self.catalogue, 32), "a catalogue is named by 32 bytes")
+        require(is_bytes(self.catalogue_digest, 32), "a catalogue is named by 32 bytes")
         require(
             (self.theta > 0) == self.asks_about_sets, "theta is for sensed sets, and they need one"
         )
@@ -158,7 +158,7 @@ class Campaign:
     def _numbers(self) -> tuple[int, ...]:
         """List the numbers in the order of the bytes."""
         return (
-            self.items,
+            self.n_items,
             self.rated,
             self.theta,
             self.questions,
@@ -185,8 +185,8 @@ class Campaign:
 
     @cached_property
     def modulus(self) -> int:
-        """Places on the wheel of sensed sets: the smallest prime that is at least `items`."""
-        return wheel_size(self.items)
+        """Places on the wheel of sensed sets: the smallest prime that is at least `n_items`."""
+        return wheel_size(self.n_items)
 
     @cached_property
     def set_size(self) -> int:
@@ -196,7 +196,7 @@ class Campaign:
     @property
     def places(self) -> int:
         """How many counts the server keeps of each answer: places on the wheel, or pairs."""
-        return self.modulus if self.asks_about_sets else self.items * (self.items - 1) // 2
+        return self.modulus if self.asks_about_sets else self.n_items * (self.n_items - 1) // 2
 
     @property
     def asked_share(self) -> float:
@@ -237,7 +237,7 @@ class Campaign:
             UNITS.index(self.unit),
             *self._numbers(),
             self.seed,
-            self.catalogue,
+            self.catalogue_digest,
         )
 
     @classmethod
@@ -326,7 +326,7 @@ class Clusters:
 
     campaign: bytes
     """32 bytes: `Campaign.digest`."""
-    catalogue: bytes
+    catalogue_digest: bytes
     """32 bytes: digest of the ids of the items that labels and scores are for, in their order."""
     labels: bytes
     """(items,) cluster of each item, one byte each."""
@@ -334,7 +334,7 @@ class Clusters:
     """(items,) score of each item in millionths; better liked items have higher scores."""
 
     def __post_init__(self) -> None:
-        has_digests = is_bytes(self.campaign, 32) and is_bytes(self.catalogue, 32)
+        has_digests = is_bytes(self.campaign, 32) and is_bytes(self.catalogue_digest, 32)
         require(has_digests, "clusters name their campaign and catalogue in 32 bytes each")
         require(type(self.labels) is bytes and len(self.labels) > 1, "a label is a byte")
         fits = type(self.scores) is tuple and len(self.scores) == len(self.labels)
@@ -352,7 +352,7 @@ class Clusters:
             _KIND_CLUSTERS,
             spare_byte,
             self.campaign,
-            self.catalogue,
+            self.catalogue_digest,
             len(self.labels),
         )
         return head + self.labels + struct.pack(f">{len(self.scores)}i", *self.scores)
@@ -413,7 +413,7 @@ def is_bytes(value: object, size: int) -> bool:
 
 @lru_cache(maxsize=64)
 def wheel_size(items: int) -> int:
-    """Find the smallest prime that is at least `items`."""
+    """Find the smallest prime that is at least `n_items`."""
     candidate = items
     while any(candidate % divisor == 0 for divisor in range(2, math.isqrt(candidate) + 1)):
         candidate += 1

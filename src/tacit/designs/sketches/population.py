@@ -59,7 +59,7 @@ def true_bits(
         sets = questions, campaign.set_size, modulus, inverses
         first_hits(first_word, second_word, tickets, starts, likes, *sets, answers)
         return answers
-    items = np.uint64(campaign.items)
+    items = np.uint64(campaign.n_items)
     pair_hits(first_word, second_word, tickets, starts, likes, questions, items, answers)
     if campaign.asks_identical:
         if dislikes is None:
@@ -136,8 +136,8 @@ def _answer_named_pairs(
     """Compute the true answers about pairs that devices named: (people,) 0 or 1."""
     person = np.arange(len(starts) - 1)
     # A person and an item as one number: person * items + item
-    liked = np.repeat(person, np.diff(starts)) * campaign.items + likes
-    is_liked = np.isin(person[:, None] * campaign.items + named_pairs, liked)
+    liked = np.repeat(person, np.diff(starts)) * campaign.n_items + likes
+    is_liked = np.isin(person[:, None] * campaign.n_items + named_pairs, liked)
     is_yes = is_liked.all(axis=1)
     if campaign.asks_identical:
         is_yes |= ~is_liked.any(axis=1)

@@ -72,7 +72,7 @@ def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
     for _ in range(campaign.questions):
         members = []
         for _ in range(campaign.set_size):
-            if place < campaign.items:
+            if place < campaign.n_items:
                 members.append(place)
             place = (place + step) % campaign.modulus
         sets.append(members)
@@ -84,8 +84,8 @@ def pairs(campaign: Campaign, ticket: int) -> list[tuple[int, int]]:
     stream = random_words(campaign.seed, ticket)
     drawn = []
     for _ in range(campaign.questions):
-        first = draw_below(stream, campaign.items)
-        second = draw_below(stream, campaign.items - 1)
+        first = draw_below(stream, campaign.n_items)
+        second = draw_below(stream, campaign.n_items - 1)
         if second >= first:  # the number of one of the other items
             second += 1
         drawn.append((min(first, second), max(first, second)))

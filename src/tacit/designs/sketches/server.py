@@ -91,10 +91,10 @@ class Server:
         self.campaign = campaign
         self.shards = {shard[0]}
         self.shard_count = shard[1]
-        if not campaign.asks_about_sets and campaign.items > MOST_PAIR_ITEMS:
+        if not campaign.asks_about_sets and campaign.n_items > MOST_PAIR_ITEMS:
             raise ConfigError(
                 f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are "
-                f"{campaign.items}. Sense sets."
+                f"{campaign.n_items}. Sense sets."
             )
         sums = campaign.questions + 1  # a report has 0 to `questions` ones
         self.cells = np.zeros(sums + 2 * campaign.places, dtype=np.int64)
@@ -246,7 +246,7 @@ class Server:
         is_malformed |= records["bits"] >= 1 << self.campaign.questions
         if self.campaign.names_pair:
             first, second = records["pair"].T
-            is_malformed |= (first >= second) | (second >= self.campaign.items)
+            is_malformed |= (first >= second) | (second >= self.campaign.n_items)
         codes[:] = _LATE if now > self.campaign.closes else _ACCEPTED
         codes[~belong_to_shards(tickets, self.shards, self.shard_count)] = _OTHER_SHARD
         codes[records["campaign"] != campaign_id] = _OTHER_CAMPAIGN
@@ -265,11 +265,11 @@ class Server:
         if campaign.asks_about_sets:
             count_sets(*answers, campaign.set_size, self.totals)
         elif not campaign.names_pair:
-            count_pairs(*answers, np.uint64(campaign.items), self.totals)
+            count_pairs(*answers, np.uint64(campaign.n_items), self.totals)
         else:
             # Pair (i, j), i < j, has position i (2 N - i - 1) / 2 + j - i - 1 among all pairs
             i, j = records["pair"].T.astype(np.int64)
-            pair_position = i * (2 * campaign.items - i - 1) // 2 + j - i - 1
+            pair_position = i * (2 * campaign.n_items - i - 1) // 2 + j - i - 1
             np.add.at(self.totals, (bits.astype(np.int64), pair_position), 1)
 
 

@@ -304,7 +304,7 @@ def draw_counts(
     truth = campaign.truth / WHOLE
     hits = hit_chances(campaign, likes)
     chances = truth * hits + (1 - truth) * (1 - hits)
-    asked = generator.binomial(users, campaign.asked_share, size=campaign.items).astype(np.int64)
+    asked = generator.binomial(users, campaign.asked_share, size=campaign.n_items).astype(np.int64)
     return ItemCounts(asked, generator.binomial(asked, chances).astype(np.int64))
 
 

@@ -185,7 +185,7 @@ class ServedCampaign(ServedThing):
             "id": campaign.id.hex(),
             "method": campaign.method,
             "unit": campaign.unit,
-            "items": campaign.items,
+            "items": campaign.n_items,
             "questions": campaign.questions,
             "epsilon": campaign.epsilon / MICRO,
             "liked_from": campaign.liked_from / 1000,
@@ -287,7 +287,11 @@ def _read_items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
     except RefusedContent as error:
         raise ConfigError(f"{TOML}: {name}.items is not read: {error}.") from None
     are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
-    if not are_ids or len(items) != campaign.items or catalogue_digest(items) != campaign.catalogue:
+    if (
+        not are_ids
+        or len(items) != campaign.n_items
+        or catalogue_digest(items) != campaign.catalogue_digest
+    ):
         raise ConfigError(
             f"{TOML}: {name}.items is not the catalogue that the campaign was designed for: a JSON "
             "list of its item ids in their order."
