@@ -92,7 +92,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
             ("with a gate, its own part not counted", proven["floor"], basis["floor"]),
             ("without a gate, promise kept", proven["promise"], basis["promise"]),
             ("theorem, tight constants", planned["epsilon_tight"], "bound"),
-            ("theorem, as in the paper", planned["epsilon_paper"], "bound"),
+            ("theorem, in the paper's simpler form", planned["epsilon_paper"], "bound"),
             ("nobody below with this loss", planned["epsilon_lower_bound"], "lower bound"),
         ],
     )

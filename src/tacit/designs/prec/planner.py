@@ -199,21 +199,25 @@ def plan(
         voters: n.
         diversity: D.
         radius: R.
-        epsilon: Nats for which the needed peers are computed; None for none.
-        loss: Disliked recommendations that are allowed, for which the least epsilon is found; None
-            for none.
-        mode: Mode of that epsilon; None for the smaller of both.
+        epsilon: Target in nats; if given, `peers_needed` is computed for it.
+        loss: Disliked recommendations that are allowed; if given, the least epsilon for it is
+            found.
+        mode: Mode of the epsilon that is found for `loss`; None for the smaller of both.
 
     Returns:
         JSON values. Epsilons are in nats, for one voter with all their votes, seen by one client.
 
+        `objects` to `voters`, `diversity`, `radius`: the arguments.
+        `gamma`, `lambda`: p-REC's own parameters for these numbers.
         `loss_bound`: upper bound of the expected disliked recommendations.
         `likely_loss_bound`: upper bound that fails with the chance UNLIKELY.
         `loss_lower_bound`: no algorithm has less, private or not.
         `epsilon_lower_bound`: no algorithm that keeps `loss_bound` has less.
-        `epsilon_tight`, `epsilon_paper`: the theorem's bounds.
+        `epsilon_tight`: bound of Theorems 11 and 17, under the promise.
+        `epsilon_paper`: the same bound in the paper's simpler form, which is looser.
         `epsilon_proven`: the best upper bound known, by mode.
-        `epsilon_exact`: those of them that are exact, by mode; None if neither is.
+        `epsilon_exact`: those of them that are exact, by mode, None for a mode whose is not; None
+            if neither is.
         `epsilon_exact_reason`: why one is not exact; None if both are.
         `peers_needed`: with `epsilon`, see `_compute_needed_peers`.
         Fields of `LossPlan`: with `loss`.
@@ -232,6 +236,7 @@ def plan(
         value, basis = cached_epsilon(proof_mode, m, T, D, R, n, P)
         proven[proof_mode] = value
         exact[proof_mode] = value if basis == "exact" else None
+    has_exact = [value is not None for value in exact.values()]
     planned: dict[str, Any] = {
         "objects": m,
         "rounds": T,
@@ -248,8 +253,8 @@ def plan(
         "epsilon_paper": theory.eps_paper(m, T, D, R, P),
         "epsilon_lower_bound": theory.eps_lower_bound(m, T, D, R, n, P),
         "epsilon_proven": proven,
-        "epsilon_exact": exact if any(exact.values()) else None,
-        "epsilon_exact_reason": None if all(exact.values()) else _reason_not_exact(m, D, R),
+        "epsilon_exact": exact if any(has_exact) else None,
+        "epsilon_exact_reason": None if all(has_exact) else _reason_not_exact(m, D, R),
     }
     if epsilon is not None:
         planned["peers_needed"] = _compute_needed_peers(epsilon, m, T, D, R, n)
