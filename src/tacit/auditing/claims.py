@@ -234,7 +234,7 @@ class AuditPlan:
     conclusion: str = "No violation found. That is no proof."
     """The conclusion if no finding is unexpected."""
     next_step: str = ""
-    """The command to type next, two spaces, and what it does; "" for none."""
+    """The command to type next, two spaces, and what it does; "": no command."""
 
     def restrict_to(self, variant: str | None) -> AuditPlan:
         """Return the plan with the claims of one variant only; with all claims for None.

@@ -75,7 +75,7 @@ def audit_gaussian(
         alpha: The chance that the bound is above the true mu.
         sigma_in_steps: The claimed sigma in steps of the grid; infinite for continuous noise.
         known_threshold: A threshold that is tested in addition, on all samples: the middle between
-            the centres of the two inputs' noise. None for none.
+            the centres of the two inputs' noise. None: no threshold is added.
     """
     if not sigma_in_steps >= LEAST_STEPS:
         raise ConfigError(

@@ -119,7 +119,7 @@ def _make_comma_callback(callback: Callable[..., Any] | None) -> Callable[..., A
     """Make a callback that reads `--name a,b` as `--name a --name b`; @FILE is not split.
 
     Args:
-        callback: Callback that the option has already, which is called first; None for none.
+        callback: Callback that the option has already, which is called first; None: it has none.
     """
 
     def split(ctx: Any, param: Any, value: Any) -> Any:

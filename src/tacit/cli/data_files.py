@@ -411,7 +411,7 @@ def _write(
     Args:
         generated: The ratings.
         out: File of the ratings.
-        items_file: File of item metadata to write; None for none.
+        items_file: File of item metadata to write; None: it is not written.
         facts: Further facts of the result.
         also: Words for the other file that was written.
         flag: Option with which a command reads that file.

@@ -20,7 +20,7 @@ class _Group(TyperGroup):
     part: str
     """Part of a design that the group is for, such as "fit"."""
     fallback: str
-    """Command that is run where the first word names no command; "" for none."""
+    """Command that is run where the first word names no command; "": there is none."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.fallback and args:
@@ -47,7 +47,7 @@ def make_group(part: str, summary: str, *, fallback: str = "") -> typer.Typer:
     Args:
         part: Part of a design, such as "fit".
         summary: Sentence of the help.
-        fallback: Command that is run where the first word names no command; "" for none.
+        fallback: Command that is run where the first word names no command; "": there is none.
     """
     group_class = type(part, (_Group,), {"part": part, "fallback": fallback})
     app = typer.Typer(help=summary, no_args_is_help=True, cls=group_class)

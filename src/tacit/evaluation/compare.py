@@ -106,7 +106,7 @@ class _Claim(NamedTuple):
     unit: str
     """Unit of the epsilon."""
     against: str
-    """Adversary that the claim holds against; "–" for none."""
+    """Adversary that the claim holds against; "–" if there is none."""
     epsilon: float | None
     """Claimed epsilon; None: none is claimed."""
 

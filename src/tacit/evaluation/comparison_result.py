@@ -51,7 +51,7 @@ class UnitTable:
     unit: str
     """Unit of the epsilons."""
     against: str
-    """Adversary that they hold against; "–" for none."""
+    """Adversary that they hold against; "–" if there is none."""
     metrics: list[str]
     """Metrics, one for each column after the first three."""
     lines: list[list[str]]

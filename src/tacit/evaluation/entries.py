@@ -169,7 +169,7 @@ def entries_of_models(
 
     Args:
         models: Objects, classes, functions, or texts that `find_model` reads.
-        arguments: Arguments of each model's class; () for none.
+        arguments: Arguments of each model's class; (): none has any.
 
     Raises:
         ConfigError: A model is of no known kind; the error names the missing method.

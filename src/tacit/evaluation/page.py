@@ -23,7 +23,7 @@ class Cell:
     small: str = ""
     """Small print below it."""
     level: int | None = None
-    """Background, from 0 (good) to 5 (bad); None for none."""
+    """Background, from 0 (good) to 5 (bad); None: no background."""
     tone: str = ""
     """"better", "worse" or "none", for the colour of the text; "" for the usual one."""
     spoken: str = ""
@@ -100,7 +100,7 @@ class Plot(NamedTuple):
     svg: str
     """The plot as SVG, with the page's colours as CSS variables."""
     panel: str = ""
-    """Name above the plot, where a figure has several; "" for none."""
+    """Name above the plot, where a figure has several; "": no name."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Page:
     manifest: Mapping[str, Any]
     """How the result was made."""
     verdict: Verdict | None = None
-    """First sentence; None for none."""
+    """First sentence; None: there is none."""
     tiles: Sequence[Tile] = ()
     """Large figures below the verdict."""
     lead: str = ""
@@ -191,8 +191,8 @@ class Page:
     design: str = ""
     """Title of the design."""
     package: str = ""
-    """Package of the design whose template `words.html` extends `page.html`; "" for none. It may
-    give a heading, a first paragraph, leads and notes of sections, and a glossary."""
+    """Package of the design whose template `words.html` extends `page.html`; "" if there is none.
+    It may give a heading, a first paragraph, leads and notes of sections, and a glossary."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Values that the template `words.html` names."""
 

@@ -26,7 +26,7 @@ class Table:
     """A table for people."""
 
     title: str
-    """Title above the table; "" for none."""
+    """Title above the table; "": no title."""
     columns: Sequence[str]
     """Headings of the columns."""
     rows: Iterable[Sequence[object]]
@@ -41,7 +41,7 @@ class Table:
         """Make a table of objects.
 
         Args:
-            title: Title above the table; "" for none.
+            title: Title above the table; "": no title.
             columns: Functions that return the cell of an object, by the headings of their columns.
             rows: Objects, one for each row.
         """

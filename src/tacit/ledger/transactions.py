@@ -45,7 +45,7 @@ class SpendRequest:
     draw: StatefulDraw
     """Draws the answer."""
     state: str | None = None
-    """Name of the stored state that the answer reads and may change; None for none."""
+    """Name of the stored state that the answer reads and may change; None: it reads none."""
 
     def __post_init__(self) -> None:
         holders = {charge.holder for charge in self.charges}

@@ -246,7 +246,10 @@ FULL = (*SHIPPED, "stack")
 
 
 def attackers() -> dict[str, Callable[[], Attacker]]:
-    """List every attacker that is fitted: the shipped ones and those of installed packages."""
+    """Return what makes each attacker, by name: the shipped ones and those of installed packages.
+
+    Stacks are not among them: they have no fit of their own and only combine scores.
+    """
     makers = dict(SHIPPED)
     for name, entry in find_entry_points(ATTACKERS, (*SHIPPED, *STACKS)).items():
         makers[name] = entry.load()
@@ -268,10 +271,10 @@ def panel_names(panel: str) -> tuple[str, ...]:
 
 def check_attackers(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names if each is an attacker; else raise `ConfigError` with the known ones."""
-    known = (*attackers(), *STACKS)
+    known_names = (*attackers(), *STACKS)
     for name in names:
-        if name not in known:
-            raise ConfigError(f"No attack '{name}'. Known: {', '.join(known)}.")
+        if name not in known_names:
+            raise ConfigError(f"No attack '{name}'. Known: {', '.join(known_names)}.")
     return tuple(names)
 
 
@@ -285,11 +288,11 @@ class Panel:
 
     def __init__(self, names: Sequence[str], *, quick: bool = False) -> None:
         self.names = check_attackers(names)
-        known = attackers()
+        makers = attackers()
         if quick:
-            known |= QUICKER
+            makers |= QUICKER
         members = dict.fromkeys(itertools.chain.from_iterable(map(_members, self.names)))
-        self._attackers: dict[str, Attacker] = {name: known[name]() for name in members}
+        self._attackers: dict[str, Attacker] = {name: makers[name]() for name in members}
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
         """Fit each attacker to the same people. labels: (people,) of 0 and 1."""
@@ -308,9 +311,8 @@ class Panel:
 
 def readers_of_epochs(names: Sequence[str]) -> tuple[str, ...]:
     """Return those of the attackers whose scores epoch labels can change."""
-    known = attackers()
-    reading = {name for name, attacker in known.items() if attacker().reads_epochs}
-    return tuple(name for name in names if not reading.isdisjoint(_members(name)))
+    readers = {name for name, make in attackers().items() if make().reads_epochs}
+    return tuple(name for name in names if not readers.isdisjoint(_members(name)))
 
 
 def _members(name: str) -> tuple[str, ...]:

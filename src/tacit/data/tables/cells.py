@@ -145,7 +145,7 @@ class Rules:
     """Role to the type of its ids. For a role that is missing, ids are integers if all are written
     as one."""
     thousands: str | None = None
-    """Sign between thousands in numbers of plays, "" for none; None: found in the column."""
+    """Sign between thousands in numbers of plays; "": no sign; None: found in the column."""
     times: TimeForm | None = None
     """What numbers in the column of times are; None: found, as `guessing` says."""
 

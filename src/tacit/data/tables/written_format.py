@@ -53,7 +53,7 @@ class WrittenFormat:
     decimal: str | None = None
     """Decimal sign; None: each cell may have a comma or a point."""
     thousands: str = ""
-    """Sign between thousands in numbers of plays; "" for none."""
+    """Sign between thousands in numbers of plays; "": no sign."""
     times: TimeForm = "usual"
     """What numbers in the column of times are."""
     dates: Dates = "dayfirst"

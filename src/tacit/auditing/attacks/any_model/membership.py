@@ -159,7 +159,7 @@ def attack_membership(
         level: Chance with which each row's bound may be wrong.
         seed: Seed of coins and halves.
         progress: Called with 1 after each fit.
-        finished: Fits that are finished, and to which others are added; None for none.
+        finished: Fits that are finished, and to which others are added; None: none yet.
     """
     chosen = _targets(ratings, targets, seed)
     people = split_likes(ratings, chosen, seed)

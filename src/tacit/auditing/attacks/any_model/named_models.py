@@ -79,7 +79,10 @@ def read_saved_model(
 
 
 def digest_of_code(text: str) -> str:
-    """Digest the file that a model comes from: with other code it is another model; "" for none."""
+    """Return the digest of the file that a model comes from; "" if it comes from no file.
+
+    With other code it is another model.
+    """
     path = Path(text.rpartition(":")[0] or text)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
