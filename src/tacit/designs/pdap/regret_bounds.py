@@ -32,7 +32,7 @@ def regret_bound(
         setting: cells, videos and neighbours.
         visits: T, of this vendor's own users.
         epsilon: nats of one draw in the whole cube; inf is DAP.
-        gamma: visits that a neighbour's noise costs in the whole cube.
+        gamma: Gamma, a bound of a neighbour's noise; see `theory.neighbour_exploration`.
         geometric: whether epsilon grows and gamma shrinks with the level, as in GP-DAP.
 
     Returns:

@@ -29,9 +29,10 @@ def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
 
 
 def gamma(T: int, M: int, epsilon: float, sigma: float) -> float:
-    """Compute Gamma, the visits that a neighbour's noise costs in the whole cube. Lemma 5.
+    """Compute Gamma, which a neighbour's noise exceeds with a chance of sigma. Lemma 5.
 
-    th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1; 0 at epsilon = inf.
+    th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1; 0 at epsilon = inf. The noise
+    is that of a sum of rewards.
     """
     th = M - 1
     depth = math.log2(T)
@@ -45,7 +46,7 @@ def neighbour_exploration(
 ) -> float:
     """Compute G2, the visits for which each neighbour is explored, with its reward.
 
-    m^(2 al l) ln t + (Gamma / 4) m^(al l).
+    m^(2 al l) ln t + (Gamma / 4) m^(al l), of which the second term is due to noise.
     """
     return exploration(m, al, level, log_rounds) + Gamma / 4 * float(m ** (al * level))
 
@@ -221,7 +222,7 @@ class UniformWorld:
         M: vendors.
         L: of the Hölder condition.
         epsilon: claimed for one draw; epsilon_0 of GP-DAP.
-        Gamma: visits that a neighbour's noise costs.
+        Gamma: bound of a neighbour's noise; see `gamma`.
     """
 
     T: float

@@ -75,7 +75,7 @@ class GuestPolicy(Protocol):
         """Choose an own video for a visit that may be learned from; it may explore."""
 
     def exploit(self, context: NDArray[np.float64]) -> Choice:
-        """Choose an own video by what was learned, without exploring."""
+        """Choose an own video for a visit that is not learned from."""
 
     def answer(self, choice: Choice, reward: float) -> float | None:
         """Learn a reward, 0 or 1, and return the reward to report to the forwarding vendor.

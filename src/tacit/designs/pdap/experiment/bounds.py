@@ -42,7 +42,8 @@ class Bound:
         epsilon: of the policy; inf without noise.
         level: of the cell; None if the bound is about all cells.
         printed: the paper's bound.
-        corrected: the correct bound; equal to `printed` where that is correct.
+        corrected: the correct bound; equal to `printed` where that is correct. For Theorem 6 it is
+            the difference of two upper bounds, which bounds nothing itself.
         measured: the value in this experiment.
         verdict: on the printed bound. It "says nothing" if no run could exceed it, and "does not
             apply" if the policy that is run differs from that of the bound.
@@ -483,7 +484,7 @@ def _check_theorem_6(world: World, epsilon: float, saved: float) -> Bound:
     )
     return Bound(
         item="Theorem 6",
-        quantity="regret that GP-DAP saves, at least; corrected: between their two bounds",
+        quantity="regret that GP-DAP saves, at least; corrected: difference of their upper bounds",
         policy="gp-dap",
         epsilon=epsilon,
         level=None,
@@ -495,5 +496,5 @@ def _check_theorem_6(world: World, epsilon: float, saved: float) -> Bound:
 
 
 def _gamma_of(world: World, contender: Contender) -> float:
-    """Compute Gamma, the visits that a neighbour's noise costs this policy in the whole cube."""
+    """Return Gamma, the bound of a neighbour's noise that this policy uses; 0 for DAP."""
     return 0.0 if contender.policy == "dap" else world.gamma_at(contender.epsilon)

@@ -51,7 +51,9 @@ class World:
         default=(),
     )
     gamma: float | None = option(
-        "Of p-dap and gp-dap: visits; by default Lemma 5's.", default=None, least=0
+        "Of p-dap and gp-dap: bound of a neighbour's noise; by default Lemma 5's.",
+        default=None,
+        least=0,
     )
     noise_reading: str = option(
         "Noise of a neighbour's rewards, as the paper has it: tree, text, lemma-5 or theorem-5.",
@@ -106,7 +108,7 @@ class World:
         return NOISE_READINGS[self.noise_reading]
 
     def gamma_at(self, epsilon: float) -> float:
-        """Return Gamma, the visits that a neighbour's noise costs in the whole cube."""
+        """Return Gamma, the bound of a neighbour's noise that policies use."""
         if self.gamma is not None:
             return self.gamma
         return theory.gamma(self.setting.horizon, self.vendors, epsilon, SIGMA)

@@ -82,9 +82,11 @@ class Policy:
         raise NotImplementedError
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose by what was learned, without exploring, for a visit that is not learned from.
+        """Choose an arm for a visit that is not learned from.
 
-        By default this is `select`: a choice that is random for privacy must stay random.
+        A policy that explores overrides this and chooses what it believes best. A policy whose
+        draws protect the visitor, such as `LocalLearner`, draws as at any visit. The default is
+        `select`, for policies that learn nothing.
         """
         return self.select(context, arms)
 

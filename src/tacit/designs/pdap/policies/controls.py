@@ -48,7 +48,7 @@ def controls_by_level(setting: Setting, gamma: float = 0.0, *, geometric: bool =
 
     Args:
         setting: of the vendor.
-        gamma: visits that a neighbour's noise costs in the whole cube.
+        gamma: Gamma, a bound of a neighbour's noise; see `theory.neighbour_exploration`.
         geometric: whether gamma is divided by m^(alpha l) in cells of level l, as in GP-DAP.
     """
     m = setting.slices

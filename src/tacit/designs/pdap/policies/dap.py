@@ -35,7 +35,7 @@ class Dap(Policy):
     Attributes:
         setting: of the vendor.
         controls: how often an arm is tried.
-        partition: the cells, with what they have statistics.
+        partition: the cells, with what was learned in each.
         arrivals: visits that were learned so far.
     """
 
@@ -47,7 +47,7 @@ class Dap(Policy):
         controls: Controls | None = None,
         partition: Partition | None = None,
     ) -> None:
-        """Start with nothing statistics.
+        """Start with nothing learned.
 
         Args:
             setting: of the vendor.

@@ -42,13 +42,14 @@ class PDap(Dap):
     def __init__(
         self, setting: Setting, *, epsilon: float, randomness: Source, gamma: float | None = None
     ) -> None:
-        """Start with nothing statistics.
+        """Start with nothing learned.
 
         Args:
             setting: of the vendor.
             epsilon: claimed for one draw; inf chooses the best video instead.
             randomness: of the draws.
-            gamma: visits that a neighbour's noise costs in the whole cube; None means Lemma 5's.
+            gamma: Gamma, a bound of a neighbour's noise. Because of it, a neighbour is explored
+                (gamma / 4) m^(alpha l) visits more in a cell of level l. None: `theory.gamma`.
         """
         check_epsilon(epsilon)
         if gamma is None:

@@ -76,7 +76,7 @@ def articles(name: Name, service: CurrentService, caller: CurrentCaller) -> dict
     """List the articles that a vendor shows, and when each joined."""
     vendor = find_vendor(service, caller, name)
     stored = read_salted_state(service, f"vendors/{name}")
-    joined_by_title = list_articles(vendor, stored, time.time())
+    joined_by_title = find_joining_times(vendor, stored, time.time())
     rows = [{"name": title, "joined": joined} for title, joined in joined_by_title.items()]
     return {"articles": rows}
 
@@ -129,8 +129,10 @@ async def remove_article(
     )
 
 
-def list_articles(vendor: ServedVendor, stored: bytes | None, now: float) -> dict[str, int | None]:
-    """List the articles that a vendor shows.
+def find_joining_times(
+    vendor: ServedVendor, stored: bytes | None, now: float
+) -> dict[str, int | None]:
+    """Find when each article joined that a vendor shows.
 
     Args:
         vendor: that shows them.

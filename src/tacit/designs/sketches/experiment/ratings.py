@@ -160,7 +160,9 @@ class _Trial:
         """Yield the name of each method without privacy, and its lists of ten."""
         popularity = np.asarray(self.likes.sum(axis=0)).ravel()
         coclusters = spectral_coclusters(self.likes, clusters, seed=self.seed)
+        # With one cluster of all items, every list has the most popular items.
         one_cluster = np.zeros_like(coclusters)
+        # Devices answer nothing in this campaign: clusters are published in one, and none else.
         campaign = new_campaign(self.catalogue, rated=1, epsilon=math.inf, seed=bytes(16))
         for name, labels in (("spectral-coclustering", coclusters), ("popularity", one_cluster)):
             yield name, self.make_lists(publish(campaign, Clustering(labels, popularity)))
