@@ -18,7 +18,7 @@ import pytest
 import tacit
 from tacit.data.stored_ratings import StoredRatings
 from tacit.designs.private import Account
-from tacit.designs.xmap.files import list_published_arrays
+from tacit.designs.xmap.files import collect_published_arrays
 from tacit.ledger import Holder, open_ledger
 from tacit.mechanisms import samplers
 from tests.support.stored_world import local, public, write_world
@@ -175,5 +175,5 @@ def test_the_published_x_map_is_equal_to_the_bit(remote, tmp_path, monkeypatch):
     model = tacit.XMap(**asked, k=6).fit(local(files))
     with open_spark(str(files[0]), remote, {}, public(files[1]), events=False, tasks=3) as ratings:
         other = tacit.XMap(**asked, k=6).fit(ratings)
-    for name, array in list_published_arrays(model.published_).items():
-        np.testing.assert_array_equal(array, list_published_arrays(other.published_)[name], name)
+    for name, array in collect_published_arrays(model.published_).items():
+        np.testing.assert_array_equal(array, collect_published_arrays(other.published_)[name], name)

@@ -11,7 +11,7 @@ import pytest
 import tacit
 from tacit.data.stored_ratings import Block
 from tacit.data.tables.buckets import open_parquet
-from tacit.designs.xmap.files import list_published_arrays
+from tacit.designs.xmap.files import collect_published_arrays
 from tacit.engine import item_item_tiles
 from tacit.engine.item_item import make_empty_lists
 from tacit.errors import ClusterError, ConfigError
@@ -66,7 +66,7 @@ def opened(files, remote):
 
 def same(one, other):
     """All released arrays, to the bit."""
-    arrays, others = (list_published_arrays(model.published_) for model in (one, other))
+    arrays, others = (collect_published_arrays(model.published_) for model in (one, other))
     assert arrays.keys() == others.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], name)

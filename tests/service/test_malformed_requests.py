@@ -281,7 +281,19 @@ def test_headers_given_twice(shared_shop):
     for name, value in (("content-type", "application/json"), ("idempotency-key", "k" * 9)):
         headers = [*JSON.items(), (name, value), (name, value)]
         headers.append(("authorization", f"Bearer {shared_shop.keys['operator']}"))
-        check(shared_shop.client.post("/api/people", headers=headers, content=body), (400,))
+        answer = shared_shop.client.post("/api/people", headers=headers, content=body)
+        check(answer, (400,))
+        assert answer.json()["detail"] == f"The header {name} is given more than once."
+
+
+def test_wrong_queries_are_described(shared_shop):
+    """The sentence says what is wrong: a parameter that is repeated, or one that is unknown."""
+    repeated = shared_shop.get("operator", "/api/privacy/budgets?limit=1&limit=1")
+    check(repeated, (400,))
+    assert repeated.json()["detail"] == "A parameter of the query is given more than once."
+    unknown = shared_shop.get("operator", "/api/privacy/budgets?c4n4ry=1")
+    check(unknown, (422,))
+    assert unknown.json()["detail"].startswith("The query has a parameter that this address does")
 
 
 def test_methods(shared_shop, operations):

@@ -115,7 +115,8 @@ def test_one_round_after_the_other(shop, small):
     assert post(shop, "ann", "recommendations").status_code == 409
     assert post(shop, "ann", "feedback", json={"liked": True}).status_code == 409
     begun(shop)
-    assert post(shop, "ann", "feedback", json={"liked": True}).status_code == 409
+    early = post(shop, "ann", "feedback", json={"liked": True})
+    assert (early.status_code, "after its recommendation" in early.json()["detail"]) == (409, True)
     first = post(shop, "ann", "recommendations").json()
     assert post(shop, "ann", "recommendations").json() == first
     assert post(shop, "ann", "feedback", json={"liked": False}).status_code == 200

@@ -104,7 +104,7 @@ def explain(
         report = Device(new_secret(), {}, limits).report(explained_campaign, items, ratings)
     except RefusalError as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
-    fields = _list_fields(explained_campaign)
+    fields = _format_fields(explained_campaign)
     sent = report.encode()
     meanings = explain_report(explained_campaign, report, items)
     rows = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN]
@@ -184,8 +184,8 @@ def _decode_campaign(path: Path) -> Campaign:
         raise DataError("is no campaign of sketches", path=path, fix=f"{error}.") from None
 
 
-def _list_fields(campaign: Campaign) -> dict[str, Any]:
-    """List a campaign's fields for people: bytes as hexadecimal digits, fixed-point as decimals."""
+def _format_fields(campaign: Campaign) -> dict[str, Any]:
+    """Format a campaign's fields for people: bytes in hexadecimal, fixed-point as decimals."""
     from tacit.designs.sketches.messages import MICRO, WHOLE
 
     fields = asdict(campaign) | {

@@ -88,7 +88,7 @@ def _read_single_headers(scope: Scope) -> dict[bytes, bytes]:
     if size > MOST_HEAD_BYTES:
         raise head_too_large()
     if repeated is not None:
-        raise Problem(400, f"The header {repeated.decode()} is given once.")
+        raise Problem(400, f"The header {repeated.decode()} is given more than once.")
     return headers
 
 

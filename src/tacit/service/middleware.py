@@ -230,7 +230,7 @@ def _read_key(scope: Scope) -> str | None:
         return None
     scheme, _, key = values[0].decode("latin-1").partition(" ")
     if len(values) > 1 or scheme.lower() != "bearer":
-        raise Problem(401, "A key is given once, as  Authorization: Bearer KEY.")
+        raise Problem(401, "Give one key, as  Authorization: Bearer KEY.")
     return key
 
 

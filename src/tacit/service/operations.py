@@ -317,9 +317,11 @@ def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
     pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
     query = dict(pairs)
     if len(query) != len(pairs):
-        raise Problem(400, "A parameter of the query is given once.")
+        raise Problem(400, "A parameter of the query is given more than once.")
     if not known_names.issuperset(query):
-        raise Problem(422, "Wrong or missing: an unknown parameter of the query.")
+        raise Problem(
+            422, "The query has a parameter that this address does not know. See /api/openapi.json."
+        )
     return query
 
 

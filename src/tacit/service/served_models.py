@@ -300,7 +300,7 @@ class ServedModel(ServedThing):
     def items(self) -> tuple[CatalogueItem, ...]:
         """The catalogue, in the model's order."""
         recommended = set(self.model.recommend(history={}, n=len(self.ids)).item_ids)
-        domains = self._list_domains()
+        domain_by_item = self._map_items_to_domains()
         titles = self.model.titles_
         details_by_item = getattr(self.model, "details_", {})
         items = []
@@ -309,7 +309,7 @@ class ServedModel(ServedThing):
             row = CatalogueItem(
                 item_id=text,
                 title=titles.get(item),
-                domain=domains.get(item),
+                domain=domain_by_item.get(item),
                 recommended=item in recommended,
                 categories=details.categories,
                 price=details.price,
@@ -328,7 +328,7 @@ class ServedModel(ServedThing):
                 origins.add("https://" + urlsplit(item.image).netloc)
         return frozenset(origins)
 
-    def _list_domains(self) -> Mapping[Any, str]:
+    def _map_items_to_domains(self) -> Mapping[Any, str]:
         """Return the domain of each item; empty where the model has no domains."""
         catalogue = getattr(self.model, "catalogue_", None)
         if catalogue is None:

@@ -34,7 +34,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def write_model(path: str | Path, settings: Settings, fitted: Fitted) -> None:
     """Write settings, items, public tables, item profiles, weights, and hashes of the people."""
-    container.write(path, make_header(settings, fitted), list_arrays(fitted))
+    container.write(path, make_header(settings, fitted), collect_arrays(fitted))
 
 
 def make_header(settings: Settings, fitted: Fitted) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
     return content
 
 
-def list_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
-    """List all arrays of a model, by their names in the file.
+def collect_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
+    """Collect all arrays of a model, by their names in the file.
 
     The tables of the attribute at a position of the settings have this position as a prefix.
     """

@@ -22,8 +22,8 @@ PUBLISHED_VERSION = 1
 """Format of the published variant's files."""
 
 
-def list_published_arrays(model: PublishedModel) -> dict[str, NDArray[Any]]:
-    """List the arrays of an item-based model by their names in the file.
+def collect_published_arrays(model: PublishedModel) -> dict[str, NDArray[Any]]:
+    """Collect the arrays of an item-based model by their names in the file.
 
     The arrays of a target have its position in the settings as a prefix.
     """
@@ -49,7 +49,7 @@ def read_published(
     scale: RatingScale,
     engine: Engine,
 ) -> PublishedModel:
-    """Read the arrays that `list_published_arrays` listed.
+    """Read the arrays that `collect_published_arrays` returned.
 
     Raises:
         ValueError: The format is another one, or an array has a wrong shape, type or number.

@@ -362,10 +362,10 @@ class XMap(base.ItemRecommender):
             **headers.items_to_header(self.item_ids_, self.titles_),
         }
         if self.published_ is not None:
-            from tacit.designs.xmap.files import PUBLISHED_VERSION, list_published_arrays
+            from tacit.designs.xmap.files import PUBLISHED_VERSION, collect_published_arrays
 
             header |= {"version": PUBLISHED_VERSION}
-            arrays = list_published_arrays(self.published_)
+            arrays = collect_published_arrays(self.published_)
         else:
             lists, arrays = self._sound_lists().parts()
             header |= {"version": SOUND_VERSION, "lists": lists}

@@ -170,15 +170,15 @@ class Log(AnswerModel):
 def budget(service: CurrentService, caller: CurrentCaller) -> OwnBudgets:
     """Show what was spent on oneself, of what at most, and what is left."""
     budgets = []
-    for holder, purpose in _list_personal_holders(service, caller).items():
+    for holder, purpose in _find_personal_holders(service, caller).items():
         with suppress(UnknownBudget):  # none was opened
             balance = service.ledger.balance(holder)
             budgets.append(OwnBudget(of=purpose, budget=describe_budget(balance)))
     return OwnBudgets(budgets=budgets, statements=list(bounds_of(service.deployment)))
 
 
-def _list_personal_holders(service: Service, caller: Caller) -> dict[Holder, str]:
-    """List the budgets that a person may have, each with what it pays for."""
+def _find_personal_holders(service: Service, caller: Caller) -> dict[Holder, str]:
+    """Find the budgets that a person may have, each with what it pays for."""
     holders = {
         Holder.subject(caller.tenant, caller.name): "everything that is charged to you alone"
     }

@@ -256,7 +256,9 @@ class RoundSteps:
         try:
             run.feedback(client, liked)
         except ConfigError:
-            return refusal(409, "Feedback is given once for a round's recommendation."), None
+            return refusal(
+                409, "Feedback is given once for each round, after its recommendation."
+            ), None
         return reply({"round": stored.number}), replace(stored, run=run.to_bytes()).encode()
 
     def forget_person(self, user: str, source: Source, state: bytes | None) -> bytes | None:

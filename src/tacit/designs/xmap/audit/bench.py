@@ -45,7 +45,7 @@ from tacit.designs.xmap.audit.tables import (
     turned_tables,
 )
 from tacit.designs.xmap.catalogue import Catalogue, keep_domains
-from tacit.designs.xmap.files import list_published_arrays
+from tacit.designs.xmap.files import collect_published_arrays
 from tacit.designs.xmap.model import XMap
 from tacit.designs.xmap.published_variant import PublishedModel
 from tacit.designs.xmap.settings import Pnsa, Settings
@@ -73,7 +73,7 @@ def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
     """Fit the published variant, and return the arrays of its file."""
     fitted = XMap(source=SOURCE, target=TARGET, variant="published", **settings).fit(table)
     assert isinstance(fitted.published_, PublishedModel)
-    return list_published_arrays(fitted.published_)
+    return collect_published_arrays(fitted.published_)
 
 
 class Noise(NamedTuple):
