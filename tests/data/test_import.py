@@ -407,7 +407,7 @@ def test_a_folder_of_a_later_version_is_refused(write: Write, run: Import, tmp_p
     run(write(GERMAN))
     note = tmp_path / "out" / "data.json"
     note.write_text(note.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(DataError, match="later version; found 2; expected format 1"):
+    with pytest.raises(DataError, match="another format; found 2; expected format 1"):
         load(tmp_path / "out")
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacit.data.columns import align, number_ids
 from tacit.data.ratings import Column, Ratings
-from tacit.data.splits import Split, rank_in_person, refuse_share
+from tacit.data.splits import Split, check_share, rank_in_person
 from tacit.data.tables.names import is_named
 from tacit.errors import ConfigError, DataError
 
@@ -262,7 +262,7 @@ def cross_domain_split(
         DataError: Nobody can be a test person.
     """
     least = keep + 1 if at_least is None else at_least
-    refuse_share(share)
+    check_share(share)
     if not 0 <= keep < least:
         raise ConfigError(f"Test people keep 0 to {least - 1} of {least} ratings; got {keep}.")
     if not 0 <= overlap <= 1:

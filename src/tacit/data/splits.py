@@ -42,7 +42,7 @@ def random_per_user(
         seed: Seed of the draw.
         among: (n,) which ratings, such as likes, can be held out; shares are of these. None: all.
     """
-    refuse_share(share)
+    check_share(share)
     keys = np.random.default_rng(seed).random(len(ratings))
     if among is None:
         counts = np.diff(ratings.offsets)
@@ -67,7 +67,7 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     Raises:
         DataError: The ratings have no times, or all have the same.
     """
-    refuse_share(share)
+    check_share(share)
     if ratings.timestamps is None:
         raise DataError(
             "these ratings have no times to split by",
@@ -149,7 +149,7 @@ def rank_in_person(ratings: Ratings, keys: NDArray[np.float64]) -> NDArray[np.in
     return rank
 
 
-def refuse_share(share: float) -> None:
+def check_share(share: float) -> None:
     """Raise ConfigError unless the share to hold out is above 0 and below 1."""
     if not 0 < share < 1:
         raise ConfigError(f"The held-out share lies between 0 and 1; got {share}.")

@@ -123,26 +123,28 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     )
 
 
-def _find_header(table: Table, named: str | None, usual: Sequence[str], what: str) -> str:
+def _find_header(table: Table, named: str | None, usual_names: Sequence[str], what: str) -> str:
     """Find the header of a column as `_find_optional_header` does; DataError if there is none."""
-    header = _find_optional_header(table, named, usual)
+    header = _find_optional_header(table, named, usual_names)
     if header is None:
         raise DataError(
             f"no column for {what}",
             path=table.path,
             found=", ".join(table.headers),
-            expected=named or f"one of {', '.join(usual)}",
+            expected=named or f"one of {', '.join(usual_names)}",
             fix="Name the columns in the file's first line, or name them to the command.",
         )
     return header
 
 
-def _find_optional_header(table: Table, named: str | None, usual: Sequence[str]) -> str | None:
+def _find_optional_header(
+    table: Table, named: str | None, usual_names: Sequence[str]
+) -> str | None:
     """Find the header that the caller named, else the first usual one; None if there is none."""
     if named is not None:
         return named if named in table.headers else None
     for header in table.headers:
-        if header.strip().lower() in usual:
+        if header.strip().lower() in usual_names:
             return header
     return None
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
-from tacit.data.splits import rank_in_person, refuse_share, temporal
+from tacit.data.splits import check_share, rank_in_person, temporal
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation.lists import (
     LIST_LENGTH,
@@ -64,7 +64,7 @@ class Protocol:
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise ConfigError(f"No split '{self.split}'. Known: {', '.join(SPLITS)}.")
-        refuse_share(self.share)
+        check_share(self.share)
         if self.folds < 2:
             raise ConfigError(f"Likes are cut into two folds or more; got {self.folds}.")
         if self.sampled is not None and self.sampled < LIST_LENGTH:

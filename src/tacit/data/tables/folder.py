@@ -249,14 +249,15 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         scale: A public scale that replaces the folder's; None: the folder's.
 
     Raises:
-        DataError: It is no imported folder, of another version, or has events and a scale is given.
+        DataError: This is no imported folder; it has another format; or a scale is given for
+            events.
     """
     description = _read_description(path)
     if description is None:
         raise DataError("this is no folder of tacit data import", path=path)
     if description.get("format") != FORMAT:
         raise DataError(
-            "the folder was written by a later version",
+            "the folder has another format",
             path=path,
             found=description.get("format"),
             expected=f"format {FORMAT}",
@@ -287,7 +288,8 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         filtered=not public.get("filter", True),
     )
     if public["catalogue"]:
-        guesses = ratings.guesses  # `on_catalogue` would drop some that were written with it
+        # Kept as they were written: `on_catalogue` drops those about titles, domains and items.
+        guesses = ratings.guesses
         domains = metadata.pop(DOMAIN, dict.fromkeys(ids))
         ratings = replace(on_catalogue(ratings, domains, metadata=metadata), guesses=guesses)
     if (path / _TEXTS).exists():

@@ -53,7 +53,8 @@ from tacit.errors import ConfigError, DataError
 _MOST_BAD = 0.5
 """Largest share of bad rows that are dropped if the caller did not ask for it."""
 _MATCHED = 0.5
-"""Share of the rated ids that a table must have to be one of items or people."""
+"""Share of the rated ids that a table's first column must have to be one of items or people. If
+more than this share of the ids in its second column are people, they are connected with people."""
 _PAIR: tuple[Role, ...] = ("user", "item")
 _MANY_REPEATS = 0.7
 """Share of rows that repeat a person's item from which a warning is given."""
@@ -331,12 +332,12 @@ def _find_role_by_ids(table: Table, plan: Plan) -> Role:
     rated_ids = {role: _ids_in(columns.table, columns.positions.get(role)) for role in _PAIR}
     first_ids = _ids_in(table, 0)
     second_ids = _ids_in(table, 1 if len(table.headers) > 1 else None)
-    # The share of the rated people or items that the table has.
+    # Share of the rated people, and of the rated items, whose ids are in the first column.
     shares = {
         role: len(first_ids & rated_ids[role]) / max(1, len(rated_ids[role])) for role in _PAIR
     }
-    has_second_people = len(second_ids & rated_ids["user"]) > _MATCHED * len(second_ids)
-    if shares["user"] > _MATCHED and has_second_people:
+    second_column_is_people = len(second_ids & rated_ids["user"]) > _MATCHED * len(second_ids)
+    if shares["user"] > _MATCHED and second_column_is_people:
         raise DataError(
             "this table connects people with people",
             path=table.path,

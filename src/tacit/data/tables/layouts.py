@@ -124,9 +124,10 @@ def _read_numbers(table: Table, positions: Sequence[int]) -> pl.DataFrame:
 def _is_clearly_wide(table: Table, column_names: ColumnNames) -> bool:
     """Tell whether a table can only have a person in each row and an item in each column.
 
-    Such a table has a column of people with one row each, all other columns hold stars on one
-    scale, and many of their cells are empty. Without empty cells, the other columns may as well be
-    attributes of the people.
+    Such a table has a header, and a column of people with one row each. The names of its other
+    columns have a known meaning, or the columns hold stars, nearly all of them on one scale; at
+    least a fifth of the cells for stars are empty. Without empty cells, these columns may as well
+    be attributes of the people.
     """
     if (
         not table.has_header
@@ -143,9 +144,12 @@ def _is_clearly_wide(table: Table, column_names: ColumnNames) -> bool:
         return False
     used = [*positions.values()]
     items = _find_item_columns(table, used)
-    no_items = [number for number, header in enumerate(table.headers) if _is_no_item(header)]
-    is_explained = len({*items, *used, *no_items}) == len(table.headers)
-    if len(items) < FEWEST_WIDE_COLUMNS or not is_explained:
+    columns_of_other_meaning = [
+        position for position, header in enumerate(table.headers) if _is_no_item(header)
+    ]
+    known_columns = {*items, *used, *columns_of_other_meaning}
+    has_unknown_column = len(known_columns) < len(table.headers)
+    if len(items) < FEWEST_WIDE_COLUMNS or has_unknown_column:
         return False
     numbers = _read_numbers(table, items)
     values = pl.concat(numbers.get_columns()).drop_nulls()
