@@ -57,7 +57,7 @@ class ColdItems:
     """The others: nothing can be said of them."""
 
 
-def refuse_cold_items(fitted: FittedLists) -> str | None:
+def reason_against_cold_items(fitted: FittedLists) -> str | None:
     """Give the reason why a model scores no cold items; None where it does."""
     if not isinstance(fitted.released.personal, TasteModel):
         return (
@@ -82,7 +82,7 @@ def fit_cold_model(fitted: FittedLists) -> ColdModel:
     Raises:
         ConfigError: The model scores no cold items.
     """
-    reason = refuse_cold_items(fitted)
+    reason = reason_against_cold_items(fitted)
     if reason is not None:
         raise ConfigError(reason)
     model, means = fitted.released.personal, fitted.released.means
@@ -103,7 +103,7 @@ def read_cold_items(fitted: FittedLists, items: Mapping[Any, Facts]) -> ColdItem
         ConfigError: The model scores no cold items.
         DataError: An item is one of the model's, and is listed without being asked for.
     """
-    reason = refuse_cold_items(fitted)
+    reason = reason_against_cold_items(fitted)
     if reason is not None:
         raise ConfigError(reason)
     known = {str(item) for item in fitted.history_ids.tolist()}

@@ -19,8 +19,8 @@ from tacit.profile_sums.sums.taste_maps import orient_columns
 Floats = NDArray[np.float64]
 
 _MOST_VECTOR_COLUMNS = 12
-_USUAL_LENGTH = 80
-"""Percentile of the items' lengths by which shorter rows are divided, too."""
+_LENGTH_PERCENTILE = 80
+"""Rows shorter than this percentile of the lengths are divided by it, not by their own length."""
 
 
 def limit_rows(rows: Floats, counted: NDArray[np.bool_]) -> Floats:
@@ -31,8 +31,10 @@ def limit_rows(rows: Floats, counted: NDArray[np.bool_]) -> Floats:
         counted: (items,) rows of which the percentile is taken.
     """
     lengths = np.sqrt((rows**2).sum(axis=1))
-    usual = float(np.percentile(lengths[counted], _USUAL_LENGTH)) if counted.any() else 0.0
-    divisors = np.maximum(lengths, usual)
+    shortest_divisor = 0.0
+    if counted.any():
+        shortest_divisor = float(np.percentile(lengths[counted], _LENGTH_PERCENTILE))
+    divisors = np.maximum(lengths, shortest_divisor)
     limited: Floats = rows / np.where(divisors > 0, divisors, 1.0)[:, None]
     return limited
 

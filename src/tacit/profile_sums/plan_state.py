@@ -321,16 +321,16 @@ def release_next(people: People, state: PlanState, settings: Settings) -> PlanSt
 def _add_counts(
     people: People,
     state: PlanState,
-    noise: float,
+    noise_multiplier: float,
     counts: AddedCounts,
     settings: Settings,
     forgetting: float,
 ) -> AddedCounts:
-    """Draw sum 1 with this multiplier and add it."""
+    """Draw sum 1 with this noise multiplier and add it."""
     drawn = release_count_table(
-        people, len(state.context_ids), len(state.item_ids), noise, settings
+        people, len(state.context_ids), len(state.item_ids), noise_multiplier, settings
     )
-    precision = state.plan.precision(noise, COUNTS)
+    precision = state.plan.precision(noise_multiplier, COUNTS)
     return counts.add(drawn.values, settings.presence, precision, forgetting)
 
 

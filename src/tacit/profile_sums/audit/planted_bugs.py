@@ -211,10 +211,11 @@ def pair_head_by_true_counts(
 
 
 def release_pairs_with_whole_event(
-    people: Profiles, head: Ints, target_items: int, noise: float
+    people: Profiles, head: Ints, target_items: int, noise_multiplier: float
 ) -> PairTable:
     """Draw pairs with the noise of the whole event, beside what sum 3 has of it."""
-    return release_like_pairs(people, head, target_items, noise * math.sqrt(PAIRS_SHARE))
+    smaller_multiplier = noise_multiplier * math.sqrt(PAIRS_SHARE)
+    return release_like_pairs(people, head, target_items, smaller_multiplier)
 
 
 def count_pairs_in_both_orders(

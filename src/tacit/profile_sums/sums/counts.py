@@ -85,9 +85,9 @@ def norm_of_items(settings: Settings, *, one_domain: bool) -> float:
     return math.sqrt((1 - settings.presence**2) / vectors)
 
 
-def counts_mechanism(entries: int, noise: float) -> SumRelease:
+def counts_mechanism(entries: int, noise_multiplier: float) -> SumRelease:
     """Return the mechanism of the counts, at norm 1."""
-    return SumRelease(noise, entries, norm=1.0, resolution=resolution_for(1.0))
+    return SumRelease(noise_multiplier, entries, norm=1.0, resolution=resolution_for(1.0))
 
 
 def sum_counts(
@@ -104,7 +104,11 @@ def sum_counts(
 
 
 def release_count_table(
-    people: People, context_items: int, target_items: int, noise: float, settings: Settings
+    people: People,
+    context_items: int,
+    target_items: int,
+    noise_multiplier: float,
+    settings: Settings,
 ) -> CountTable:
     """Release sum 1.
 
@@ -112,11 +116,11 @@ def release_count_table(
         people: Everybody's profile.
         context_items: How many context items there are.
         target_items: How many target items there are.
-        noise: Noise multiplier; 0 without noise.
+        noise_multiplier: Of the sum; 0 without noise.
         settings: Choices of the fit.
     """
     own_entries = 0 if people.one_domain else context_items
-    mechanism = counts_mechanism(own_entries + target_items + 1, noise)
+    mechanism = counts_mechanism(own_entries + target_items + 1, noise_multiplier)
     add = partial(sum_counts, context_items=own_entries, mechanism=mechanism, settings=settings)
     released = mechanism.add_noise(people.total(add))[:, 0]
     return CountTable(released, own_entries, mechanism.deviation)

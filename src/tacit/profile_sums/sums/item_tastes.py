@@ -69,10 +69,14 @@ class ItemQuery:
         """Columns of the table: tastes, and the count where there is one."""
         return self.k + 1 if self.count_weight else self.k
 
-    def mechanism(self, noise: float) -> SumRelease:
+    def mechanism(self, noise_multiplier: float) -> SumRelease:
         """Return the mechanism of the sum, at this noise multiplier."""
         return SumRelease(
-            noise, len(self.items) + 1, self.width, self.norm, resolution_for(self.norm)
+            noise_multiplier,
+            len(self.items) + 1,
+            self.width,
+            self.norm,
+            resolution_for(self.norm),
         )
 
 
@@ -176,11 +180,11 @@ def release_item_table(
     features: FeatureTables,
     directions: Floats,
     query: ItemQuery,
-    noise: float,
+    noise_multiplier: float,
     settings: Settings,
 ) -> ItemTable:
-    """Release sum 3, as `sum_item_tastes` adds it up. noise: its multiplier; 0 without noise."""
-    mechanism = query.mechanism(noise)
+    """Release sum 3, as `sum_item_tastes` adds it up; a noise multiplier of 0 adds no noise."""
+    mechanism = query.mechanism(noise_multiplier)
     add = partial(
         sum_item_tastes,
         centre=centre,

@@ -117,9 +117,10 @@ def choose_pair_head(shares: Floats, effective_population: float | None) -> Ints
     return choose_head(shares, size)
 
 
-def pairs_mechanism(head: int, noise: float) -> SumRelease:
+def pairs_mechanism(head: int, noise_multiplier: float) -> SumRelease:
     """Return the mechanism of the sum of pairs of so many items, 2 or more."""
-    return SumRelease(noise, head * (head - 1) // 2, norm=_NORM, resolution=1 / _STEPS_OF_ONE)
+    entries = head * (head - 1) // 2
+    return SumRelease(noise_multiplier, entries, norm=_NORM, resolution=1 / _STEPS_OF_ONE)
 
 
 def weights_by_likes(head: int, *, exact: bool) -> NDArray[Any]:
@@ -149,9 +150,11 @@ def sum_like_pairs(
     return total
 
 
-def release_like_pairs(people: People, head: Ints, target_items: int, noise: float) -> PairTable:
-    """Release the pairs of a head's items. noise: multiplier; 0 without noise."""
-    mechanism = pairs_mechanism(len(head), noise)
+def release_like_pairs(
+    people: People, head: Ints, target_items: int, noise_multiplier: float
+) -> PairTable:
+    """Release the pairs of a head's items; a noise multiplier of 0 adds no noise."""
+    mechanism = pairs_mechanism(len(head), noise_multiplier)
     add = partial(sum_like_pairs, head=head, target_items=target_items, mechanism=mechanism)
     released = mechanism.add_noise(people.total(add))[:, 0]
     return PairTable(head, released, mechanism.deviation)

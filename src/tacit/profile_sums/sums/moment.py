@@ -61,21 +61,31 @@ def release_whitening(
     centre: ProfileCentre,
     features: FeatureTables,
     n_people: float,
-    noise: float,
+    noise_multiplier: float,
     settings: Settings,
 ) -> Floats:
     """Release sum 2a and make (f, f) A from it.
 
-    With M = sum / n_people = U diag(s) U', A = U diag(max(s, 0) + ridge)^(-1/2), where the ridge is
-    the reach of the noise: A' z has a second moment near 1 where M exceeds the noise.
+    With M = sum / n_people = U diag(s) U', A = U diag(max(s, 0) + ridge)^(-1/2). The ridge is
+    sqrt(f) times the deviation of a diagonal entry of M, which is about 0.7 times the largest
+    eigenvalue of the noise in M; without noise it is 1e-6. So A' z has a second moment near 1 where
+    M exceeds the noise.
+
+    Args:
+        people: Everybody's profile.
+        centre: Damping of context items, and the average profile.
+        features: Public features of the items.
+        n_people: Number of people, as released.
+        noise_multiplier: Of the sum; 0 without noise.
+        settings: The fit's choices.
     """
     mechanism = GramRelease(
-        noise, features.width, settings.moment_clip, resolution_for(settings.moment_clip)
+        noise_multiplier, features.width, settings.moment_clip, resolution_for(settings.moment_clip)
     )
     add = partial(sum_moments, centre=centre, features=features.context, mechanism=mechanism)
     released = mechanism.add_noise(people.total(add))
     deviation = mechanism.sigma * mechanism.resolution**2 / n_people
     values, vectors = np.linalg.eigh(released / n_people)
-    ridge = deviation * math.sqrt(features.width) if noise else _RIDGE_WITHOUT_NOISE
+    ridge = deviation * math.sqrt(features.width) if noise_multiplier else _RIDGE_WITHOUT_NOISE
     whitening: Floats = orient_columns(vectors) * (np.maximum(values, 0) + ridge) ** -0.5
     return whitening

@@ -42,9 +42,9 @@ def popular_head(shares: Floats) -> Ints:
     return choose_head(shares, max(LEAST_POPULAR_HEAD, len(shares) // PART_IN_POPULAR_HEAD))
 
 
-def popular_counts_mechanism(head: int, noise: float) -> SumRelease:
+def popular_counts_mechanism(head: int, noise_multiplier: float) -> SumRelease:
     """Return the mechanism of a count of the head, at norm 1."""
-    return SumRelease(noise, head, norm=1.0, resolution=resolution_for(1.0))
+    return SumRelease(noise_multiplier, head, norm=1.0, resolution=resolution_for(1.0))
 
 
 def sum_popular_counts(

@@ -28,10 +28,10 @@ from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 Floats = NDArray[np.float64]
 
 
-def products_mechanism(width: int, noise: float, settings: Settings) -> SumRelease:
+def products_mechanism(width: int, noise_multiplier: float, settings: Settings) -> SumRelease:
     """Return the mechanism of the sum of products of features."""
     norm = settings.feature_clip * math.sqrt(width)
-    return SumRelease(noise, width, width, norm, resolution_for(norm))
+    return SumRelease(noise_multiplier, width, width, norm, resolution_for(norm))
 
 
 def sum_feature_products(
@@ -77,7 +77,7 @@ def release_directions(
     features: FeatureTables,
     counts: Counts,
     whitening: Floats,
-    noise: float,
+    noise_multiplier: float,
     settings: Settings,
 ) -> Floats:
     """Release sum 2b and make (f, k) V = A U_k from it.
@@ -86,7 +86,7 @@ def release_directions(
     times the largest singular value of noise, about 2 sqrt(f) deviation; two at least.
     """
     width = features.width
-    mechanism = products_mechanism(width, noise, settings)
+    mechanism = products_mechanism(width, noise_multiplier, settings)
     add = partial(
         sum_feature_products,
         centre=centre,

@@ -68,7 +68,7 @@ def sum_star_factors(
 
 
 def release_star_factors(
-    ratings: RatingsSource, items: Ints, means: StarMeans, head: StarHead, noise: float
+    ratings: RatingsSource, items: Ints, means: StarMeans, head: StarHead, noise_multiplier: float
 ) -> StarFactors:
     """Release the sum of stars times tastes, with tastes estimated from stars of the head.
 
@@ -92,7 +92,7 @@ def release_star_factors(
     usual_norm = math.sqrt(STAR_VARIANCE * taste_square * k)
     moment = _MOMENT_SHARE * usual_norm / (taste_square * math.sqrt(usual_ratings * k))
     norm = _CLIP_SHARE * usual_norm
-    mechanism = SumRelease(noise, n_items + k, k, norm, resolution_for(norm))
+    mechanism = SumRelease(noise_multiplier, n_items + k, k, norm, resolution_for(norm))
     table = StarTable(loadings, variances, LEVEL_PRECISION, moment)
     add = partial(sum_star_factors, items=items, means=means, mechanism=mechanism, table=table)
     released = mechanism.add_noise(total_over_ratings(ratings, add))

@@ -97,7 +97,7 @@ def sum_star_heads(
 
 
 def release_star_head(
-    ratings: RatingsSource, items: Ints, means: StarMeans, noise: float
+    ratings: RatingsSource, items: Ints, means: StarMeans, noise_multiplier: float
 ) -> StarHead:
     """Release the Gram matrix of the head and make loadings from it.
 
@@ -106,7 +106,7 @@ def release_star_head(
     counts = means.counts
     head = np.argsort(-counts, kind="stable")[:_HEAD_ITEMS].astype(np.int64)
     share = float(counts[head].sum() / counts.sum())
-    mechanism = GramRelease(noise, len(head), 1.0, resolution_for(1.0))
+    mechanism = GramRelease(noise_multiplier, len(head), 1.0, resolution_for(1.0))
     add = partial(
         sum_star_heads, items=items, means=means, head=head, share=share, mechanism=mechanism
     )

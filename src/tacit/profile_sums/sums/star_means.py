@@ -82,9 +82,9 @@ def places_among(items: Ints, n_items: int) -> Ints:
     return places
 
 
-def star_means_mechanism(items: int, noise: float) -> SumRelease:
+def star_means_mechanism(items: int, noise_multiplier: float) -> SumRelease:
     """Return the mechanism of the sum of stars by item."""
-    return SumRelease(noise, items + 1, 2, MEANS_NORM, resolution_for(MEANS_NORM))
+    return SumRelease(noise_multiplier, items + 1, 2, MEANS_NORM, resolution_for(MEANS_NORM))
 
 
 def sum_star_means(ratings: Ratings, items: Ints, mechanism: SumRelease) -> NDArray[Any]:
@@ -127,20 +127,22 @@ def contributed_means(ratings: Ratings, items: Ints) -> Iterator[Contributions]:
         yield Contributions(people[order] + start, all_places[order], values)
 
 
-def read_star_means(released: Floats, noise: float, features: sparse.csr_array | None) -> StarMeans:
+def read_star_means(
+    released: Floats, noise_multiplier: float, features: sparse.csr_array | None
+) -> StarMeans:
     """Make means and effects from a released table. Post-processing.
 
     Args:
         released: (items + 1, 2)
-        noise: Its noise multiplier.
+        noise_multiplier: Of the table.
         features: (items, f) public features, if there are any.
     """
-    deviation = star_means_mechanism(1, noise).deviation
+    deviation = star_means_mechanism(1, noise_multiplier).deviation
     weight_of_people = max(float(released[-1, 1]), max(deviation, 1e-9))
     people = weight_of_people / _MEAN_WEIGHT
     mean = float(np.clip(released[-1, 0] / weight_of_people, -2, 2))
     counts = _expected_counts(released[:-1, 1] / _COUNT_WEIGHT, deviation / _COUNT_WEIGHT)
-    few = 0 < people < _FEW_PEOPLE * noise
+    few = 0 < people < _FEW_PEOPLE * noise_multiplier
     prior = _CAREFUL_PRIOR if few else _USUAL_PRIOR
     effects = _shrunk_effects(released[:-1, 0], counts, deviation, features, prior)
     return StarMeans(mean, effects, np.maximum(counts, max(deviation, 1)), people, few)

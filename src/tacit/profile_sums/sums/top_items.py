@@ -95,14 +95,14 @@ def _contributed_rows(block: Profiles, head: Ints, *, likes: bool) -> Floats:
     return rows
 
 
-def gram_mechanism(size: int, noise: float) -> GramRelease:
+def gram_mechanism(size: int, noise_multiplier: float) -> GramRelease:
     """Return the mechanism of the Gram matrix of the top items."""
-    return GramRelease(noise, size, 1.0, resolution_for(1.0))
+    return GramRelease(noise_multiplier, size, 1.0, resolution_for(1.0))
 
 
-def cross_mechanism(context: int, targets: int, noise: float) -> SumRelease:
+def cross_mechanism(context: int, targets: int, noise_multiplier: float) -> SumRelease:
     """Mechanism of products between heads of so many context and target items."""
-    return SumRelease(noise, context, targets, 1.0, _SIDE_RESOLUTION**2)
+    return SumRelease(noise_multiplier, context, targets, 1.0, _SIDE_RESOLUTION**2)
 
 
 def sum_grams(people: Profiles, head: Ints, mechanism: GramRelease) -> NDArray[Any]:
