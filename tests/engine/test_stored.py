@@ -313,8 +313,8 @@ def test_a_task_counts_the_same_of_reports_of_one_ticket_in_any_order():
     counted = []
     for order in ([0, 1, 2, 3, 4, 5], [4, 5, 3, 2, 1, 0]):
         batch = pa.record_batch([reports.take(pa.array(order))], ["report"])
-        packed = workers.pack_reports([batch], ticket=(0, 8), buckets=4)
-        table = workers.fold_reports_of_task(packed, ticket=(0, 8), fold=first)
+        packed = workers.pack_reports([batch], ticket_bounds=(0, 8), buckets=4)
+        table = workers.fold_reports_of_task(packed, ticket_bounds=(0, 8), fold=first)
         counted.append([np.frombuffer(raw, np.int64) for _, raw in pieces(table)][1])
     assert counted == [ord("a"), ord("a")]
     assert (hashes_of(reports)[2:5] == hashes_of(reports[2:5])).all()

@@ -163,7 +163,7 @@ def fold_reports(
 ) -> NDArray[np.int64]:
     """Count reports of devices on a cluster: the sum of `fold(reports)` over its tasks.
 
-    All reports with the same ticket are in one task, in the order of their bytes.
+    All reports with the same ticket go to one call of `fold`, sorted by their bytes.
 
     Args:
         source: Parquet with reports in a binary column.
@@ -195,12 +195,12 @@ def fold_reports(
                 expected="a binary column",
             )
         start, length = ticket
-        bounds = (start, start + length)
+        ticket_bounds = (start, start + length)
         reports = frame.select(col(f"`{column}`").alias("report")).dropna()
         task_count = _count_tasks(reports, tasks)
-        pack = partial(workers.pack_reports, ticket=bounds)
+        pack = partial(workers.pack_reports, ticket_bounds=ticket_bounds)
         by_ticket = _partition(reports, pack, task_count)
-        work = partial(workers.fold_reports_of_task, ticket=bounds, fold=fold)
+        work = partial(workers.fold_reports_of_task, ticket_bounds=ticket_bounds, fold=fold)
         total, _ = gather_total(by_ticket, work, fold([]), task_count)
         session.stop()
     return total

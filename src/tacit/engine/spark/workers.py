@@ -134,16 +134,18 @@ def pack_rows(
         yield _pack_by_bucket(numbered, hashes_of(flatten_column(table["user"])), buckets)
 
 
-def pack_reports(batches: Iterable[Any], *, ticket: tuple[int, int], buckets: int) -> Iterator[Any]:
+def pack_reports(
+    batches: Iterable[Any], *, ticket_bounds: tuple[int, int], buckets: int
+) -> Iterator[Any]:
     """Pack reports in buckets; those with the same ticket are in the same bucket.
 
     Args:
         batches: Tables with one column of reports.
-        ticket: Where a report's ticket begins and ends.
+        ticket_bounds: Where a report's ticket begins and ends.
         buckets: Number of buckets.
     """
     for table in _join_batches(batches):
-        tickets = pc.binary_slice(flatten_column(table[0]), *ticket)
+        tickets = pc.binary_slice(flatten_column(table[0]), *ticket_bounds)
         yield _pack_by_bucket(table, hashes_of(tickets), buckets)
 
 
@@ -294,24 +296,24 @@ def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]
 
 
 def fold_reports_of_task(
-    batches: Iterable[Any], *, ticket: tuple[int, int], fold: Callable[[list[bytes]], Any]
+    batches: Iterable[Any], *, ticket_bounds: tuple[int, int], fold: Callable[[list[bytes]], Any]
 ) -> Iterator[Any]:
-    """Count a task's reports, and yield the table in pieces.
+    """Count a task's reports, and yield the sum of `fold` in pieces.
 
-    Reports with the same ticket, of which one counts, are counted together and in the order of
-    their bytes, so that the same one counts if the task is repeated.
+    Of reports with the same ticket one is accepted. All of them go to one call of `fold`, sorted by
+    their bytes, so that a repeated task accepts the same one.
 
     Args:
         batches: The task's reports, packed.
-        ticket: Where a report's ticket begins and ends.
+        ticket_bounds: Where a report's ticket begins and ends.
         fold: Counts some reports; returns a table.
     """
-    table = _unpack_rows(batches)
-    if table is None:
+    report_rows = _unpack_rows(batches)
+    if report_rows is None:
         return
-    reports = flatten_column(table[0])
-    del table
-    hashes = hashes_of(pc.binary_slice(reports, *ticket))
+    reports = flatten_column(report_rows[0])
+    del report_rows
+    hashes = hashes_of(pc.binary_slice(reports, *ticket_bounds))
     seen = np.zeros((3, HASHES), np.int64)
     seen[0, marks(hashes)] = 1
     order = np.argsort(hashes)
@@ -424,7 +426,7 @@ def item_numbers(items: Any, ids: Column) -> NDArray[np.int32]:
 def hashes_of(keys: Any) -> NDArray[np.uint64]:
     """Hash each integer, text or bytes of an Arrow array to 64 bits, equally on every machine.
 
-    The hash only decides which task a row is in.
+    Rows with equal hashes are in one task. Equal hashes of different keys do no harm.
     """
     if pa.types.is_integer(keys.type):
         return _mix_bits(keys.to_numpy().astype(np.uint64))
