@@ -12,9 +12,10 @@ promise of P peers          gate (sound), assumed (published)      gate.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
 Deviations, each with its proof in the docs: in the sound variant a private gate keeps the number of
-survivors above a floor, where the paper takes a promise; no answer counts as a dislike; rounds may
-have fewer objects; voters may abstain, join and leave. The published variant has no gate and its
-card is conditional. With epsilon = inf both are the paper's algorithm, which guarantees nothing.
+survivors, the voters who still count for a client, above a floor, where the paper takes a promise;
+no answer counts as a dislike; rounds may have fewer objects; voters may abstain, join and leave.
+The published variant has no gate and its card is conditional. With epsilon = inf both are the
+paper's algorithm, which guarantees nothing.
 
 Names are imported on first use, so that commands that only list designs stay fast.
 """

@@ -115,8 +115,9 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
         assumptions=(
             (
                 f"each client's gate costs epsilon {plan.gate_epsilon:.4g}; while it is open, at "
-                f"least {plan.peers} survivors hide the voter, and all {settings.rounds} rounds "
-                f"cost epsilon {plan.rounds_epsilon:.4g} ({basis_words})"
+                f"least {plan.peers} survivors, voters who still count for the client, hide the "
+                f"voter, and all {settings.rounds} rounds cost epsilon {plan.rounds_epsilon:.4g} "
+                f"({basis_words})"
             ),
             (
                 "the gate is open with fewer survivors with a probability of at most "
@@ -185,8 +186,8 @@ class LogRatios(NamedTuple):
 def log_ratios_without_peers(distribution: OutputDistribution, rounds: int) -> LogRatios:
     """Compute how well a client without peers can tell whether one voter is present.
 
-    The client likes an object if and only if the voter voted for it, so the voter always survives.
-    Without the voter each object has the chance 1 / m.
+    The client likes an object if and only if the voter voted for it, so the voter
+    counts for the client in every round. Without the voter each object has the chance 1 / m.
     """
     objects = distribution.objects
     one_vote = np.zeros(objects, dtype=np.int64)

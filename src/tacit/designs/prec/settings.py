@@ -167,7 +167,7 @@ class PRecSettings:
             )
         if self.epsilon is None and self.peers is None:
             raise ConfigError(
-                "Give epsilon, and the gate is set for it, or peers, and epsilon follows."
+                "Give epsilon, from which the gate follows, or peers, from which epsilon follows."
             )
 
     @property

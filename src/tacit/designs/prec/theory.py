@@ -171,8 +171,8 @@ def _charged_loss(m: int, R: int, n: int, P: int) -> float:
 def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
     """Lower bound of the expected loss of any algorithm, private or not (Theorem 6).
 
-    The larger of (1 - 1/m) R and (m - 1) / 2 times k, where k is how often the n voters can be
-    divided by m with P or more left. Each division takes m - 1 rounds.
+    max((1 - 1/m) R, k (m - 1) / 2), where k is how often the n voters can be divided by m: the
+    largest k for which P m^k <= n and k (m - 1) <= T, since each division takes m - 1 rounds.
     """
     divisions = 0
     while P * m ** (divisions + 1) <= n and (m - 1) * (divisions + 1) <= T:

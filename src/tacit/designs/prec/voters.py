@@ -164,9 +164,8 @@ class Voters:
         self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         """(rows,) whether a voter has not left."""
         self._id_hashes: Words = np.zeros(0, dtype=np.uint64)
-        self._present_rows: Positions = np.zeros(0, dtype=np.int64)
-        self._index = IdIndex(self.ids)
-        """Finds an id's position within `_present_rows`."""
+        """(rows,) hashes of the ids, from which the votes of those who abstain follow."""
+        self._index_present_voters()
 
     def join(self, voters: Any) -> None:
         """Give a row to each voter who has none; others keep theirs.
@@ -257,8 +256,11 @@ class Voters:
             raise ValueError("its voters are not distinct, or too many")
 
     def _index_present_voters(self) -> None:
-        self._present_rows = np.flatnonzero(self.present)
+        """Find the voters who have not left, and index their ids."""
+        self._present_rows: Positions = np.flatnonzero(self.present)
+        """(present,) rows of the voters who have not left."""
         self._index = IdIndex(self.ids[self._present_rows])
+        """Index of the ids of these voters, in the order of `_present_rows`."""
 
 
 def _hash_ids(ids: Ids) -> Words:

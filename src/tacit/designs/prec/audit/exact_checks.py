@@ -100,7 +100,7 @@ def hostile_views(
 
     Four values are compared with what the plan allows: the delta of the whole view at the plan's
     epsilon, the loss of the gate, the loss of the rounds, and the chance of a draw with fewer than
-    P survivors.
+    P survivors, the voters who still count for the client.
     """
     settings = settings_for(gate_epsilon)
     plan = settings.plan

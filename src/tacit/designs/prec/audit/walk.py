@@ -8,8 +8,8 @@ for the whole process, so walks must not run in several threads.
 
 Two walks on neighbouring patterns show the privacy loss of a client's view, in all and for each
 part of the proof: the gate's answers cost the gate's epsilon; the rounds cost their epsilon while P
-survivors are left; and a round with fewer is drawn from the output distribution with a chance of at
-most delta.
+survivors, voters who count for the client, are left; and a round with fewer is drawn from the
+output distribution with a chance of at most delta.
 """
 
 from __future__ import annotations
