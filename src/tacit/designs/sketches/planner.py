@@ -197,17 +197,17 @@ def plan(
 
 
 def _lower_bounds(
-    items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str
+    items: int, rated: int, epsilon: float, eta: float, wrong_share: float, unit: str
 ) -> dict[str, float]:
     """Compute `Plan.lower_bounds`."""
     bounds = {}
     if unit == "user":
-        bounds["ldp"] = theory.ldp_bound(items, epsilon, eta, wrong)
-        bounds["scarce"] = theory.scarce_bound(items, rated, epsilon, eta, wrong)
-        if wrong == 0:
+        bounds["ldp"] = theory.ldp_bound(items, epsilon, eta, wrong_share)
+        bounds["scarce"] = theory.scarce_bound(items, rated, epsilon, eta, wrong_share)
+        if wrong_share == 0:
             bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
     if rated == 1:
-        bounds["one_bit"] = theory.one_bit_bound(items, eta, wrong)
+        bounds["one_bit"] = theory.one_bit_bound(items, eta, wrong_share)
     return bounds
 
 
@@ -227,7 +227,7 @@ def _tried_numbers_of_questions(epsilon: float, rated: int, unit: str) -> list[i
 
 
 def _check_numbers(
-    items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str
+    items: int, rated: int, epsilon: float, eta: float, wrong_share: float, unit: str
 ) -> None:
     """Check the ranges of the parameters of `plan`.
 
@@ -245,8 +245,10 @@ def _check_numbers(
         )
     if not 0 < eta < 0.5:
         raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
-    if not 0 <= wrong < 0.5:
-        raise ConfigError(f"The share of wrong labels is 0 or more and below 1/2; got {wrong}.")
+    if not 0 <= wrong_share < 0.5:
+        raise ConfigError(
+            f"The share of wrong labels is 0 or more and below 1/2; got {wrong_share}."
+        )
     if unit not in UNITS:
         raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
 

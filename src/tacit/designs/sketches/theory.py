@@ -5,9 +5,10 @@ Source     Banerjee, Hegde, Massoulié: The price of privacy in untrusted recomm
            surviving arguments. Docstrings say which formulas and constants are derived here.
 Notation   U people, N items, w rated items of each person, L item clusters with shares beta (L,),
            K classes of people with shares alpha (K,), b (K, L) chances of a like, eta the chance of
-           failure, eps the epsilon of one person's whole report, rho = tanh(eps / 2) the share of
-           the true bit's signal that noise leaves. Success means that every item has the right
-           label, whatever the clusters are called. Information is in nats.
+           failure, wrong_share the share of labels that may be wrong (0 unless said), eps the
+           epsilon of one person's whole report, rho = tanh(eps / 2) the share of the true bit's
+           signal that noise leaves. Success means that no more than this share of the items has a
+           wrong label, whatever the clusters are called. Information is in nats.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ def sharper_information(eps: float) -> float:
     return eps * math.tanh(eps / 2)
 
 
-def one_bit_bound(N: int, eta: float, wrong: float = 0.0) -> float:
+def one_bit_bound(N: int, eta: float, wrong_share: float = 0.0) -> float:
     """Fewest people who rated one item each and answer one fixed yes/no question (Theorem 4.3).
 
     [(1 - eta) N - 1] N ln 2 with or without noise: an answer has at most 1 / N nats about the
     labels. The bound does not hold for several questions to one person, nor for questions that
     depend on earlier answers. The constant is derived here.
     """
-    return unknown_bits(N, eta, wrong) * N * LN2
+    return unknown_bits(N, eta, wrong_share) * N * LN2
 
 
 def label_information(N: int, w: int, eps: float) -> float:
@@ -75,31 +76,31 @@ def label_information(N: int, w: int, eps: float) -> float:
     return w / N * math.sinh(min(eps, LARGEST) / 2) ** 2
 
 
-def unknown_bits(N: int, eta: float, wrong: float = 0.0) -> float:
-    """Number of bits that have to be learned: (1 - eta) (1 - h2(wrong)) N - 1, at least 0.
+def unknown_bits(N: int, eta: float, wrong_share: float = 0.0) -> float:
+    """Number of bits that have to be learned: (1 - eta) (1 - h2(wrong_share)) N - 1, at least 0.
 
-    h2 is the binary entropy in bits. Appendix A: there are at most 2^(N h2(wrong)) labelings with a
-    share of at most `wrong` mistakes.
+    h2 is the binary entropy in bits. Appendix A: there are at most 2^(N h2(wrong_share)) labelings
+    in which the share of wrong labels is at most this large.
     """
-    share = 1 - float(entr(wrong) + entr(1 - wrong)) / LN2
+    share = 1 - float(entr(wrong_share) + entr(1 - wrong_share)) / LN2
     return max(0.0, (1 - eta) * share * N - 1)
 
 
-def ldp_bound(N: int, eps: float, eta: float, wrong: float = 0.0) -> float:
+def ldp_bound(N: int, eps: float, eta: float, wrong_share: float = 0.0) -> float:
     """Fewest people for any learner, also for adaptive ones: order N / eps^2.
 
     Theorem 3.3 with `sharper_information` in the place of eps. The constant is derived here.
     """
-    return unknown_bits(N, eta, wrong) * LN2 / sharper_information(eps)
+    return unknown_bits(N, eta, wrong_share) * LN2 / sharper_information(eps)
 
 
-def scarce_bound(N: int, w: int, eps: float, eta: float, wrong: float = 0.0) -> float:
+def scarce_bound(N: int, w: int, eps: float, eta: float, wrong_share: float = 0.0) -> float:
     """Fewest people for learners that are not adaptive: order N^2 / w.
 
     It implies Theorems 4.8 and 4.10 for private learners, at any w and eps. The constant is derived
     here.
     """
-    return unknown_bits(N, eta, wrong) * LN2 / label_information(N, w, eps)
+    return unknown_bits(N, eta, wrong_share) * LN2 / label_information(N, w, eps)
 
 
 def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
