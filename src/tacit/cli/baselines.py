@@ -75,7 +75,7 @@ def _fit_and_save(baseline: type[Any], options: Any, run: Run, **reading: Any) -
 
     Args:
         baseline: Class of the baseline.
-        options: Options that were typed, as `_make_settings_class` makes their class.
+        options: The typed options, an instance of a class that `_make_settings_class` made.
         run: The command's run.
         reading: Arguments of `run.read_ratings`.
 

@@ -137,19 +137,19 @@ def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
     return lines
 
 
-def write_units(folder: Path, name: str, every: str, data: Path, *, at: Path) -> None:
+def write_units(folder: Path, name: str, every: str, data: Path, *, service_folder: Path) -> None:
     """Write a systemd service, its refits with their timer, and a cron line.
 
     Args:
-        folder: Folder in which the folder of the units is made.
+        folder: The service's folder while it is being written; units go to its subfolder UNITS.
         name: Name of the units.
         every: How often a fit is due: "day", "week" or "month".
         data: The file of ratings that each fit reads.
-        at: The service's folder, as the units name it.
+        service_folder: The path that the service's folder will have; units name this one.
     """
     program = shutil.which("tacit") or "tacit"
-    serve = shlex.join([program, "serve", str(at)])
-    refit_line = shlex.join([program, "refit", str(at), str(data)])
+    serve = shlex.join([program, "serve", str(service_folder)])
+    refit_line = shlex.join([program, "refit", str(service_folder), str(data)])
     units = folder / UNITS
     units.mkdir()
     content_by_file = {

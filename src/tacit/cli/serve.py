@@ -132,7 +132,8 @@ def init(
         with terminal.progress("Fitting", None, quiet=as_json):
             model = fit_next(new_folder, refits, name, ratings).model
         refits.write(new_folder)
-        write_units(new_folder, name, every, source.path.absolute(), at=folder.absolute())
+        data = source.path.absolute()
+        write_units(new_folder, name, every, data, service_folder=folder.absolute())
         files = [path for path in (catalogue, source.items, source.path) if path is not None]
         word = item_word(files, source.item)
         keys = _write_settings_and_keys(new_folder, name, model, word)

@@ -87,8 +87,9 @@ class FitSettings(ExecutionOptions):
 def fit(settings: FitSettings, run: Run) -> Result:
     """Recommend, privately, in a domain new to a person.
 
-    The sound variant is the design private, from domain to domain. Only it uses features and stars;
-    only the published variant uses k, extender-k, significance, alpha and pnsa.
+    The sound variant fits as  tacit fit private  does, from domain to domain. Only it uses features
+    and stars; only the published variant uses epsilon-prime, k, extender-k, significance, alpha and
+    pnsa.
     """
     from tacit.data.domains import describe_features
     from tacit.data.stored_ratings import catalogue_of, show_progress
@@ -118,7 +119,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         contexts.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card = model.guarantees()[0]
-    useful = usefulness(model)
+    usefulness_sentence = usefulness(model)
     data = private_fit_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.settings_.source) or None,
@@ -127,10 +128,11 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "epsilon": settings.epsilon,
         "delta": settings.delta,
         **card_summary(card),
-        "useful": useful,
+        "useful": usefulness_sentence,
     }
-    is_said_on_card = useful is None or useful in card.sentence
-    about_usefulness = "" if is_said_on_card else f" {useful}"
+    about_usefulness = ""
+    if usefulness_sentence is not None and usefulness_sentence not in card.sentence:
+        about_usefulness = f" {usefulness_sentence}"
     sources = ", ".join(data["source"] or ["every other domain"])
     targets = ", ".join(data["target"])
     sentence = (

@@ -297,16 +297,15 @@ def _tile(title: str, area: float, upper: float, note: str) -> Tile:
     """Make the tile of an AUC with the upper bound for all attackers together."""
     level = _leak_level(area)
     _, word = LEAK_LEVELS[level]
-    bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
-    share_of_largest_distance = 2 * abs(area - 0.5)
+    distance = 2 * abs(area - 0.5)  # from guessing, as a share of the largest one
     return Tile(
-        title,
-        f"{area:.3f}",
-        "AUC of the strongest",
-        bound,
-        share_of_largest_distance,
-        level,
-        word,
+        name=title,
+        value=f"{area:.3f}",
+        unit="AUC of the strongest",
+        note=f"{note}; 95% bound for all attackers together: {upper:.3f}",
+        share=distance,
+        level=level,
+        says=word,
     )
 
 
@@ -316,7 +315,7 @@ def _area_cell(area: float | None, small: str = "") -> Cell | None:
         return None
     level = _leak_level(area)
     _, word = LEAK_LEVELS[level]
-    return Cell(f"{area:.3f}", small, level, spoken=word)
+    return Cell(f"{area:.3f}", small=small, level=level, spoken=word)
 
 
 def _attack_cell(row: AttackRow | KnownRow | None) -> Cell | None:
