@@ -59,9 +59,9 @@ def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
     """Compute weights w with w[0] = 2**bits and w[d] * e**-rate <= w[d + 1] <= w[d].
 
     w[d + 1] is w[d] times an upper bound of e**-rate, rounded up. So w[d] is about
-    2**bits * e**(-rate * d), until rounding up stops the fall at about 1 / rate: the weights of all
-    scores more than some 40 nats below the highest possible one are nearly equal. No weight is 0,
-    which would be an infinite loss.
+    2**bits * e**(-rate * d) until it is as small as max(1, 1 / rate), where rounding up keeps it.
+    So scores that lie more than about bits * ln 2 + min(0, ln rate) nats below the highest possible
+    one have nearly equal weights. No weight is 0, which would be an infinite loss.
 
     Args:
         rate: Nats for each step of a score.

@@ -8,7 +8,7 @@ Clips      one person's whole table, the column and the last row included, to `I
            room for the counts. The arithmetic is in engine/profile_kernels: `item_tastes.py` adds
            the people up, `clip.py` scales one person's table.
 Makes      more exact shares of likes, and the tastes B of items, which lists are scored with,
-           shrunk by how far the noise reaches.
+           shrunk by how large the noise in them is.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _rescale(first: float, counted: float) -> float:
 def shrink_to_features(
     noisy: Floats, head: Ints, means: Floats, features: sparse.csr_array, deviation: float
 ) -> Floats:
-    """Shrink items' tastes towards what their features say, by how far the noise reaches.
+    """Shrink items' tastes towards what their features say, the more the larger their noise.
 
     With D the rows [features, 1] scaled by `means`, H the head, d the deviation and I the identity:
 
