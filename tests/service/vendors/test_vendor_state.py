@@ -293,7 +293,7 @@ def test_workers_with_other_names_do_not_take_turns(tmp_path):
 def test_names_of_the_future_are_not_waited_for(tmp_path, monkeypatch):
     """A clock that was ahead and was put back does not keep the names of that time for ever."""
     old, new = renamed(tmp_path)
-    monkeypatch.setattr(old, "_since", time.time_ns() + 10**15)
+    monkeypatch.setattr(old, "_settings_read_at", time.time_ns() + 10**15)
     _, kept = old.make_transition(_begun)(None, None)
     _, kept = new.make_transition(_begun)(None, kept)
     assert "new" in dict(unpack(kept)[0]["videos"]).values()

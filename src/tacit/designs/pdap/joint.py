@@ -328,14 +328,14 @@ class JointLearner(Policy):
         return list(self._arms)
 
     def export_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the state: numbers that JSON can hold, and arrays. Resume from it only once.
+        """Return the state: a part that JSON can hold, and arrays. Resume from it only once.
 
         `exact`, `log_exact` and `unanswered` are private.
         """
         self._add_answers()
         exact, epochs = self._sums.export_state()
         log_exact, log_epochs = self._log_sums.export_state()
-        numbers = {
+        json_part = {
             "own": self.own.copy(),
             "neighbours": self.neighbours.copy(),
             "sides": [int(is_neighbour) for is_neighbour in self.is_neighbour],
@@ -354,28 +354,28 @@ class JointLearner(Policy):
             "unanswered": np.packbits(self._waiting_visits.export_state()),
             **self._beliefs.arrays(),
         }
-        return numbers, arrays
+        return json_part, arrays
 
-    def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def resume(self, json_part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state that `export_state` of a learner with the same setting returned."""
-        self.own = list(numbers["own"])
-        self.neighbours = list(numbers["neighbours"])
-        self.is_neighbour = [bool(is_neighbour) for is_neighbour in numbers["sides"]]
-        self.features = Features(self.setting.dimension, numbers["degree"])
-        self._arms = list(numbers["arms"])
+        self.own = list(json_part["own"])
+        self.neighbours = list(json_part["neighbours"])
+        self.is_neighbour = [bool(is_neighbour) for is_neighbour in json_part["sides"]]
+        self.features = Features(self.setting.dimension, json_part["degree"])
+        self._arms = list(json_part["arms"])
         self._rows = {arm: row for row, arm in enumerate(self._arms)}
         allowed = set(self.allowed_arms())
         self._shown_arms = tuple(arm for arm in self._arms if arm in allowed)
-        self.epochs.resume(numbers["time"])
-        self._alarm.rates = [(rate, variance) for rate, variance in numbers["rates"]]
+        self.epochs.resume(json_part["time"])
+        self._alarm.rates = [(rate, variance) for rate, variance in json_part["rates"]]
         self._beliefs = Beliefs.from_arrays(arrays)
-        self._beliefs.likes_of_all = numbers["likes_of_all"]
-        self._beliefs.visits_of_all = numbers["visits_of_all"]
+        self._beliefs.likes_of_all = json_part["likes_of_all"]
+        self._beliefs.visits_of_all = json_part["visits_of_all"]
         self._posterior = posterior_of(self._beliefs)
         self._waiting_visits.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
         self._answers.clear()
-        self.tag = str(numbers["tag"])
-        epochs, log_epochs = numbers["released"]
+        self.tag = str(json_part["tag"])
+        epochs, log_epochs = json_part["released"]
         self._sums = self._new_sums()
         self._sums.resume(arrays["exact"], epochs)
         self._log_sums = self._new_sums()

@@ -70,18 +70,21 @@ def _orderings_of_protocol(
     rows: Sequence[Row], protocol: Protocol, test: int
 ) -> list[PaperOrdering]:
     """Check the paper's orderings on the rows of one protocol and size of a test."""
-    accuracy: dict[Contender, dict[int, float]] = defaultdict(dict)
-    """By policy and epsilon, then by seed."""
+    accuracy_of_contender: dict[Contender, dict[int, float]] = defaultdict(dict)
     for row in rows:
-        accuracy[Contender(row.policy, row.epsilon)][row.seed] = row.accuracy
-    epsilons = sorted({epsilon for _, epsilon in accuracy if not math.isinf(epsilon)})
+        accuracy_of_contender[Contender(row.policy, row.epsilon)][row.seed] = row.accuracy
+    epsilons = sorted({epsilon for _, epsilon in accuracy_of_contender if not math.isinf(epsilon)})
 
     def accuracy_by_seed(policy: str, epsilon: float) -> dict[int, float]:
-        """Find the runs of a policy at this epsilon, or its runs without noise."""
+        """Return the accuracy by seed of a policy at this epsilon.
+
+        A policy without runs at this epsilon is judged without noise; without those, too, there is
+        no accuracy.
+        """
         contender = Contender(policy, epsilon)
-        if contender in accuracy:
-            return accuracy[contender]
-        return accuracy.get(Contender(policy, math.inf), {})
+        if contender in accuracy_of_contender:
+            return accuracy_of_contender[contender]
+        return accuracy_of_contender.get(Contender(policy, math.inf), {})
 
     found: list[PaperOrdering] = []
     for above, below in ORDERINGS:

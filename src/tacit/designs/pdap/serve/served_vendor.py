@@ -107,8 +107,8 @@ class ServedVendor(ServedThing):
         if state is None:
             return
         try:
-            numbers, _ = unpack(state)
-            version = int(numbers.get("version", 0))
+            json_part, _ = unpack(state)
+            version = int(json_part.get("version", 0))
         except (TypeError, ValueError, LookupError, struct.error):
             raise self._unreadable_state("damaged") from None
         if version != VERSION:
@@ -117,7 +117,7 @@ class ServedVendor(ServedThing):
                 f"of {stored_version}, and this tacit goes on with version {VERSION}"
             )
         try:
-            differing = self.settings.differing_settings(numbers["settings"])
+            differing = self.settings.differing_settings(json_part["settings"])
             if not differing:
                 VendorState.decode(state, self.settings.vendor(), self.settings.lasting_settings)
         except (TypeError, ValueError, LookupError, struct.error):

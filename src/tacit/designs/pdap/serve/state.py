@@ -97,8 +97,8 @@ class VendorState:
             its number modulo OPEN_VISITS. A row is emptied when the next visit takes this place,
             and its context when the visit is answered.
         names: names of all neighbours so far; rows of `visits` hold positions in this list.
-        since: when the settings were read from which these videos and neighbours are, in
-            nanoseconds since 1970.
+        settings_read_at: time at which the settings that name these videos and neighbours were
+            read, in nanoseconds since 1970.
         articles: videos that joined through the service, each with the second since 1970 at
             which it joined. They depend on editors and the clock, never on visits.
     """
@@ -106,7 +106,7 @@ class VendorState:
     vendor: Vendor
     visits: NDArray[Any] = field(init=False, repr=False)
     names: list[str] = field(default_factory=list)
-    since: int = 0
+    settings_read_at: int = 0
     articles: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,21 +126,22 @@ class VendorState:
         Args:
             lasting_settings: of the vendor; the state can only be continued under the same ones.
         """
-        numbers, arrays = self._home.export_state()
+        json_part, arrays = self._home.export_state()
         videos, peers = self.vendor.arms
-        numbers |= {
-            "visits": self.vendor.visits,
+        trust = {name: self.vendor.trust_in(name).export_state() for name in peers.values()}
+        json_part |= {
+            "visits": self.vendor.visits,  # how many there were
             "videos": list(videos.items()),
-            "peers": list(peers.items()),
-            "known": {name: self.vendor.trust_in(name).export_state() for name in peers.values()},
+            "peers": list(peers.items()),  # neighbours now
+            "known": trust,
             "version": VERSION,
             "settings": lasting_settings,
-            "since": self.since,
-            "names": self.names,
+            "since": self.settings_read_at,
+            "names": self.names,  # of all neighbours so far
             "articles": self.articles,
         }
         rows = self.visits.view(np.uint8).reshape(len(self.visits), self.visits.itemsize)
-        return pack(numbers, arrays | {"visit_rows": rows})
+        return pack(json_part, arrays | {"visit_rows": rows})
 
     @classmethod
     def decode(cls, data: bytes, vendor: Vendor, lasting_settings: str) -> VendorState | None:
@@ -151,14 +152,15 @@ class VendorState:
             vendor: a new one, made from the same settings; it is changed.
             lasting_settings: of the vendor.
         """
-        numbers, arrays = unpack(data)
-        if numbers["settings"] != lasting_settings:
+        json_part, arrays = unpack(data)
+        if json_part["settings"] != lasting_settings:
             return None
-        state = cls(vendor, numbers["names"], numbers["since"], numbers["articles"])
+        settings_read_at = json_part["since"]
+        state = cls(vendor, json_part["names"], settings_read_at, json_part["articles"])
         state.visits = arrays["visit_rows"].reshape(-1).view(state.visits.dtype).copy()
-        state._home.resume(numbers, arrays)
-        vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
-        for name, peer_state in numbers["known"].items():
+        state._home.resume(json_part, arrays)
+        vendor.resume(json_part["visits"], dict(json_part["videos"]), dict(json_part["peers"]))
+        for name, peer_state in json_part["known"].items():
             vendor.trust_in(name).resume(peer_state)
         return state
 
@@ -342,22 +344,22 @@ class VendorState:
 
 def read_articles(data: bytes) -> dict[str, int]:
     """Read the articles of a stored state, each with the second since 1970 at which it joined."""
-    numbers, _ = unpack(data)
-    return {str(name): int(joined) for name, joined in numbers["articles"].items()}
+    json_part, _ = unpack(data)
+    return {str(name): int(joined) for name, joined in json_part["articles"].items()}
 
 
 _LENGTH = struct.Struct(">I")
 _DTYPES = ("<f8", "<i8", "<i4", "|u1")
 
 
-def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Encode numbers and arrays as bytes.
+def pack(json_part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Encode values that JSON can hold, and arrays, as bytes.
 
-    Layout: the length of a JSON text, the text `[numbers, table]`, and the arrays' bytes. The table
+    Layout: length of a JSON text, the text `[json_part, table]`, and the arrays' bytes. The table
     has the name, dtype and shape of each array, in their order.
 
     Args:
-        numbers: values that JSON can hold.
+        json_part: values that JSON can hold.
         arrays: of float64, int64, int32 or bytes.
 
     Raises:
@@ -367,7 +369,7 @@ def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
     table = [[name, array.dtype.str, list(array.shape)] for name, array in contiguous.items()]
     if any(dtype not in _DTYPES for _, dtype, _ in table):
         raise TypeError("an array of this type cannot be stored")
-    text = json.dumps([numbers, table], separators=(",", ":"), allow_nan=False).encode("ascii")
+    text = json.dumps([json_part, table], separators=(",", ":"), allow_nan=False).encode("ascii")
     parts = [_LENGTH.pack(len(text)), text]
     parts += [array.tobytes() for array in contiguous.values()]
     return b"".join(parts)
@@ -377,7 +379,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `pack` wrote, with read-only arrays; ValueError for anything else."""
     (length,) = _LENGTH.unpack_from(data)
     offset = _LENGTH.size + length
-    numbers, table = json.loads(data[_LENGTH.size : offset])
+    json_part, table = json.loads(data[_LENGTH.size : offset])
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape in table:
         if dtype not in _DTYPES:
@@ -387,4 +389,4 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         offset += arrays[name].nbytes
     if offset != len(data):
         raise ValueError("bytes follow the last array")
-    return numbers, arrays
+    return json_part, arrays

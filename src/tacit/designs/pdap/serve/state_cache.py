@@ -29,7 +29,7 @@ class StateCache:
     def __init__(self, settings: VendorSettings) -> None:
         """Make the vendors that will be needed, before any request waits for them."""
         self._settings = settings
-        self._since = time.time_ns()
+        self._settings_read_at = time.time_ns()
         self._lock = threading.Lock()
         self._last: tuple[bytes, VendorState] | None = None
         """The bytes and the object of the last transaction."""
@@ -71,7 +71,7 @@ class StateCache:
             if vendor is None:
                 vendor = self._settings.vendor()
             self._new_vendor = None
-            return VendorState(vendor, since=self._since)
+            return VendorState(vendor, settings_read_at=self._settings_read_at)
         if last is not None:
             last_bytes, last_state = last
             if last_bytes == stored:
@@ -81,9 +81,9 @@ class StateCache:
         if state is None:
             return None
         # A time in the future comes from a wrong clock, and is not trusted.
-        has_newer_names = self._since < state.since <= time.time_ns()
+        has_newer_names = self._settings_read_at < state.settings_read_at <= time.time_ns()
         if not has_newer_names:
             peers = self._settings.peers
             state.adopt_settings(self._settings.videos, () if peers is None else tuple(peers))
-            state.since = self._since
+            state.settings_read_at = self._settings_read_at
         return state
