@@ -45,6 +45,12 @@ TARGETS = 20
 """People whose additions are guessed."""
 OTHERS = 0.1
 """Share of the other people who add one rating between the snapshots."""
+_STREAM_OF_COINS = 8
+"""Second word of the seed that tosses which canaries join."""
+_STREAM_OF_CANARIES = 9
+"""Second word of the seed that draws the items of canaries."""
+_STREAM_OF_ADDITIONS = 10
+"""Second word of the seed of targets, and of what people add between two snapshots."""
 
 
 def audit_in_one_run(
@@ -70,7 +76,7 @@ def audit_in_one_run(
     """
     canaries_of_kind = draw_canaries(ratings, canaries, seed)
     everyone = list(chain.from_iterable(canaries_of_kind.values()))
-    inside = np.random.default_rng((seed, 8)).random(len(everyone)) < 0.5
+    inside = np.random.default_rng((seed, _STREAM_OF_COINS)).random(len(everyone)) < 0.5
     joining = [everyone[number] for number in np.flatnonzero(inside)]
     seen = _observe(model.fit(join_canaries(ratings, joining)), ratings, everyone)
     progress(1)
@@ -105,7 +111,7 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
     Raises:
         DataError: There are too few items.
     """
-    generator = np.random.default_rng((seed, 9))
+    generator = np.random.default_rng((seed, _STREAM_OF_CANARIES))
     counts = np.bincount(ratings.items, minlength=ratings.n_items)
     number = min(number, ratings.n_items // 4)
     rare = np.argsort(counts, kind="stable")[: max(2 * number, ratings.n_items // 2)]
@@ -218,7 +224,7 @@ def reconstruct_changes(
         seed: Seed of targets, halves and others' additions.
         progress: Called with 1 after each of the two fits.
     """
-    generator = np.random.default_rng((seed, 10))
+    generator = np.random.default_rng((seed, _STREAM_OF_ADDITIONS))
     likes = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
     able = np.flatnonzero(likes >= 10)
     chosen = np.sort(generator.permutation(able)[: min(TARGETS, len(able) // 2)])

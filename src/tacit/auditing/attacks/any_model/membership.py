@@ -36,6 +36,12 @@ from tacit.errors import DataError
 
 LEAST_LIKES = 4
 """People with fewer likes are not attacked: a half would hold one item or none."""
+_STREAM_OF_HALVES = 5
+"""Second word of the seed that divides a person's likes."""
+_STREAM_OF_TARGETS = 6
+"""Second word of the seed that draws the people under attack."""
+_STREAM_OF_COINS = 7
+"""Second word of the seed that tosses who is in which fit."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +55,12 @@ class Person:
 
 
 def split_likes(ratings: Ratings, numbers: Ints, seed: int) -> list[Person]:
-    """Halve the likes of the people of these numbers at random."""
+    """Split the likes of each of these people into two random halves; keep all of their stars."""
     people = []
     for number in numbers.tolist():
         rows = slice(ratings.offsets[number], ratings.offsets[number + 1])
         items = ratings.items[rows].astype(np.int64)
-        generator = np.random.default_rng((seed, 5, number))
+        generator = np.random.default_rng((seed, _STREAM_OF_HALVES, number))
         liked = generator.permutation(items[ratings.likes[rows]])
         stars = dict(zip(items.tolist(), ratings.values[rows].tolist(), strict=True))
         people.append(Person((liked[::2], liked[1::2]), stars))
@@ -163,7 +169,7 @@ def attack_membership(
     """
     chosen = _targets(ratings, targets, seed)
     people = split_likes(ratings, chosen, seed)
-    generator = np.random.default_rng((seed, 7))
+    generator = np.random.default_rng((seed, _STREAM_OF_COINS))
     half = np.arange(shadows) % 2 == 0
     known = np.array([generator.permutation(half) for _ in people]).T
     coins = generator.random((victims, len(people))) < 0.5
@@ -256,5 +262,5 @@ def _targets(ratings: Ratings, most: int, seed: int) -> Ints:
     if most < len(able):
         # Two thirds of the people stay in every fit.
         most = min(most, max(10, len(able) // 3))
-    shuffled = np.random.default_rng((seed, 6)).permutation(able)
+    shuffled = np.random.default_rng((seed, _STREAM_OF_TARGETS)).permutation(able)
     return np.sort(shuffled[:most])

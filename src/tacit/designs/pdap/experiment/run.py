@@ -34,6 +34,12 @@ CHECKPOINTS = 12
 """Points of a curve, at equal distances."""
 PAPERS_ARRIVALS = (5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000)
 """Arrivals of the rows of the paper's tables."""
+_STREAM_OF_VISITORS = 1
+"""Second word of the seed of the order in which visitors come in training."""
+_STREAM_OF_CLICKS = 2
+"""Second word of the seed of clicks in training."""
+_STREAM_OF_TEST_CLICKS = 3
+"""Second word of the seed of clicks in tests."""
 
 
 @dataclass(frozen=True)
@@ -162,8 +168,8 @@ class CellRegrets:
         own_video: dict[int, float] = defaultdict(float)
         neighbour: dict[int, float] = defaultdict(float)
         exploitation: dict[int, float] = defaultdict(float)
+        # The cells that were visited, by level and vendor.
         cells: dict[int, dict[int, set[Cell]]] = defaultdict(lambda: defaultdict(set))
-        """Cells that were visited, by level and vendor."""
         for (vendor, cell, arm), regret in self.sums.items():
             level = cell.level
             cells[level][vendor].add(cell)
@@ -213,13 +219,15 @@ class Run:
         n_test = max(world.test, default=0)
         contexts = world.contexts(n_training + n_test, seed)
         shape = (world.vendors, world.arrivals)
-        training_contexts = np.random.default_rng([seed, 1]).permutation(contexts[:n_training])
+        training_contexts = np.random.default_rng([seed, _STREAM_OF_VISITORS]).permutation(
+            contexts[:n_training]
+        )
         _, best_of_training = truth.best(training_contexts)
         self._contexts = training_contexts.reshape(*shape, world.dimensions)
-        self._uniforms = np.random.default_rng([seed, 2]).random(shape)
+        self._uniforms = np.random.default_rng([seed, _STREAM_OF_CLICKS]).random(shape)
         self._best = best_of_training.reshape(shape)
         self._test_contexts = contexts[n_training:]
-        self._test_uniforms = np.random.default_rng([seed, 3]).random(n_test)
+        self._test_uniforms = np.random.default_rng([seed, _STREAM_OF_TEST_CLICKS]).random(n_test)
         _, self._test_best = truth.best(self._test_contexts)
         # Plain lists are faster than arrays for one context at a time.
         self._centres = truth.centres.tolist()

@@ -36,6 +36,12 @@ FITTED_PEOPLE = 20_000
 SUBSPACE_PASSES = 4
 SPARE_COMPONENTS = 8
 """Columns of the subspace in addition to the components, so that it converges in few passes."""
+_STREAM_OF_COMMUNITIES = 0
+"""Second word of the seed that ranks the tags of communities."""
+_STREAM_OF_PEOPLE = 1
+"""Second word of the seed that draws people."""
+_STREAM_OF_SUBSPACE = 2
+"""Second word of the seed of the subspace that the iteration starts from."""
 
 
 def sparse_batches(count: int, features: int, *, seed: int, people_seed: int) -> Iterator[Any]:
@@ -50,14 +56,14 @@ def sparse_batches(count: int, features: int, *, seed: int, people_seed: int) ->
     Yields:
         Sparse rows of length 1 (Euclidean), (rows, features).
     """
-    community_generator = np.random.default_rng([seed, 0])
+    community_generator = np.random.default_rng([seed, _STREAM_OF_COMMUNITIES])
     permutations = [community_generator.permutation(features) for _ in range(GROUPS)]
     ranked_tags = np.stack(permutations)  # (GROUPS, features)
     sizes = 1 / np.arange(1, GROUPS + 1)
     rank_weights = 1 / np.arange(1, features + 1)
     cumulative_chances = np.cumsum(rank_weights / rank_weights.sum())
     for number, start in enumerate(range(0, count, BATCH_ROWS)):
-        generator = np.random.default_rng([seed, 1, people_seed, number])
+        generator = np.random.default_rng([seed, _STREAM_OF_PEOPLE, people_seed, number])
         rows = min(BATCH_ROWS, count - start)
         communities = generator.choice(GROUPS, size=rows, p=sizes / sizes.sum())
         tag_counts = 1 + generator.poisson(TAGS - 1, size=rows)
@@ -84,7 +90,9 @@ class Reduction:
             seed: of the random subspace that the iteration starts from.
         """
         columns = min(dimensions + SPARE_COMPONENTS, features)
-        subspace = np.random.default_rng([seed, 2]).normal(size=(features, columns))
+        subspace = np.random.default_rng([seed, _STREAM_OF_SUBSPACE]).normal(
+            size=(features, columns)
+        )
         people = 0
         total = np.zeros(features)
         for batch in stream():

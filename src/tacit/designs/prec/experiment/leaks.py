@@ -48,6 +48,8 @@ State = tuple[Credits, Credits]
 """Credits under the first and under the second pattern, after the same recommendations."""
 MOST_STATES = 50_000
 """The most states that are followed; it takes a few seconds."""
+_STREAM_OF_PLAY = 1
+"""Second word of the seed of the recommendations that are played."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +161,8 @@ def leak(game: Game, seed: int) -> Leak:
     sizes = {"objects": game.objects, "diversity": game.diversity, "radius": game.radius}
     first = Kinds(pair.first, distribution, **sizes)
     second = Kinds(pair.second, distribution, **sizes)
-    played = played_log_ratio(first, second, pair.likes, np.random.default_rng((seed, 1)))
+    generator = np.random.default_rng((seed, _STREAM_OF_PLAY))
+    played = played_log_ratio(first, second, pair.likes, generator)
     worst = mean = None
     exact = exact_log_ratios(first, second, pair.likes)
     if exact is not None:

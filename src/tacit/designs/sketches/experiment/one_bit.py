@@ -28,6 +28,10 @@ from tacit.errors import ConfigError
 Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 SCHEMES = ("one-bit-question", "one-bit-on-average")
+STREAM_OF_PEOPLE = 2
+"""Second word of the seed that draws people and their likes."""
+_STREAM_OF_QUESTIONS = 4
+"""Second word of the seed of who reveals what."""
 
 
 def learn_labels(
@@ -74,8 +78,9 @@ def count_answers(
     items = len(labels)
     counts = np.zeros((2, items), dtype=np.int64)
     population_seed, part = seed
-    generator = np.random.default_rng((population_seed, 4, part))
-    for people in draw(world, labels, users=users, rated=1, seed=(population_seed, 2, part)):
+    generator = np.random.default_rng((population_seed, _STREAM_OF_QUESTIONS, part))
+    seed_of_people = (population_seed, STREAM_OF_PEOPLE, part)
+    for people in draw(world, labels, users=users, rated=1, seed=seed_of_people):
         rated = people.rated[:, 0]
         likes = np.diff(people.starts) > 0
         is_revealed = _is_revealed(scheme, rated, likes, items, generator)

@@ -51,6 +51,10 @@ _NEAR_INFINITE = 0.95
 """Share of an infinite population's NDCG from which a population counts as near it."""
 _MOST_PEOPLE = 10**15
 """Largest population: counts are 64-bit integers."""
+_STREAM_OF_CAMPAIGN = 3
+"""Second word of the seed of a campaign's questions."""
+_STREAM_OF_COUNTS = 1
+"""Third word of the seed that draws counts; the second is the number of people."""
 
 
 def evaluate_ratings(
@@ -294,7 +298,7 @@ def plan_campaign(
         theta=multi_maxsense.theta,
         questions=multi_maxsense.questions,
         liked_from=liked_from,
-        seed=np.random.default_rng((seed, 3)).bytes(16),
+        seed=np.random.default_rng((seed, _STREAM_OF_CAMPAIGN)).bytes(16),
     )
 
 
@@ -302,7 +306,7 @@ def draw_counts(
     campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int
 ) -> ItemCounts:
     """Draw the counts of `users` people by item, each from its marginal distribution."""
-    generator = np.random.default_rng((seed, users, 1))
+    generator = np.random.default_rng((seed, users, _STREAM_OF_COUNTS))
     truth = campaign.truth / WHOLE
     hits = hit_chances(campaign, likes)
     chances = truth * hits + (1 - truth) * (1 - hits)

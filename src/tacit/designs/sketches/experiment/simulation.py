@@ -25,6 +25,12 @@ from tacit.randomness import replay, simulation
 Ints = NDArray[np.int64]
 METHODS = ("maxsense", *CAMPAIGN_METHODS)
 """Methods of campaigns; MaxSense is Multi-MaxSense with one question."""
+_STREAM_OF_LABELS = 1
+"""Second word of the seed that assigns items to clusters."""
+_STREAM_OF_CAMPAIGN = 3
+"""Second word of the seed of a campaign's questions."""
+_STREAM_OF_NAMED_PAIRS = 5
+"""Second word of the seed of the pairs that people name."""
 
 
 def simulate(
@@ -65,7 +71,7 @@ def simulate(
     numbers_of_people = sorted(set(users))
     if not numbers_of_people or numbers_of_people[0] < 1:
         raise ConfigError("A simulation needs at least one person.")
-    labels = np.random.default_rng((seed, 1)).permutation(world.labels(items))
+    labels = np.random.default_rng((seed, _STREAM_OF_LABELS)).permutation(world.labels(items))
     if method in one_bit.SCHEMES:
         one_bit.check_setting(method, rated, epsilon)
         learned = one_bit.learn_labels(method, world, labels, users=numbers_of_people, seed=seed)
@@ -117,12 +123,12 @@ def _learn_labels(
         method="multi-maxsense" if method == "maxsense" else method,
         theta=theta,
         questions=questions,
-        seed=np.random.default_rng((seed, 3)).bytes(16),
+        seed=np.random.default_rng((seed, _STREAM_OF_CAMPAIGN)).bytes(16),
         **setting,
     )
     # Tickets are random words of 64 bits here, so there are no duplicates
     server = Server(campaign, keep_tickets=False)
-    generator = np.random.default_rng((seed, 5))
+    generator = np.random.default_rng((seed, _STREAM_OF_NAMED_PAIRS))
     learned = []
     earlier_people = 0
     with simulation():
@@ -133,7 +139,7 @@ def _learn_labels(
                 labels,
                 users=people - earlier_people,
                 rated=setting["rated"],
-                seed=(seed, 2, part),
+                seed=(seed, one_bit.STREAM_OF_PEOPLE, part),
             ):
                 pairs = choose_named_pairs(likes, items, generator) if campaign.names_pair else None
                 dislikes = list_dislikes(likes, items) if campaign.asks_identical else None

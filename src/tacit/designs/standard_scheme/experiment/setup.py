@@ -67,6 +67,8 @@ RELEASES_OF_SCHEDULE = {ONE_REFIT: 2, THREE_REFITS: 4}
 rated on the first day, and one before each refit."""
 LEFT_OUT_OF_REFIT = 0.1
 """Share of the consenting people, drawn at random, who are left out of the tables of a refit."""
+_STREAM_OF_TIES = 1
+"""Second word of the seed that orders ratings of the same time."""
 
 
 class Key(NamedTuple):
@@ -260,7 +262,7 @@ def rating_order(ratings: Ratings, seed: int) -> sparse.csr_array:
     Returns:
         CSR like the ratings: 1 for a person's first rating, 2 for the second, ...
     """
-    tie_breakers = np.random.default_rng([seed, 1]).random(len(ratings))
+    tie_breakers = np.random.default_rng([seed, _STREAM_OF_TIES]).random(len(ratings))
     if ratings.timestamps is None:
         order = np.lexsort((tie_breakers,))
     else:
