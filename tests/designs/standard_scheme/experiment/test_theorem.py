@@ -27,12 +27,12 @@ from tacit.designs.standard_scheme.experiment.theorem import (
     PENALTIES,
     TheoremSettings,
     compute_coarse_disclosure,
+    compute_distances,
     compute_lemma_1,
     compute_lemma_2,
-    compute_privacy,
     compute_risk,
+    compute_risk_of_withheld_gaps,
     enumerate_risk,
-    withhold_gaps,
 )
 from tacit.designs.standard_scheme.training.profiles import PUBLISHED, SOUND
 from tacit.errors import ConfigError
@@ -86,7 +86,7 @@ def test_every_outcome_is_enumerated():
 
 def test_release_has_one_law():
     """Theorem 1.1: the laws of the release are equal to the bit; those of true ratings are not."""
-    found = compute_privacy()
+    found = compute_distances()
     assert found["distance_of_releases"] == 0
     assert found["distance_of_true_ratings"] > 0.5
 
@@ -174,7 +174,7 @@ def test_lemma_2():
 
 def test_withheld_gaps_cost_risk_until_it_is_unbounded():
     """Theorem 1.3: each withheld gap costs risk; with fewer items than dimensions it has no end."""
-    rows = withhold_gaps(PROFILES, 1.0)
+    rows = compute_risk_of_withheld_gaps(PROFILES, 1.0)
     assert [row["withheld"] for row in rows] == [0, 1, 2]
     assert rows[0]["risk"] < rows[1]["risk"]
     assert rows[2]["risk"] is None

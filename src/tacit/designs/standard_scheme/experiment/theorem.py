@@ -69,12 +69,12 @@ def simulate(settings: TheoremSettings, run: Run) -> Result:
     profiles = generator.normal(size=(settings.items, settings.dimensions))
     gaps = generator.normal(0.0, 0.3, size=settings.items)
     data = {
-        "privacy": compute_privacy(),
+        "privacy": compute_distances(),
         "enumerated": enumerate_risk(),
         "risk": compute_risk(profiles, gaps, settings, generator),
         "lemma_1": compute_lemma_1(profiles, settings.sigma),
         "lemma_2": compute_lemma_2(),
-        "disclosure": withhold_gaps(profiles, settings.sigma),
+        "disclosure": compute_risk_of_withheld_gaps(profiles, settings.sigma),
         "coarse_disclosure": compute_coarse_disclosure(),
     }
     shown = (*describe(data), "docs/standard-scheme.md says why real stars differ.")
@@ -82,10 +82,15 @@ def simulate(settings: TheoremSettings, run: Run) -> Result:
     return Result(data, shown, after)
 
 
-def compute_privacy() -> dict[str, Any]:
-    """Compare, for Theorem 1, part 1, the laws of the release under both attribute values.
+def compute_distances() -> dict[str, Any]:
+    """Compute, for Theorem 1, part 1, how far apart both attribute values are in a release.
 
-    Laws are those of the enumerated world; distances are total variation distances.
+    Returns:
+        Values of the enumerated world.
+
+        `outcomes`: number of vectors of ratings that a person with an attribute value can have.
+        `distance_of_releases`: total variation distance of the releases of both attribute values.
+        `distance_of_true_ratings`: that of their true ratings.
     """
     world = SMALL_WORLD
     laws_of_release = [world.law(attribute, world.obfuscate) for attribute in (1, -1)]
@@ -168,7 +173,12 @@ def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
 
 
 def compute_lemma_2() -> dict[str, Any]:
-    """Compare the laws of Lemma 2: Z_+(s) with Z_-(s - 2 v_0), which are equal, and with Z_-(s)."""
+    """Compute total variation distances of the laws of Lemma 2.
+
+    Returns:
+        `distance`: from Z_+(s) to Z_-(s - 2 v_0), which the lemma says are equal.
+        `distance_without_shift`: from Z_+(s) to Z_-(s).
+    """
     world = SQUARE_WORLD
     mean = np.array([1.5, -0.5])
     law = shifted_law(world, mean, 1)
@@ -178,11 +188,15 @@ def compute_lemma_2() -> dict[str, Any]:
     }
 
 
-def withhold_gaps(profiles: Floats, sigma: float) -> list[dict[str, Any]]:
+def compute_risk_of_withheld_gaps(profiles: Floats, sigma: float) -> list[dict[str, Any]]:
     """Compute, for Theorem 1, part 3, the risk if the gaps of some items are not disclosed.
 
-    These items cannot be sent; the risk is that of an estimate from the others. `risk` is null if
-    fewer items than dimensions are left, because then no estimator has a finite risk.
+    These items cannot be sent; the risk is that of an estimate from the others.
+
+    Returns:
+        Rows of `withheld` and `risk`: the gaps of the first `withheld` items are not disclosed.
+        `risk` is None if fewer items than dimensions are left, because then no estimator has a
+        finite risk.
     """
     rows = []
     for withheld in range(len(profiles)):
