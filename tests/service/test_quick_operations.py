@@ -95,7 +95,7 @@ def test_a_list_that_takes_long_needs_a_thread(shop, monkeypatch):
 def test_a_list_of_many_stored_ratings_needs_a_thread(shop, monkeypatch):
     """They take as long as a long history that is sent."""
     shop.get("subject", "/api/recommend/ann?model=films")
-    size = StoredRatings.size_in_memory(shop.service, "ann")
+    size = StoredRatings.cached_state_size(shop.service, "ann")
     assert size is not None
     monkeypatch.setattr(recommendations, "MOST_BYTES_ON_LOOP", size)
     assert runs_on_loop(shop, LIST)

@@ -147,10 +147,11 @@ class Ledger:
             self._state_cache.note({name: state})
             return state
 
-    def size_in_memory(self, name: str) -> int | None:
-        """Return how many bytes a state has, if it is in memory: 0 if nothing was stored.
+    def cached_state_size(self, name: str) -> int | None:
+        """Return the size in bytes of a state that is in memory; None if it is not.
 
-        None if it is not in memory, so that reading it may wait for a commit or the disk.
+        The size is 0 if nothing was stored under the name. A state that is not in memory is read
+        from the disk, perhaps after a commit.
         """
         cached = self._state_cache.look_up(name)
         if cached is None:

@@ -73,12 +73,12 @@ class Service:
         """Read the bytes of a state of the tenant; None before its first change."""
         return self.ledger.state(f"{self.deployment.tenant}/{name}")
 
-    def size_in_memory(self, name: str) -> int | None:
+    def cached_state_size(self, name: str) -> int | None:
         """Return the size in bytes of a state of the tenant that is in memory now.
 
         None: it is not in memory, so that `read_state` may wait for a commit or the disk.
         """
-        return self.ledger.size_in_memory(f"{self.deployment.tenant}/{name}")
+        return self.ledger.cached_state_size(f"{self.deployment.tenant}/{name}")
 
     def close(self) -> None:
         """Start no further commit, and close the ledger."""

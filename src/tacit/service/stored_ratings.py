@@ -38,12 +38,12 @@ class StoredRatings:
         return cls.decode(service.read_state(ratings_state_name(user)))
 
     @staticmethod
-    def size_in_memory(service: Service, user: str) -> int | None:
+    def cached_state_size(service: Service, user: str) -> int | None:
         """Return the size in bytes of a person's state that is in memory now.
 
         None: it is not in memory, so that `read` may wait for a commit or the disk.
         """
-        return service.size_in_memory(ratings_state_name(user))
+        return service.cached_state_size(ratings_state_name(user))
 
     def encode(self, source: Source) -> bytes:
         """Encode the state, with new random bytes in front."""

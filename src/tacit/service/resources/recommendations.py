@@ -148,7 +148,7 @@ def _is_quick_list(
     check_self(caller, person)
     is_plain = category is None and diversity is None
     is_quick_model = _is_quick_model(service, caller, _find_model(service, model))
-    size = StoredRatings.size_in_memory(service, person)
+    size = StoredRatings.cached_state_size(service, person)
     is_short = size is not None and size <= MOST_BYTES_ON_LOOP
     return is_plain and is_quick_model and is_short
 
