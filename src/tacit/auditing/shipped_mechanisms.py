@@ -138,7 +138,15 @@ def selection(epsilon: float) -> AuditedMechanism:
         monotonic: bool = False,
         sample_divisor: int = 20,
     ) -> Pair:
-        choice = Selection(epsilon, len(a), 1, 0, upper, 1, monotonic)
+        choice = Selection(
+            epsilon,
+            candidates=len(a),
+            sensitivity=1,
+            lower=0,
+            upper=upper,
+            resolution=1,
+            monotonic=monotonic,
+        )
         chances_a = dict(enumerate(choice.probabilities(a).tolist()))
         chances_b = dict(enumerate(choice.probabilities(b).tolist()))
         return Pair(
@@ -183,7 +191,15 @@ def top_selection(epsilon: float) -> AuditedMechanism:
         monotonic: bool = False,
         sample_divisor: int = 20,
     ) -> Pair:
-        choice = Selection(epsilon / k, len(a), 1, 0, 1, 1, monotonic)
+        choice = Selection(
+            epsilon / k,
+            candidates=len(a),
+            sensitivity=1,
+            lower=0,
+            upper=1,
+            resolution=1,
+            monotonic=monotonic,
+        )
         lists_a = exact_losses.peeling_distribution(choice.weights(a).tolist(), k)
         lists_b = exact_losses.peeling_distribution(choice.weights(b).tolist(), k)
         place_values = len(a) ** np.arange(k)  # a list becomes one number, written in base len(a)

@@ -220,7 +220,10 @@ def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
         pair("four change", [1, 0, 1, 2], [0, 1, 2, 1], sensitivity=2.0, changes=4),
         pair("four round down", [0.99] * 4, [1.0] * 4, sensitivity=0.02, resolution=1.0, changes=4),
     )
-    cost = ZCDPAccountant().add(GaussianRelease(noise_multiplier, 1, -8, 8, 1).event)
+    release_of_steps = GaussianRelease(
+        noise_multiplier, sensitivity=1, lower=-8, upper=8, resolution=1
+    )
+    cost = ZCDPAccountant().add(release_of_steps.event)
     adjacency = "as far apart as the sensitivity"
     return AuditedMechanism(
         "gaussian", "number", adjacency, cost.epsilon(DELTA), pairs, delta=DELTA

@@ -213,7 +213,7 @@ def _fill_rows(
             filled += 1
         row = cells[start:filled]
         may_be_dense = vectors and listed - begin <= MOST_DENSE_LEVELS + 1
-        words = _choose_words(ratings_of_word, len(row)) if may_be_dense else 0
+        words = _choose_dense_words(ratings_of_word, len(row)) if may_be_dense else 0
         rest = _make_dense(row, words, shift, ratings_of_word)
         row[words : words + rest].sort()
         filled = start + words + rest
@@ -224,8 +224,8 @@ def _fill_rows(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _choose_words(ratings_of_word: Any, ratings: Any) -> Any:
-    """Choose the number of words of a row's dense beginning that is fastest.
+def _choose_dense_words(ratings_of_word: Any, ratings: Any) -> Any:
+    """Choose how many words of a row's beginning are dense, so that the row is added fastest.
 
     With w words that hold r ratings, the time saved is in proportion to WORDS_PER_CELL r - w. There
     are never more words than ratings that they hold, so that they fit in the place of their cells.
@@ -236,6 +236,7 @@ def _choose_words(ratings_of_word: Any, ratings: Any) -> Any:
     """
     best, words, held = 0, 0, 0
     for word in range(len(ratings_of_word)):
+        # Even with all ratings of the row, a longer beginning would not gain more.
         if WORDS_PER_CELL * ratings - word <= best:
             break
         held += ratings_of_word[word]

@@ -185,8 +185,12 @@ def largest_loss_with_credits(
     size = most + 1
     value = np.zeros((2, 4, size, size, size))
     leaks = np.zeros((size, 2, 4, size))
+    objects = 2
+    peers = 0  # ways 0 and 1 need none
+    ways = 2
     for others in range(1, size):
-        _leaks(others, log_ratio, gamma, 2, 0, 2, leaks[others, :, :, : others + 1])
+        leaks_of_round = leaks[others, :, :, : others + 1]
+        _leaks(others, log_ratio, gamma, objects, peers, ways, leaks_of_round)
     for own in range(1, 4):
         for three in range(size):
             for two in range(size - three):

@@ -45,6 +45,8 @@ LEAST_FURTHER_VISITS = 100
 """Fewest visits between two publications of the means."""
 VISITS_PER_FURTHER_VISIT = 20
 """The next publication waits for one further visit for each so many visits so far."""
+_MEAN_RESOLUTION = 2.0**-10
+"""Step to which means are rounded down for a draw."""
 _ROUNDING_MARGIN = 2**-40
 """Share of a report's epsilon that is not used, so that rounding never exceeds the sum."""
 
@@ -280,7 +282,14 @@ class LocalLearner(Policy):
         if arms not in self._selections:
             # Weights are exp(exponent x mean). A `Selection` takes twice the exponent as epsilon.
             epsilon = 2 * self._exponent(arms)
-            self._selections[arms] = Selection(epsilon, arms, 1.0, 0.0, 1.0, 2.0**-10)
+            self._selections[arms] = Selection(
+                epsilon,
+                candidates=arms,
+                sensitivity=1.0,
+                lower=0.0,
+                upper=1.0,
+                resolution=_MEAN_RESOLUTION,
+            )
         return self._selections[arms].weights(means)
 
     def _exponent(self, arms: int) -> float:

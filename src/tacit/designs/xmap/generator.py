@@ -137,7 +137,14 @@ def private_replacement_selection(epsilon: float, source: Source) -> Choice:
     def choose(x_sim: Floats) -> Numbers:
         is_candidate = ~np.isnan(x_sim)
         has_candidates = is_candidate.any(axis=1)
-        select = Selection(epsilon, x_sim.shape[1], SPREAD, -1.0, 1.0, _RESOLUTION)
+        select = Selection(
+            epsilon,
+            candidates=x_sim.shape[1],
+            sensitivity=SPREAD,
+            lower=-1.0,
+            upper=1.0,
+            resolution=_RESOLUTION,
+        )
         weights = select.weights(np.nan_to_num(x_sim[has_candidates]))
         weights[~is_candidate[has_candidates]] = 0
         images = np.full(len(x_sim), -1, dtype=np.int32)

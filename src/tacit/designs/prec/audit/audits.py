@@ -93,7 +93,9 @@ def published_claim() -> AuditedClaim:
 
     A client likes exactly what one voter votes for, and nobody else votes.
     """
-    settings = PRecSettings(_ROUNDS, 2, 2 * _PEERS, peers=_PEERS, variant="published")
+    settings = PRecSettings(
+        _ROUNDS, objects=2, voters=2 * _PEERS, peers=_PEERS, variant="published"
+    )
     votes = follow_last_voter(np.array([[number % 2] for number in range(_ROUNDS)]))
     all_matches = votes.hidden_votes
     no_match = tuple(1 - vote for vote in votes.hidden_votes)
@@ -123,7 +125,9 @@ def sound_claim(epsilon: float) -> AuditedClaim:
     All voters vote alike and the client likes their votes. So no voter ever loses credit, and only
     the gate's answers depend on the hidden voter.
     """
-    settings = PRecSettings(_ROUNDS // 2, 2, 1000, peers=_PEERS, epsilon=epsilon, delta=1e-6)
+    settings = PRecSettings(
+        _ROUNDS // 2, objects=2, voters=1000, peers=_PEERS, epsilon=epsilon, delta=1e-6
+    )
     plan = settings.plan
     vote_of_round = np.arange(settings.rounds) % 2
     votes = follow_last_voter(np.repeat(vote_of_round[:, None], plan.threshold, axis=1))

@@ -71,7 +71,7 @@ def settings_for(gate_epsilon: float, *, rounds: int = 6) -> PRecSettings:
     """Make settings with two objects, 12 peers and this epsilon for the gate."""
     rounds_epsilon, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
     epsilon = gate_epsilon + rounds_epsilon
-    return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=epsilon, delta=5e-3)
+    return PRecSettings(rounds, objects=2, voters=80, peers=PEERS, epsilon=epsilon, delta=5e-3)
 
 
 def worst_streams(kind: type[PRec]) -> list[CheckResult]:
@@ -80,7 +80,7 @@ def worst_streams(kind: type[PRec]) -> list[CheckResult]:
     100 rounds of two objects, 60 voters, both directions of the loss.
     """
     bound, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
-    settings = PRecSettings(100, 2, 60, peers=PEERS, epsilon=bound + 2.0)
+    settings = PRecSettings(rounds=100, objects=2, voters=60, peers=PEERS, epsilon=bound + 2.0)
     largest = 0.0
     for direction in (1, -1):
         game_loss, plays = solve_game(100, PEERS, 60, direction)
@@ -90,7 +90,8 @@ def worst_streams(kind: type[PRec]) -> list[CheckResult]:
             loss = min(loss, game_loss)  # rounding alone is no violation
         largest = max(largest, loss)
     name = f"worst, T=100 P={PEERS} n=60: rounds"
-    return [CheckResult(name, 2, largest, bound, bound * (1 - _TOLERANCE))]
+    least = bound * (1 - _TOLERANCE)
+    return [CheckResult(name, instances=2, largest=largest, allowed=bound, at_least=least)]
 
 
 def hostile_views(
@@ -127,21 +128,29 @@ def hostile_views(
 def views_without_gate(_: type[PRec]) -> list[CheckResult]:
     """Check that the patterns are hostile: without a gate their delta is far above the plan's."""
     settings = settings_for(3.0)
-    without_gate = PRecSettings(6, 2, 80, PEERS, variant="published")
+    without_gate = PRecSettings(rounds=6, objects=2, voters=80, peers=PEERS, variant="published")
     delta = 0.0
     for votes in hostile_patterns(settings, 12):
         views = walk_pair(PRec, without_gate, votes, peers=PEERS).views()
         delta = max(delta, least_delta(*views, settings.plan.epsilon))
-    return [CheckResult("hostile, no gate: delta", 12, delta, 1.0, 10 * settings.plan.delta)]
+    least = 10 * settings.plan.delta
+    name = "hostile, no gate: delta"
+    return [CheckResult(name, instances=12, largest=delta, allowed=1.0, at_least=least)]
 
 
 def changing_voters(kind: type[PRec]) -> list[CheckResult]:
     """Check runs in which new voters join in every round, and runs in which most voters abstain."""
     results = []
     for name, votes in (("newcomers", refilled_voters(12)), ("abstainers", rare_voters(12))):
-        settings = PRecSettings(12, 2, votes.votes.shape[1], PEERS, delta=1e-3)
+        settings = PRecSettings(
+            rounds=12, objects=2, voters=votes.votes.shape[1], peers=PEERS, delta=1e-3
+        )
         loss = walk_pair(kind, settings, votes, [(0,) * 12]).loss_of_rounds
-        results.append(CheckResult(f"{name}: rounds", 1, loss, settings.plan.rounds_epsilon, 0.1))
+        allowed = settings.plan.rounds_epsilon
+        result = CheckResult(
+            f"{name}: rounds", instances=1, largest=loss, allowed=allowed, at_least=0.1
+        )
+        results.append(result)
     return results
 
 
@@ -161,7 +170,9 @@ def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
         largest_delta = max(largest_delta, delta)
     game_loss, plays = solve_game(100, PEERS, 60, 1)
     votes = stage_game(plays, 60)
-    long_settings = PRecSettings(100, 2, 60, peers=PEERS, epsilon=game_loss + 3.0, delta=1e-3)
+    long_settings = PRecSettings(
+        rounds=100, objects=2, voters=60, peers=PEERS, epsilon=game_loss + 3.0, delta=1e-3
+    )
     pair = walk_pair(kind, long_settings, votes, [(0,) * votes.rounds] * 2)
     loss = 0.0
     for walk, neighbour in pair.walks:
@@ -171,8 +182,19 @@ def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
         loss += loss_of_gate + Pair([(walk, neighbour)], pair.peers).loss_of_rounds
     epsilon = long_settings.plan.epsilon
     return [
-        CheckResult("two clients: delta in all", 8, largest_delta, 2 * settings.plan.delta),
-        CheckResult("two clients: one transcript", 1, loss, 2 * epsilon, epsilon),
+        CheckResult(
+            "two clients: delta in all",
+            instances=8,
+            largest=largest_delta,
+            allowed=2 * settings.plan.delta,
+        ),
+        CheckResult(
+            "two clients: one transcript",
+            instances=1,
+            largest=loss,
+            allowed=2 * epsilon,
+            at_least=epsilon,
+        ),
     ]
 
 

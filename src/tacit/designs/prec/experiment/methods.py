@@ -32,6 +32,8 @@ from tacit.randomness import replay
 
 ABSTAINS = -1
 PRIVATE = ("p-rec", "exponential")
+_STREAM_OF_RECOMMENDATIONS = 1
+"""Second word of the seed of uniform recommendations."""
 
 
 class Player:
@@ -93,7 +95,15 @@ class ExponentialPlayer(Player):
 
     def __init__(self, game: Game, seed: int) -> None:
         epsilon = epsilon_per_round(game.epsilon, game.delta, game.rounds * game.clients_together)
-        self.draw = Selection(epsilon, game.objects, 1, 0, game.voters, 1, monotonic=True)
+        self.draw = Selection(
+            epsilon,
+            candidates=game.objects,
+            sensitivity=1,
+            lower=0,
+            upper=game.voters,
+            resolution=1,
+            monotonic=True,
+        )
         self._source = replay(f"exponential {seed}")
 
     def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
@@ -136,7 +146,7 @@ class UniformPlayer(Player):
     def __init__(self, game: Game, seed: int, *, is_shut_gate: bool = False) -> None:
         self._objects = game.objects
         self._is_shut_gate = is_shut_gate
-        self._rng = np.random.default_rng([seed, 1])
+        self._rng = np.random.default_rng([seed, _STREAM_OF_RECOMMENDATIONS])
 
     def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
         """See `Player`."""
