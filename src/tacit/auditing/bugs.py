@@ -54,7 +54,7 @@ class SampledBug:
     name: str
     """The bug in a few words."""
     release: Callable[[Any, int, bool], NDArray[Any]]
-    """Makes n releases from (input, n, bug)."""
+    """Makes n releases from (input, n, planted)."""
     a: Any
     """The first input."""
     b: Any
@@ -73,19 +73,19 @@ class SampledBug:
     tool: Tool = "empirical"
     """The tool that has to find the bug."""
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Audit samples of the faulty or the correct code; see `Bug.alarm`."""
-        a = self._releases(self.a, bug)
-        b = self._releases(self.b, bug)
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
+        """Audit samples of the faulty or the correct code; see `Bug.audit`."""
+        a = self._releases(self.a, planted)
+        b = self._releases(self.b, planted)
         if self.delta:
             bound = audit_gaussian(a, b, samples=self.samples, delta=self.delta).lower_bound
         else:
             bound = audit(a, b, samples=self.samples).lower_bound
         return bound > self.epsilon, bound
 
-    def _releases(self, data: Any, bug: bool) -> Release:
+    def _releases(self, data: Any, planted: bool) -> Release:
         """Return the function that makes n releases of one input, and maps them by the feature."""
-        return lambda n: self.feature(self.release(data, n, bug))
+        return lambda n: self.feature(self.release(data, n, planted))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class EnumeratedBug:
     name: str
     """The bug in a few words."""
     distribution: Callable[[Any, bool], Chances]
-    """Returns all outcomes and their chances, from (input, bug)."""
+    """Returns all outcomes and their chances, from (input, planted)."""
     pairs: Sequence[tuple[Any, Any]]
     """Pairs of neighbouring inputs."""
     epsilon: float
@@ -105,9 +105,9 @@ class EnumeratedBug:
     tool: Tool = "exact"
     """The tool that has to find the bug."""
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Compare the largest exact loss of all pairs with the claim; see `Bug.alarm`."""
-        loss = largest_loss(lambda data: self.distribution(data, bug), self.pairs)
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
+        """Compare the largest exact loss of all pairs with the claim; see `Bug.audit`."""
+        loss = largest_loss(lambda data: self.distribution(data, planted), self.pairs)
         return exceeds(self.epsilon, loss), loss
 
 
@@ -135,16 +135,16 @@ class MechanismBug:
         """Returns the rule of the pair; None for a bug of the sampler, which no rule describes."""
         return None if self.samples else self._rule
 
-    def _rule(self, bug: bool) -> Rule:
+    def _rule(self, planted: bool) -> Rule:
         """Return the rule of the pair, or that of an unprotected value if it has none."""
-        return self.pair(bug).rule or PrivateValue()
+        return self.pair(planted).rule or PrivateValue()
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Check the pair by samples, or by its exact loss; see `Bug.alarm`."""
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
+        """Check the pair by samples, or by its exact loss; see `Bug.audit`."""
         if self.samples:
-            result = check_pair(self.pair(bug), samples=self.samples)
+            result = check_pair(self.pair(planted), samples=self.samples)
             return bool(result.faults(self.epsilon)), result.lower_bound
-        loss = self.pair(bug).exact
+        loss = self.pair(planted).exact
         return exceeds(self.epsilon, loss), loss
 
 
@@ -155,7 +155,7 @@ class GreyBoxBug:
     name: str
     """The bug in a few words."""
     release: Callable[[Any, Tape, bool], object]
-    """Makes one release from (input, tape, bug), with the tape as its source of randomness."""
+    """Makes one release from (input, tape, planted), with the tape as its source of randomness."""
     pairs: Sequence[tuple[Any, Any]]
     """Pairs of neighbouring inputs; the bug has to be found in at least one pair."""
     rule_of: RuleOf | None = None
@@ -165,11 +165,11 @@ class GreyBoxBug:
     tool: Tool = "grey-box"
     """The tool that has to find the bug."""
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Compare the draws and errors of the two inputs of each pair; see `Bug.alarm`."""
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
+        """Compare the draws and errors of the two inputs of each pair; see `Bug.audit`."""
 
         def release(data: Any, tape: Tape) -> object:
-            return self.release(data, tape, bug)
+            return self.release(data, tape, planted)
 
         has_difference = any(differences(release, a, b) for a, b in self.pairs)
         return has_difference, None
@@ -177,12 +177,12 @@ class GreyBoxBug:
 
 def examine(bug: Bug) -> tuple[BugResult, RepairedResult]:
     """Audit the faulty code and the correct code of a bug, with the bug's tool and by rules."""
-    caught_by_tool, bound = bug.alarm(True)
+    caught_by_tool, bound = bug.audit(planted=True)
     caught_by_rules = is_ruled_out(bug, True)
     caught = caught_by_tool or bool(caught_by_rules)
     by: Tool = "rules" if caught_by_rules and not caught_by_tool else bug.tool
     result = BugResult(bug.name, caught, by, bound, caught_by_rules)
-    tool_alarm, _ = bug.alarm(False)
+    tool_alarm, _ = bug.audit(planted=False)
     alarm = tool_alarm or bool(is_ruled_out(bug, False))
     return result, RepairedResult(f"{bug.name}, repaired", alarm)
 

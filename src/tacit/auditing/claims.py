@@ -185,8 +185,11 @@ class Bug(Protocol):
     def epsilon(self) -> float:
         """The claim that the faulty code breaks, in nats."""
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Audit the faulty code (True) or the correct code (False) with the bug's tool.
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
+        """Audit the faulty code or the correct code with the bug's tool.
+
+        Args:
+            planted: Whether the code has the fault.
 
         Returns:
             Whether the code is called broken, and the lower bound on epsilon; None if the tool

@@ -102,9 +102,9 @@ def audited_disclosure() -> AuditedMechanism:
     )
 
 
-def plant_bug(bug: bool) -> Pair:
+def plant_bug(planted: bool) -> Pair:
     """Make a pair whose noise leaves the head count out of the sensitivity, if a bug is planted."""
-    return pair(CONTRIBUTIONS, CONTRIBUTIONS - 1 if bug else CONTRIBUTIONS)
+    return pair(CONTRIBUTIONS, CONTRIBUTIONS - 1 if planted else CONTRIBUTIONS)
 
 
 BUGS = (MechanismBug("the head count left out of the sensitivity", plant_bug, EPSILON),)

@@ -324,9 +324,9 @@ class PlantedBug:
     conditions: Fault = field(default_factory=dict)
     """Values replaced in the faulty and in the shipped fit alike, so that the fault can show."""
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Tell whether a whole fit loses more than it claims, or a sum more than its own event."""
-        fault = self.fault if bug else {}
+        fault = self.fault if planted else {}
         with plant(self.conditions), plant(fault):
             noise = answer_sampler(factors=self.world.factors, pairs=self.world.pairs)
             tables = neighbouring_tables(PERSONS[self.person])

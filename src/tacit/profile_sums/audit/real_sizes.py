@@ -233,10 +233,10 @@ class ThresholdBug:
     epsilon: float = EPSILON
     rule_of: RuleOf | None = None
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Tell whether a whole fit at real sizes loses more than it claims."""
         threshold = self.draw_threshold(np.random.default_rng())
-        return self.is_caught(threshold if bug else None, secrets.randbits(32)), None
+        return self.is_caught(threshold if planted else None, secrets.randbits(32)), None
 
     def draw_threshold(self, draws: Generator) -> int:
         """Draw a size that the real one is above, log-uniformly."""

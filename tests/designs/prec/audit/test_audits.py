@@ -78,7 +78,7 @@ def test_sampled_runs():
 @pytest.mark.parametrize("bug", BUGS[4:8], ids=lambda bug: bug.name)
 def test_bugs_in_the_rules_are_seen(bug):
     """A curator that breaks one of the rules is called broken."""
-    assert bug.alarm(True)[0]
+    assert bug.audit(planted=True)[0]
 
 
 @pytest.mark.long

@@ -193,21 +193,21 @@ class StreamBug:
     other: Rows | None = None
     run_stream: joint.StreamRunner = joint.run_visits
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Run the audit.
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
+        """Audit the faulty learner or the correct learner; see `Bug.audit`.
 
         Args:
-            bug: whether the fault is planted.
+            planted: whether the fault is planted.
 
         Returns:
-            Whether the audit finds a violation, and the loss that it finds; None if it finds
-            differences instead of a loss.
+            Whether the audit finds a violation, and the loss that it finds; None for a grey-box
+            audit, which looks for differences.
         """
         other = self.other
         if other is None:
             assert self.visit is not None
             other = unlearn_visit(self.rows, self.visit)
-        with plant(self.fault if bug else {}):
+        with plant(self.fault if planted else {}):
             make = joint.learner_maker(joint.make_setting())
             if self.tool == "grey-box":
                 differences = find_differences(make, self.rows, other, self.run_stream)
@@ -218,13 +218,14 @@ class StreamBug:
 
 _AGREEMENT = Agreement(1, 2, EPSILON)
 _CONTEXTS = (LEFT, RIGHT)
-"""The neighbouring contexts 0 and 1 of the functions below; with bug=False they have no fault."""
+"""The neighbouring contexts 0 and 1 of the functions below; if not `planted`, they have no
+fault."""
 
 
-def _randomise_for_each(context: int, bug: bool) -> Distribution:
+def _randomise_for_each(context: int, planted: bool) -> Distribution:
     """Randomise the context anew for each neighbour."""
     of_one_message = sent_distribution(_AGREEMENT, _CONTEXTS[context])
-    if not bug:
+    if not planted:
         return of_one_message
     of_all_messages: dict[Hashable, Fraction] = {}
     for messages in product(of_one_message.items(), repeat=PEERS):
@@ -234,18 +235,18 @@ def _randomise_for_each(context: int, bug: bool) -> Distribution:
     return of_all_messages
 
 
-def _ask_chosen_only(context: int, bug: bool) -> Distribution:
+def _ask_chosen_only(context: int, planted: bool) -> Distribution:
     """Ask only the neighbour that was chosen, and nobody if an own video was."""
-    return sent_distribution(_AGREEMENT, _CONTEXTS[context], asks_all=not bug)
+    return sent_distribution(_AGREEMENT, _CONTEXTS[context], asks_all=not planted)
 
 
-def _live_unmetered(context: int, bug: bool) -> Distribution:
+def _live_unmetered(context: int, planted: bool) -> Distribution:
     """Draw and report at all visits of a device, although its budget does not cover all.
 
     The reward is 1 in context 0, and 0 in context 1.
     """
     reward = float(1 - context)
-    return life_distribution(worst_table(2), _CONTEXTS[context], reward, metered=not bug)
+    return life_distribution(worst_table(2), _CONTEXTS[context], reward, metered=not planted)
 
 
 BUGS: tuple[Bug, ...] = (

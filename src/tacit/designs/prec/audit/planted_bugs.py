@@ -147,16 +147,16 @@ class CuratorBug:
     tool: Tool = "exact"
     """Kind of check."""
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Run the check on the faulty curator, or on the shipped one.
 
         Args:
-            bug: Whether to check the faulty curator.
+            planted: Whether to check the faulty curator.
 
         Returns:
             Whether a result did not hold, and the largest such value; None if all held.
         """
-        results = self.check(self.kind if bug else PRec)
+        results = self.check(self.kind if planted else PRec)
         violations = [result.largest for result in results if result.verdict != "held"]
         return bool(violations), max(violations, default=None)
 

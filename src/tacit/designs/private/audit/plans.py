@@ -107,9 +107,9 @@ class PlantedPlanBug:
     epsilon: float = EPSILON
     rule_of: RuleOf | None = None
 
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+    def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Tell whether all fits of the plan lose more than they claim together."""
-        with plant(self.fault if bug else {}):
+        with plant(self.fault if planted else {}):
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = run_replays(PlanWorld("taste").fit, tables, answer_sampler())
         mu = max(moved.mu for _, moved in replayed)

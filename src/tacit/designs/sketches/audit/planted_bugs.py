@@ -26,23 +26,23 @@ _RATED_PAIRS = ((1, 1, 0, 0), (0, 0, 1, 1))
 """Two neighbours who rated different items."""
 
 
-def _every_bit_at_full_price(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
+def _every_bit_at_full_price(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
     """Compute the chances of three bits; with the bug each bit costs epsilon, not all together."""
-    campaign = small_campaign("rating" if bug else "user", 3, 4, _EPSILON)
+    campaign = small_campaign("rating" if planted else "user", 3, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes)
 
 
-def _pair_of_rated_items(rated: Likes, bug: bool) -> dict[Hashable, Fraction]:
+def _pair_of_rated_items(rated: Likes, planted: bool) -> dict[Hashable, Fraction]:
     """Compute the chances of an answer about a pair; with the bug the pair shows rated items."""
-    method = "pairwise-rated" if bug else "pairwise-preference"
+    method = "pairwise-rated" if planted else "pairwise-preference"
     campaign = small_campaign("user", 1, 4, _EPSILON, method)
     return report_chances(campaign, bytes(32), _ALL_LIKED, rated)
 
 
-def _answers_twice(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
+def _answers_twice(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
     """Compute the chances of two answers; with the bug the device forgets the first one."""
     campaign = small_campaign("user", 1, 4, _EPSILON)
-    return report_chances(campaign, choose_secrets(campaign)[-1], likes, times=2, forgets=bug)
+    return report_chances(campaign, choose_secrets(campaign)[-1], likes, times=2, forgets=planted)
 
 
 BUGS: tuple[Bug, ...] = (
