@@ -76,18 +76,21 @@ def checked_n(n: object) -> int:
     return int(n)
 
 
-def checked_ids(ids: object, name: str) -> Collection[Any]:
-    """Return item ids as a list; ConfigError unless they are a collection.
+def checked_ids(ids: object, name: str) -> list[Any]:
+    """Return item ids as a list.
 
     Args:
         ids: The ids.
         name: Name of the argument, for the message.
+
+    Raises:
+        ConfigError: The ids are a text, or cannot be iterated over.
     """
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ConfigError(
             f"{name} is a collection of item ids; got {type(ids).__name__}. Give {name}=[ID, ID]."
         )
-    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    return list(ids.tolist()) if isinstance(ids, np.ndarray) else list(ids)
 
 
 def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, int]:
