@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -188,17 +188,21 @@ def _format_fields(campaign: Campaign) -> dict[str, Any]:
     """Format a campaign's fields for people: bytes in hexadecimal, fixed-point as decimals."""
     from tacit.designs.sketches.messages import MICRO, WHOLE
 
-    fields = asdict(campaign) | {
+    return {
+        "method": campaign.method,
+        "unit": campaign.unit,
+        "items": campaign.n_items,
+        "rated": campaign.rated,
         "theta": campaign.theta / MICRO,
+        "questions": campaign.questions,
         "epsilon": campaign.epsilon / MICRO,
         "liked_from": campaign.liked_from / 1000,
         "truth": campaign.truth / WHOLE,
-        "bytes": campaign.encode(),
+        "closes": campaign.closes,
+        "seed": campaign.seed.hex(),
+        "catalogue": campaign.catalogue_digest.hex(),
+        "bytes": campaign.encode().hex(),
     }
-    written = {}
-    for name, value in fields.items():
-        written[name] = value.hex() if isinstance(value, bytes) else value
-    return written
 
 
 @command(counting)
