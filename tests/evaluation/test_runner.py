@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tacit.evaluation.runner import Runner, cores
 
@@ -38,6 +40,21 @@ def test_nothing_to_do():
     """No arguments, no results."""
     with Runner(None, workers=1) as runner:
         assert runner.run(operator.add, [], lambda done: None) == []
+
+
+def count_threads(context, number):
+    """Count the threads that linear algebra may use."""
+    np.linalg.inv(np.eye(2))
+    return max(library["num_threads"] for library in threadpool_info())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_task_has_one_thread(workers):
+    """In this process, too, where more are allowed around the run."""
+    with threadpool_limits(3), Runner(None, workers=workers) as runner:
+        assert count_threads(None, 0) == 3
+        assert runner.run(count_threads, [(1,), (2,)], lambda done: None) == [1, 1]
+        assert count_threads(None, 0) == 3
 
 
 def test_cores():

@@ -31,7 +31,9 @@ def cores() -> int:
 
 
 class Runner:
-    """Runs the tasks of one experiment in processes.
+    """Runs the tasks of one experiment in processes, each with one thread.
+
+    On the small matrices of most tasks, threads of linear algebra wait for each other.
 
     Tasks are called as `function(context, *arguments)`. The context is sent to each process once;
     functions must be importable.
@@ -115,8 +117,12 @@ class Runner:
     ) -> Iterator[tuple[int, T]]:
         """Yield the number and the result of each task, in the order in which they end."""
         if self._executor is None:
+            from threadpoolctl import threadpool_limits
+
             for number in numbers:
-                yield number, function(self._context, *arguments[number])
+                with threadpool_limits(1):
+                    result = function(self._context, *arguments[number])
+                yield number, result
             return
         number_by_future = {}
         for number in numbers:
