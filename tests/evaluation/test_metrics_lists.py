@@ -219,10 +219,11 @@ def test_diversity_is_that_of_each_pair(seed):
 
 
 def test_diversity_does_not_depend_on_blocks(monkeypatch):
-    """Lists are judged in blocks; the mean is over all of them."""
+    """Items and entries are taken in blocks; the mean is over all lists."""
     lists, relevant = instance(3, 4)
     whole = diversity(lists, relevant)
-    monkeypatch.setattr(metrics, "LISTS_AT_A_TIME", 5)
+    monkeypatch.setattr(metrics, "ITEMS_AT_A_TIME", 4)
+    monkeypatch.setattr(metrics, "ENTRIES_AT_A_TIME", 7)
     assert diversity(lists, relevant) == pytest.approx(whole)
 
 

@@ -33,8 +33,8 @@ from scipy import sparse
 from tacit.errors import DataError
 
 Floats = NDArray[np.float64]
-LISTS_AT_A_TIME = 200
-"""Lists whose sums over training people are held at once."""
+ITEMS_AT_A_TIME, ENTRIES_AT_A_TIME = 256, 100_000
+"""Items whose cosines with all others are held at once, and entries of lists that are looked up."""
 Lists = NDArray[np.integer]
 """Shape (people, n): item numbers, best first; -1: no item at this rank."""
 
@@ -214,32 +214,55 @@ def diversity(recommended: Lists, rated: sparse.csr_array) -> float:
     Returns:
         Mean over lists of two items or more; 0 where there is none.
     """
+    lists = np.asarray(recommended)
+    is_listed = lists >= 0
+    listed_items, places_of_listed = np.unique(lists[is_listed], return_inverse=True)
+    places = np.full(lists.shape, len(listed_items))  # the last place is that of no item
+    places[is_listed] = places_of_listed
     # Column u_i of an item: 1 where a person rated it, divided by the column's length.
-    columns = sparse.csc_array(rated.astype(np.float64))
+    columns = sparse.csc_array(rated)[:, listed_items].astype(np.float64)
     columns.data[:] = columns.data > 0
     lengths = np.sqrt(np.asarray(columns.sum(axis=0)).ravel())
     inverse_lengths = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     unit_columns = sparse.csc_array(columns * inverse_lengths)
-    unit_rows = sparse.csr_array(unit_columns.T)
-    lists = np.asarray(recommended)
-    diversities = [np.zeros(0)]
-    for start in range(0, len(lists), LISTS_AT_A_TIME):
-        block = lists[start : start + LISTS_AT_A_TIME]
-        rows, ranks = np.nonzero(block >= 0)
-        items = block[rows, ranks]
-        shape = (len(block), len(lengths))
-        is_listed = sparse.csr_array((np.ones(len(items)), (rows, items)), shape=shape)
-        # For each list: sum over i != j of cos(i, j) = |sum_i u_i|^2 - sum_i |u_i|^2
-        sums = is_listed @ unit_rows
-        all_cosines = np.asarray(sums.multiply(sums).sum(axis=1)).ravel()
-        cosines_with_itself = is_listed @ (inverse_lengths > 0).astype(np.float64)
-        list_lengths = np.bincount(rows, minlength=len(block))
-        n_pairs = list_lengths * (list_lengths - 1)
-        has_pairs = n_pairs > 0
-        mean_cosines = (all_cosines - cosines_with_itself)[has_pairs] / n_pairs[has_pairs]
-        diversities.append(1 - mean_cosines)
-    diversity_of_lists = np.concatenate(diversities)
-    return float(diversity_of_lists.mean()) if diversity_of_lists.size else 0.0
+    # For each list: sum over i != j of cos(i, j) = sum over i, j of u_i u_j - sum_i |u_i|^2
+    all_cosines = _sum_products_in_lists(places, unit_columns)
+    squared_lengths = np.append(inverse_lengths > 0, 0.0)  # a column has length 1, or 0
+    cosines_with_itself = squared_lengths[places].sum(axis=1)
+    list_lengths = is_listed.sum(axis=1)
+    n_pairs = list_lengths * (list_lengths - 1)
+    has_pairs = n_pairs > 0
+    if not has_pairs.any():
+        return 0.0
+    mean_cosines = (all_cosines - cosines_with_itself)[has_pairs] / n_pairs[has_pairs]
+    return float((1 - mean_cosines).mean())
+
+
+def _sum_products_in_lists(places: NDArray[np.int64], columns: sparse.csc_array) -> Floats:
+    """Sum the products of columns over all ordered pairs of entries of each list.
+
+    Args:
+        places: Shape (lists, n): numbers of columns; the number of columns where there is none.
+        columns: Shape (people, items).
+
+    Returns:
+        Shape (lists,).
+    """
+    n_items = columns.shape[1]
+    sums = np.zeros(len(places))
+    rows = sparse.csr_array(columns)
+    for first in range(0, n_items, ITEMS_AT_A_TIME):
+        block = sparse.csr_array(columns[:, first : first + ITEMS_AT_A_TIME].T)
+        products = np.zeros((block.shape[0], n_items + 1))
+        products[:, :n_items] = (block @ rows).toarray()
+        is_in_block = (places >= first) & (places < first + block.shape[0])
+        lists_of_entries, ranks = np.nonzero(is_in_block)
+        for start in range(0, len(lists_of_entries), ENTRIES_AT_A_TIME):
+            chosen = lists_of_entries[start : start + ENTRIES_AT_A_TIME]
+            entries = places[chosen, ranks[start : start + ENTRIES_AT_A_TIME]]
+            with_others = products[(entries - first)[:, None], places[chosen]].sum(axis=1)
+            sums += np.bincount(chosen, weights=with_others, minlength=len(places))
+    return sums
 
 
 def _find_gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:
