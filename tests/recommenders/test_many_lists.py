@@ -10,11 +10,13 @@ import pytest
 from tacit import ItemMean, Popularity, Private, XMap
 from tacit.data.domains import with_domains
 from tacit.data.synthetic import generate
+from tacit.recommenders.baselines.als import ALS
 from tacit.recommenders.baselines.averages import UserItemMean
 from tacit.recommenders.baselines.ease import EASE, Ridge
 from tacit.recommenders.baselines.item_item import ItemItem
 from tacit.recommenders.baselines.item_knn import ItemKNN
 from tacit.recommenders.baselines.popularity import PrivatePopularity
+from tacit.recommenders.baselines.remote_user import RemoteUser
 
 DOMAINS = {"source": "books", "target": "films"}
 
@@ -30,6 +32,12 @@ def ratings():
     return with_domains(made, names)
 
 
+def make_als():
+    """Make alternating least squares, where its package is installed."""
+    pytest.importorskip("implicit.als")
+    return ALS(factors=4)
+
+
 MODELS = {
     "popularity": lambda: Popularity(likes=True),
     "private popularity": lambda: PrivatePopularity(epsilon=1.0),
@@ -37,6 +45,8 @@ MODELS = {
     "user-item mean": lambda: UserItemMean(),
     "ease": lambda: EASE(penalty=20.0),
     "ridge": lambda: Ridge(**DOMAINS, penalty=20.0),
+    "als": lambda: make_als(),
+    "remote user": lambda: RemoteUser(**DOMAINS, k=10),
     "item-item": lambda: ItemItem(),
     "item-knn": lambda: ItemKNN(k=5, significance=0),
     "private, one domain": lambda: Private(epsilon=np.inf, mode="taste"),
@@ -83,3 +93,12 @@ def test_lists_of_many_users_are_those_of_each(model, ratings, some):
         places = best.places[row, : len(alone)]
         assert model.item_ids_[places].tolist() == alone.item_ids
         assert (best.places[row, len(alone) :] == -1).all()
+
+
+def test_lists_of_unknown_users_are_those_of_empty_histories(model):
+    """`list_users` reads no ratings where it knows none of the people."""
+    best = model.list_users([10**6, 10**6 + 1], n=8)
+    for row in range(2):
+        assert (
+            model.item_ids_[best.places[row]].tolist() == model.recommend(history={}, n=8).item_ids
+        )

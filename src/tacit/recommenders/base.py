@@ -326,11 +326,11 @@ class ItemRecommender(Parameters):
             The lists; their places are indices into `item_ids_`.
         """
         n = checked_n(n)
-        histories = [self._history(user, None) for user in users]
+        rows = self._rows_of_people(users)
         allowed = None
         if candidates is not None:
             allowed = places_of(checked_ids(candidates, "candidates"), self.item_ids_)
-        return self._best_of_rows(self._rows_of(histories), n, allowed)
+        return self._best_of_rows(rows, n, allowed)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
@@ -397,6 +397,29 @@ class ItemRecommender(Parameters):
         rows = sparse.csr_array(arrays, shape=(len(histories), len(places)))
         rows.sort_indices()
         return rows
+
+    def _rows_of_people(self, users: Sequence[Any]) -> sparse.csr_array:
+        """Look up the stars of people of the fit, as `_rows_of` returns them.
+
+        The row of an unknown id is empty.
+        """
+        self._require_fitted()
+        for user in users:
+            refuse_history_as_user(user)
+        shape = (len(users), len(self.history_ids_))
+        if self.people_ is None:
+            return sparse.csr_array(shape)
+        numbers = [self.people_.user_number(user) for user in users]
+        known_rows = [row for row, number in enumerate(numbers) if number is not None]
+        known_numbers = np.array([number for number in numbers if number is not None], np.int64)
+        stars = self.people_.matrix[known_numbers]
+        places = {item: place for place, item in enumerate(self.history_ids_.tolist())}
+        item_places = [places.get(item, -1) for item in self.people_.item_ids.tolist()]
+        columns = np.array(item_places)[stars.indices]
+        rows = np.repeat(np.array(known_rows, np.int64), np.diff(stars.indptr))
+        is_in_history = columns >= 0
+        entries = (rows[is_in_history], columns[is_in_history])
+        return sparse.csr_array((stars.data[is_in_history], entries), shape=shape)
 
     def _rated_items(self, rows: sparse.csr_array) -> sparse.csr_array:
         """Reduce a matrix (people, items of `history_ids_`) to the items of `item_ids_`."""

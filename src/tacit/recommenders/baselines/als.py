@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, MissingExtra
 from tacit.recommenders.base import Floats, History
-from tacit.recommenders.baselines.baseline import ListBaseline, like_matrix
+from tacit.recommenders.baselines.baseline import ListBaseline, like_matrix, like_rows
 from tacit.recommenders.headers import Arrays, read_floats
 from tacit.recommenders.inputs import as_ratings
 
@@ -76,16 +76,28 @@ class ALS(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        """Return the scores F p of all items for the person's factors p.
+        return self._score_likes(self._likes(history).indices)
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        likes = like_rows(rows, rows.data >= self.liked_from_)
+        scores = np.empty((rows.shape[0], len(self.item_ids_)))
+        for person in range(rows.shape[0]):
+            liked = likes.indices[likes.indptr[person] : likes.indptr[person + 1]]
+            scores[person] = self._score_likes(liked)
+        return scores
+
+    def _score_likes(self, items: NDArray[np.integer[Any]]) -> Floats:
+        """Return the scores F p of all items for the factors p of a person who likes these items.
 
         F (items, factors) are the factors of all items, L those of the items that the person
         likes. p solves (F'F + (weight - 1) L'L + regularization I) p = weight L'1.
         """
-        liked = self.item_factors_[self._likes(history).indices]
+        liked = self.item_factors_[items]
         normal = self.gram_ + (self.weight - 1) * (liked.T @ liked)
         normal[np.diag_indices(len(normal))] += self.regularization
         person = np.linalg.solve(normal, self.weight * liked.sum(axis=0))
-        return self.item_factors_ @ person
+        scores: Floats = self.item_factors_ @ person
+        return scores
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"factors": self.item_factors_}
