@@ -445,13 +445,14 @@ class _Implicit(Answers):
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             likes = self.like_rows(histories[start : start + HISTORIES_AT_A_TIME])
             # Item-based models of implicit accept `recalculate_user` and ignore it.
-            items, scores = self.model.recommend(
-                np.arange(likes.shape[0]),
-                likes,
-                N=min(n, len(self.ids)),
-                filter_already_liked_items=True,
-                recalculate_user=True,
-            )
+            with threadpool_limits(1, "blas"):
+                items, scores = self.model.recommend(
+                    np.arange(likes.shape[0]),
+                    likes,
+                    N=min(n, len(self.ids)),
+                    filter_already_liked_items=True,
+                    recalculate_user=True,
+                )
             for row_items, row_scores in zip(items, scores, strict=True):
                 is_listed = (row_items >= 0) & (row_scores > np.finfo(np.float32).min)
                 listed = np.asarray(row_items, np.int64)[is_listed]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
 from tacit.auditing.attacks.any_model.findings import LISTS, SCORES, AttackRow, share_found
@@ -186,10 +187,11 @@ def _attack_view(
     for number, (train, test) in enumerate(folds):
         fold_of[test] = number
         seen = Releases.from_ratings(sparse.csr_array(matrix[train]))
-        panel = Panel(names, quick=quick).fit(seen, labels[train])
         others = Releases.from_ratings(sparse.csr_array(matrix[test]))
-        for attacker, given in panel.scores(others).items():
-            scores[attacker][test] = given
+        with threadpool_limits(1):  # on few people, threads wait for each other
+            panel = Panel(names, quick=quick).fit(seen, labels[train])
+            for attacker, given in panel.scores(others).items():
+                scores[attacker][test] = given
     bound = bound_attackers(labels, scores, fold_of)
     rows = []
     for attacker in names:
