@@ -69,6 +69,24 @@ def test_many_histories_are_answered_as_each_alone(model, ratings):
         assert scores == pytest.approx(answers.scores(history), nan_ok=True)
 
 
+class Reversed(Popularity):
+    """Popularity whose `recommend` gives its list from the last item to the first."""
+
+    def recommend(self, user=None, *, history=None, n=10):
+        return super().recommend(user, history=history, n=n).item_ids[::-1]
+
+
+def test_a_changed_recommend_is_what_is_attacked(ratings):
+    """Where a class from elsewhere inherits `recommend_many`, its own lists are read."""
+    histories = [ratings.history(user) for user in ratings.user_ids[:3].tolist()]
+    plain = adapt(Popularity()).fit(ratings)
+    changed = adapt(Reversed()).fit(ratings)
+    for one, other in zip(
+        plain.rank_each(histories, 10), changed.rank_each(histories, 10), strict=True
+    ):
+        assert one.tolist() == other.tolist()[::-1]
+
+
 @pytest.mark.filterwarnings("ignore:Method expects CSR")  # of what implicit computed itself
 def test_implicit_answers_many_histories_as_each_alone(monkeypatch, ratings):
     """Factors and item neighbours, in several calls, with an empty history among the others."""

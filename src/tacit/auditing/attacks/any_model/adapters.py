@@ -30,10 +30,10 @@ from threadpoolctl import threadpool_limits
 from tacit.auditing.attacks.base import Floats, Ints
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, TacitError
-from tacit.recommenders.base import History
+from tacit.recommenders.base import History, ItemRecommender
 
 HISTORIES_AT_A_TIME = 100
-"""Histories that implicit answers in one call: scores of all items are held for each."""
+"""Histories that are answered in one call: scores of all items are held for each."""
 
 
 class Answers:
@@ -336,6 +336,17 @@ class _Tacit(Answers):
     def _rank(self, history: History, n: int) -> Ints:
         listed = self.model.recommend(history=dict(history), n=n)
         return self.numbers(_ids(listed), history, n)
+
+    def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
+        # A subclass from elsewhere may have another `recommend`, and that is what people get.
+        is_of_tacit = type(self.model).__module__.startswith("tacit.")
+        if not (is_of_tacit and isinstance(self.model, ItemRecommender)):
+            yield from super()._rank_each(histories, n)
+            return
+        for start in range(0, len(histories), HISTORIES_AT_A_TIME):
+            block = histories[start : start + HISTORIES_AT_A_TIME]
+            for history, listed in zip(block, self.model.recommend_many(block, n=n), strict=True):
+                yield self.numbers(_ids(listed), history, n)
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
