@@ -83,6 +83,26 @@ def test_every_listed_command_exists():
 
 
 @pytest.mark.parametrize(
+    "words", [(), ("fit",), ("fit", "ease"), ("fit", "xmap"), ("attack",), ("data", "import")]
+)
+@pytest.mark.parametrize("asked", ["-h", "--help"])
+def test_help_is_that_of_the_whole_parser(capsys, words, asked):
+    """Help is printed without reading values of options; the text is the same."""
+    assert cli.main([*words, asked]) == 0
+    printed = capsys.readouterr().out
+    assert typer.main.get_command(cli.app)([*words, asked], "tacit", standalone_mode=False) == 0
+    assert printed == capsys.readouterr().out
+    assert f"Usage: {' '.join(['tacit', *words])}" in printed
+
+
+@pytest.mark.parametrize("words", [("nothing", "-h"), ("fit", "nothing", "--help")])
+def test_help_of_no_command_is_an_error(capsys, words):
+    """A name that is no command's is said, as without the option."""
+    assert cli.main(words) == 2
+    assert "No such command 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "words",
     [*((name,) for name in (*cli.COMMANDS, "")), ("fit", "standard-scheme")],
     ids=" ".join,

@@ -13,7 +13,7 @@ from tacit.cli.app import COMMANDS, PARTS
 from tacit.design import design, names
 
 HEAVY = ("numpy", "scipy", "numba", "polars", "sklearn", "opendp", "fastapi", "altair")
-LISTS_EVERY_DESIGN = {("fit",), ("evaluate",), ("plan",), ("simulate",), ("replay",)}
+LISTS_EVERY_DESIGN = {("evaluate",), ("plan",), ("simulate",), ("replay",)}
 """Groups whose own help has a line of each of their commands, and so reads them all."""
 NOT_YET_LIGHT = {
     ("evaluate", "xmap"),

@@ -89,6 +89,8 @@ class LazyGroup(TyperGroup):
         return name, plain_help(command), arguments
 
 
+HELP_NAMES = ("-h", "--help")
+"""Options that ask for help."""
 _OPTIONS_WITHOUT_COMMAS = ("about", "edges", "setting", "values", "where")
 """Repeated options whose values, such as NAME=VALUE, may hold commas; other lists are split."""
 
@@ -144,7 +146,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Private recommendation: fit, serve, attack and audit recommenders.",
     epilog=EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": list(HELP_NAMES)},
 )
 
 
@@ -188,6 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         sys.argv = ["tacit", *words]  # the command line that manifests and next steps show
         announce_compilation(words)
+        if words[-1] in HELP_NAMES and _print_help(words[:-1]):
+            return 0
         code = get_command(app)(words, prog_name="tacit", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -205,6 +209,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error, as_json="--json" in words)
     finally:
         sys.argv = argv_before
+
+
+def _print_help(names: Sequence[str]) -> bool:
+    """Print the help of a command, without reading values of options, which takes longer.
+
+    Args:
+        names: Names of the command and of the groups that it is in.
+
+    Returns:
+        False where this is not the name of a command: nothing was printed.
+    """
+    command: Any = get_command(app)
+    context = typer.Context(command, info_name="tacit", **command.context_settings)
+    for name in names:
+        if not isinstance(command, TyperGroup) or command.get_command(context, name) is None:
+            return False
+        _, command, _ = command.resolve_command(context, [name])
+        context = typer.Context(command, info_name=name, parent=context)
+    typer.echo(command.get_help(context))
+    return True
 
 
 def _report(error: Exception, *, as_json: bool) -> int:

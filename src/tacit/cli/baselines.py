@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict, make_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from tacit.cli.baseline_names import BASELINES
 from tacit.design import (
     Command,
     Run,
@@ -91,13 +93,12 @@ def _fit_and_save(baseline: type[Any], options: Any, run: Run, **reading: Any) -
     return model, ratings
 
 
-def _fit_command(name: str, baseline: type[Any], summary: str) -> Command:
+def _fit_command(name: str, baseline: type[Any]) -> Command:
     """Make the command that fits a class of `tacit.recommenders.baselines`.
 
     Args:
         name: Name of the baseline in `tacit fit NAME`.
         baseline: The class.
-        summary: First line of the command's help.
     """
 
     def fit(options: Any, command_run: Run) -> Result:
@@ -109,7 +110,7 @@ def _fit_command(name: str, baseline: type[Any], summary: str) -> Command:
         )
         return Result(data, (sentence,), guarantee_command(options.out))
 
-    fit.__doc__ = f"{summary}\n\nNo privacy: a baseline."
+    fit.__doc__ = f"{BASELINES[name]}\n\nNo privacy: a baseline."
     return Command(_make_settings_class(baseline), fit, ratings=True)
 
 
@@ -131,20 +132,24 @@ def _private_popularity(options: Any, run: Run) -> Result:
     return Result(data, (sentence,), guarantee_command(options.out))
 
 
-_KINDS = {
-    "ease": (baselines.EASE, "Make lists by ridge regressions."),
-    "item-item": (baselines.ItemItem, "Make lists by similar items."),
-    "als": (baselines.ALS, "Make lists by implicit factors (extra 'als')."),
-    "popularity": (baselines.Popularity, "Recommend what most people rated."),
-    "item-mean": (baselines.ItemMean, "Recommend the items with the highest mean rating."),
-    "matrix-factorization": (baselines.MatrixFactorization, "Factorise centred ratings."),
-    "user-average": (baselines.UserAverage, "Predict each person's own mean."),
-    "user-item-mean": (baselines.UserItemMean, "Predict from means of items and people."),
-    "item-knn": (baselines.ItemKNN, "Predict from similar items, also of one domain."),
-    "remote-user": (baselines.RemoteUser, "Predict from similar people in another domain."),
+_CLASSES: Mapping[str, type[Any]] = {
+    "ease": baselines.EASE,
+    "item-item": baselines.ItemItem,
+    "als": baselines.ALS,
+    "popularity": baselines.Popularity,
+    "item-mean": baselines.ItemMean,
+    "matrix-factorization": baselines.MatrixFactorization,
+    "user-average": baselines.UserAverage,
+    "user-item-mean": baselines.UserItemMean,
+    "item-knn": baselines.ItemKNN,
+    "remote-user": baselines.RemoteUser,
 }
-FITS = {name: _fit_command(name, kind, summary) for name, (kind, summary) in _KINDS.items()}
-FITS["private-popularity"] = Command(
-    _make_settings_class(baselines.PrivatePopularity, _CATALOGUE), _private_popularity, ratings=True
-)
-"""Commands of `tacit fit NAME` besides those of the designs."""
+"""Classes of the baselines that promise no privacy."""
+
+
+def find_command(name: str) -> Command:
+    """Make the command of `tacit fit NAME` of one of `BASELINES`."""
+    if name == "private-popularity":
+        settings = _make_settings_class(baselines.PrivatePopularity, _CATALOGUE)
+        return Command(settings, _private_popularity, ratings=True)
+    return _fit_command(name, _CLASSES[name])

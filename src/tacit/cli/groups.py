@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tacit.cli.app import COMMANDS, PARTS, plain_help
+from tacit.cli.baseline_names import BASELINES
 from tacit.cli.commands import function_with_options
 from tacit.design import BUILT_IN, Command, Design, design, names
 
@@ -31,14 +31,27 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         designs = [name for name in names() if _has_part(design(name), self.part)]
-        commands = [*designs, *_find_baseline_commands(self.part), *super().list_commands(ctx)]
-        return list(dict.fromkeys(commands))
+        baselines = BASELINES if self.part == "fit" else ()
+        return list(dict.fromkeys([*designs, *baselines, *super().list_commands(ctx)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command = _find_command(cmd_name, self.part)
-        if command is None:
-            return super().get_command(ctx, cmd_name)
-        return _make_click_command(cmd_name, command)
+        if command is not None:
+            return _make_click_command(cmd_name, command)
+        if self.part == "fit" and cmd_name in BASELINES:
+            return TyperCommand(name=cmd_name, help=BASELINES[cmd_name])
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the class of a baseline once it is called."""
+        name, command, arguments = super().resolve_command(ctx, args)
+        if name is None or self.part != "fit" or name not in BASELINES:
+            return name, command, arguments
+        if _find_command(name, self.part) is None:
+            from tacit.cli.baselines import find_command
+
+            command = _make_click_command(name, find_command(name))
+        return name, command, arguments
 
 
 def make_group(part: str, summary: str, *, fallback: str = "") -> typer.Typer:
@@ -69,30 +82,21 @@ def _has_part(owner: Design, part: str) -> bool:
 
 
 def _find_command(name: str, part: str) -> Command | None:
-    """Find the command of a design or, where there is none, of a baseline.
+    """Find the command of a design; None where it has none, or there is no such design.
 
     Args:
-        name: Name of the design or baseline.
+        name: Name of the design.
         part: Part of a design, such as "fit".
     """
     owner = design(name) if name in BUILT_IN or name in names() else None
     if owner is None or not _has_part(owner, part):
-        return _find_baseline_commands(part).get(name)
+        return None
     if part in owner.parts:
         command: Command = owner.part(part)
         return command
     from tacit.evaluation.any_design import make_commands
 
     return make_commands(owner)[part]
-
-
-def _find_baseline_commands(part: str) -> Mapping[str, Command]:
-    """Return the commands of baselines in `tacit PART`; only `tacit fit` has some."""
-    if part != "fit":
-        return {}
-    from tacit.cli.baselines import FITS
-
-    return FITS
 
 
 def _make_click_command(name: str, command: Command) -> Any:
