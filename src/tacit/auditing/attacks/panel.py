@@ -120,6 +120,8 @@ class _PenalisedClassifier(Learner):
 
     def _choose(self, features: sparse.csr_array, labels: Labels) -> float:
         """Choose the inverse penalty."""
+        if len(self.strengths) == 1:
+            return self.strengths[0]
         parts = mask_fifths(labels, self.seed)
         if not self.quick:
             areas = self._judge(features, labels, parts, self.strengths)

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
 from tacit.auditing.attacks.any_model.findings import LISTS, SCORES, AttackRow, share_found
-from tacit.auditing.attacks.auc_bounds import bound_attackers, pooled_ranks
+from tacit.auditing.attacks.auc_bounds import auc, bound_attackers, pooled_ranks
 from tacit.auditing.attacks.base import Floats, Releases
-from tacit.auditing.attacks.panel import Panel, panel_names
+from tacit.auditing.attacks.panel import LogisticRegression, Panel, panel_names
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.errors import DataError
@@ -103,7 +103,9 @@ def attack_attribute(
 def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: int) -> float | None:
     """Return the AUC of logistic regression that reads lists; None where too few people differ.
 
-    Each fold of people is scored by what was learned from the others.
+    Each fold of people is scored by what was learned from the others. The penalty is chosen once,
+    on those that the first fold's attacker learns from; the later folds score some of them, which
+    can only favour the attacker.
 
     Args:
         lists: (people, n) item numbers, the best first, -1 where a list has ended.
@@ -115,10 +117,18 @@ def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: i
     weights = np.zeros((len(lists), int(lists.max(initial=0)) + 1))
     rows, ranks = np.nonzero(lists >= 0)
     weights[rows, lists[rows, ranks]] = _rank_weights(lists.shape[1])[ranks]
-    folds = list(k_fold_users(len(lists), FOLDS, seed=seed, labels=labels))
-    attackers = ("logistic-regression",)
-    (row,) = _attack_view("", sparse.csr_array(weights), labels, folds, attackers, quick=True)
-    return row.auc
+    features = sparse.csr_array(weights)
+    scores = np.zeros(len(lists))
+    fold_of = np.zeros(len(lists), dtype=np.int64)
+    strengths = None  # all
+    folds = k_fold_users(len(lists), FOLDS, seed=seed, labels=labels)
+    for number, (train, test) in enumerate(folds):
+        attacker = LogisticRegression(strengths, quick=True).fit(features[train], labels[train])
+        assert attacker.chosen_strength is not None  # by `fit`
+        strengths = (attacker.chosen_strength,)
+        scores[test] = attacker.score(features[test])
+        fold_of[test] = number
+    return auc(labels, pooled_ranks(scores, fold_of))
 
 
 def _rank_weights(length: int) -> Floats:
