@@ -22,7 +22,6 @@ NOT_YET_LIGHT = {
     ("evaluate", "sketches"),
     ("simulate", "pdap"),
     ("simulate", "prec"),
-    ("simulate", "standard-scheme"),
     ("replay", "pdap"),
 }
 """Commands whose options are classes of the experiment."""

@@ -226,7 +226,7 @@ DESIGN = Design(
         "fit": "commands:FIT",
         "evaluate": "experiment.commands:EVALUATE",
         "attack": "experiment.commands:ATTACK",
-        "simulate": "experiment.theorem:SIMULATE",
+        "simulate": "commands:SIMULATE",
         "tour": "commands:tour",
         "compare": "commands:contenders",
         "reproduce": "design:PRINTED",

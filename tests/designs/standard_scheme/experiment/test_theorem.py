@@ -12,6 +12,7 @@ import results
 
 from tacit.cli import app as cli
 from tacit.designs.standard_scheme import theory
+from tacit.designs.standard_scheme.commands import TheoremSettings
 from tacit.designs.standard_scheme.experiment import theorem
 from tacit.designs.standard_scheme.experiment.linear_world import (
     NOISE,
@@ -25,7 +26,6 @@ from tacit.designs.standard_scheme.experiment.linear_world import (
 )
 from tacit.designs.standard_scheme.experiment.theorem import (
     PENALTIES,
-    TheoremSettings,
     compute_coarse_disclosure,
     compute_distances,
     compute_lemma_1,
@@ -135,8 +135,7 @@ def test_simulated_risk_holds_the_formula():
 
     False alarm below 1e-20: ten standard errors.
     """
-    settings = TheoremSettings(items=3, dimensions=2, draws=20_000)
-    found = compute_risk(PROFILES, GAPS, settings, np.random.default_rng(3))
+    found = compute_risk(PROFILES, GAPS, np.random.default_rng(3), sigma=1.0, draws=20_000)
     for name in ("simulated_plus", "simulated_minus"):
         half_width = found[name]["high"] - found[name]["mean"]
         assert abs(found[name]["mean"] - found["formula"]) < 5 * half_width
@@ -231,9 +230,8 @@ def test_gaps_of_the_gaussian_world_are_centred(monkeypatch):
     """Mean 0 and standard deviation .3, each to six standard errors of 400 gaps (fails by chance
     less than once in 10^8 seeds, and this one is fixed)."""
     found = []
-    monkeypatch.setattr(theorem, "compute_risk", lambda _, gaps, *rest: found.append(gaps))
-    monkeypatch.setattr(theorem, "describe", lambda data: [])
-    theorem.simulate(TheoremSettings(items=400, dimensions=1), None)
+    monkeypatch.setattr(theorem, "compute_risk", lambda _, gaps, *rest, **sizes: found.append(gaps))
+    theorem.compute_statements(items=400, dimensions=1, sigma=1.0, draws=100, seed=0)
     (gaps,) = found
     assert abs(gaps.mean()) < 6 * 0.3 / math.sqrt(400)
     assert abs(gaps.std() - 0.3) < 6 * 0.3 / math.sqrt(800)

@@ -1,4 +1,4 @@
-"""`tacit simulate standard-scheme`: Theorem 1, Lemmas 1 and 2 and equation (4) in numbers.
+"""Theorem 1, Lemmas 1 and 2 and equation (4) in numbers.
 
 All outcomes of a small world of two dimensions are enumerated. In a larger world with Gaussian
 noise, the formulas are compared with simulated people.
@@ -7,13 +7,12 @@ noise, the formulas are compared with simulated people.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme import theory
 from tacit.designs.standard_scheme.experiment.linear_world import (
     NOISE_SD,
@@ -24,8 +23,7 @@ from tacit.designs.standard_scheme.experiment.linear_world import (
     total_variation,
     wrapped_law,
 )
-from tacit.errors import ConfigError
-from tacit.evaluation import SEED, Result, Table
+from tacit.evaluation import Table
 
 Floats = NDArray[np.float64]
 PRIOR_SDS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -38,48 +36,33 @@ Z_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TheoremSettings:
-    """Options of `tacit simulate standard-scheme`, all for the Gaussian world."""
+def compute_statements(
+    *, items: int, dimensions: int, sigma: float, draws: int, seed: int
+) -> dict[str, Any]:
+    """Compute every statement of the patent.
 
-    items: int = option("Items of the Gaussian world.", default=12, least=2)
-    dimensions: int = option("Length of a profile there, below the items.", default=3, least=1)
-    sigma: float = option("Standard deviation of the noise, above 0.", default=1.0)
-    draws: int = option("Simulated people for each attribute value.", default=20_000, least=100)
-    seed: int = option(SEED, default=0, least=0)
+    Args:
+        items: Items of the Gaussian world.
+        dimensions: Length of a profile there.
+        sigma: Standard deviation of its noise.
+        draws: Simulated people for each attribute value.
+        seed: Seed of all draws.
 
-    def __post_init__(self) -> None:
-        if self.dimensions >= self.items:
-            raise ConfigError(
-                f"Give more items than dimensions, which the scheme needs to estimate x and the "
-                f"attribute; got {self.items} and {self.dimensions}."
-            )
-        if not self.sigma > 0 or not math.isfinite(self.sigma):
-            raise ConfigError(f"The noise has a finite sigma above 0; got {self.sigma}.")
-
-
-def simulate(settings: TheoremSettings, run: Run) -> Result:
-    """Compute the patent's theorem on small worlds.
-
-    Computes the risk with and without the attribute, the risk if less is disclosed, and the trace
-    formula with an enumerated and a simulated risk.
+    Returns:
+        What was computed for each statement, by JSON key.
     """
-    del run
-    generator = np.random.default_rng(settings.seed)
-    profiles = generator.normal(size=(settings.items, settings.dimensions))
-    gaps = generator.normal(0.0, 0.3, size=settings.items)
-    data = {
+    generator = np.random.default_rng(seed)
+    profiles = generator.normal(size=(items, dimensions))
+    gaps = generator.normal(0.0, 0.3, size=items)
+    return {
         "privacy": compute_distances(),
         "enumerated": enumerate_risk(),
-        "risk": compute_risk(profiles, gaps, settings, generator),
-        "lemma_1": compute_lemma_1(profiles, settings.sigma),
+        "risk": compute_risk(profiles, gaps, generator, sigma=sigma, draws=draws),
+        "lemma_1": compute_lemma_1(profiles, sigma),
         "lemma_2": compute_lemma_2(),
-        "disclosure": compute_risk_of_withheld_gaps(profiles, settings.sigma),
+        "disclosure": compute_risk_of_withheld_gaps(profiles, sigma),
         "coarse_disclosure": compute_coarse_disclosure(),
     }
-    shown = (*describe(data), "docs/standard-scheme.md says why real stars differ.")
-    after = "tacit guarantee standard-scheme  says what is promised about a device's letters."
-    return Result(data, shown, after)
 
 
 def compute_distances() -> dict[str, Any]:
@@ -117,20 +100,25 @@ def enumerate_risk() -> dict[str, Any]:
 
 
 def compute_risk(
-    profiles: Floats, gaps: Floats, settings: TheoremSettings, generator: np.random.Generator
+    profiles: Floats,
+    gaps: Floats,
+    generator: np.random.Generator,
+    *,
+    sigma: float,
+    draws: int,
 ) -> dict[str, Any]:
     """Compare, for Theorem 1, part 2, the scheme's risk with risks from true ratings."""
     simulated = {
-        name: sample_risk(profiles, gaps, attribute, settings, generator)
+        name: sample_risk(profiles, gaps, attribute, generator, sigma=sigma, draws=draws)
         for name, attribute in (("simulated_plus", 1), ("simulated_minus", -1))
     }
-    formula = theory.least_squares_risk(profiles, settings.sigma)
+    formula = theory.least_squares_risk(profiles, sigma)
     return {
         "formula": formula,
         **simulated,
         "attribute_known": formula,
-        "attribute_estimated": theory.risk_estimating_attribute(profiles, gaps, settings.sigma),
-        "attribute_ignored": theory.risk_ignoring_attribute(profiles, gaps, settings.sigma),
+        "attribute_estimated": theory.risk_estimating_attribute(profiles, gaps, sigma),
+        "attribute_ignored": theory.risk_ignoring_attribute(profiles, gaps, sigma),
     }
 
 
@@ -138,13 +126,14 @@ def sample_risk(
     profiles: Floats,
     gaps: Floats,
     attribute: int,
-    settings: TheoremSettings,
     generator: np.random.Generator,
+    *,
+    sigma: float,
+    draws: int,
 ) -> dict[str, float]:
     """Compute the scheme's mean squared error over simulated people, with its 95 % interval."""
-    draws = settings.draws
-    tastes = generator.normal(size=(draws, settings.dimensions))
-    noise = generator.normal(0.0, settings.sigma, size=(draws, settings.items))
+    tastes = generator.normal(size=(draws, profiles.shape[1]))
+    noise = generator.normal(0.0, sigma, size=(draws, len(profiles)))
     ratings = tastes @ profiles.T + attribute * gaps + noise
     released = ratings - attribute * gaps
     estimates = released @ np.linalg.pinv(profiles).T
@@ -316,6 +305,3 @@ def describe_disclosure(data: dict[str, Any]) -> str:
         f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "
         f"{longest['radius']:g}; the scheme {longest['standard_scheme']:.2f}"
     )
-
-
-SIMULATE = Command(TheoremSettings, simulate)
