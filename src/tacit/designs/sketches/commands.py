@@ -9,19 +9,13 @@ from itertools import chain, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
-from tacit.errors import ConfigError
 from tacit.evaluation import SEED, WORKERS, Result, Table, group_by, manifest, mean_interval
 from tacit.evaluation.runner import Runner
 
 if TYPE_CHECKING:
     from tacit.designs.sketches.planner import Plan
 
-Floats = NDArray[np.float64]
 CLUSTERS = "How many item clusters there are."
 LIKES = (
     "The assumed world: chances of a like by item cluster, one class of people after another, such "
@@ -34,63 +28,6 @@ NEEDED = (
     "A method with 'rated' in its name shows which items were rated: only the stars are hidden."
 )
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
-
-
-def read_world(
-    likes: str | None,
-    clusters: int,
-    item_shares: tuple[float, ...] = (),
-    people_shares: tuple[float, ...] = (),
-) -> Blocks:
-    """Read who likes what from `--likes`, `--item-shares` and `--people-shares`.
-
-    Raises:
-        ConfigError: A number is missing or too many, or shares do not add up to 1.
-    """
-    chances = example(clusters).likes if likes is None else read_likes(likes, clusters)
-    people = read_shares("--people-shares", people_shares, len(chances), "classes of people")
-    items = read_shares("--item-shares", item_shares, clusters, "item clusters")
-    return Blocks(people, items, chances)
-
-
-def read_likes(likes: str, clusters: int) -> Floats:
-    """Read (K, L) chances of a like from a text such as 0.9,0.2/0.3,0.8.
-
-    Raises:
-        ConfigError: A class of people does not have a number for each item cluster.
-    """
-    rows = []
-    for line in likes.split("/"):
-        try:
-            row = [float(chance) for chance in line.split(",")]
-        except ValueError:
-            row = []
-        if len(row) != clusters:
-            raise ConfigError(
-                f"--likes has a chance for each of {clusters} item clusters, in every class; got "
-                f"{likes!r}. Name another number with --clusters."
-            )
-        rows.append(row)
-    return np.array(rows)
-
-
-def read_shares(name: str, shares: tuple[float, ...], count: int, groups: str) -> Floats:
-    """Return the (count,) shares of an option; equal shares if none are given.
-
-    Args:
-        name: Name of the option, for errors.
-        shares: Its value.
-        count: How many groups there are.
-        groups: What the groups are, for errors.
-
-    Raises:
-        ConfigError: There is another number of shares.
-    """
-    if not shares:
-        return np.full(count, 1 / count)
-    if len(shares) != count:
-        raise ConfigError(f"{name} has a share for each of {count} {groups}; got {len(shares)}.")
-    return np.array(shares)
 
 
 @dataclass(frozen=True)
@@ -122,6 +59,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     are: see --likes.
     """
     from tacit.designs.sketches import planner
+    from tacit.designs.sketches.assumed_world import read_world
 
     planned = planner.plan(
         items=settings.items,
@@ -309,6 +247,8 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
     accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
     """
+    from tacit.designs.sketches.assumed_world import read_world
+
     tasks = list(
         product(
             settings.method,
