@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from tacit import load
 from tacit.data.ratings import Ratings
-from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PLAYERS, PRIVATE
-from tacit.designs.prec.experiment.worlds import Game
+from tacit.designs.prec.experiment.game import METHODS, PRIVATE, Game
+from tacit.designs.prec.experiment.methods import ABSTAINS, PLAYERS
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, group_by, mean_interval
 from tacit.evaluation.runner import Progress, Runner

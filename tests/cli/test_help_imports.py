@@ -18,7 +18,6 @@ LISTS_EVERY_DESIGN = {("evaluate",), ("plan",), ("simulate",), ("replay",)}
 NOT_YET_LIGHT = {
     ("evaluate", "xmap"),
     ("simulate", "pdap"),
-    ("simulate", "prec"),
     ("replay", "pdap"),
 }
 """Commands whose options are classes of the experiment."""

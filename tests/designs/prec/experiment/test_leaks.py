@@ -12,8 +12,8 @@ import pytest
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings, theory
 from tacit.designs.prec.audit.walk import make_pattern, walk_paths
 from tacit.designs.prec.experiment import leaks
+from tacit.designs.prec.experiment.game import Game
 from tacit.designs.prec.experiment.leaks import Kinds, exact_log_ratios, leak, pattern_pair
-from tacit.designs.prec.experiment.worlds import Game
 from tacit.designs.prec.planner import promise_epsilon
 from tacit.errors import ConfigError
 

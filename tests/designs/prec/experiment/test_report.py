@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tacit.cli.app import main
+from tacit.designs.prec.experiment.game import Game
 from tacit.designs.prec.experiment.report import compare_with_exponential
 from tacit.designs.prec.experiment.simulation import Point, play
-from tacit.designs.prec.experiment.worlds import Game
 from tacit.evaluation import Interval
 
 ROW = play(Game(10, 2, 40, 20), "uniform", 0)

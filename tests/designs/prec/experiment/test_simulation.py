@@ -13,20 +13,24 @@ from tacit.accounting.events import Exponential, repeat
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.cli.app import main
 from tacit.designs.prec.experiment.commands import SimulateSettings
+from tacit.designs.prec.experiment.game import METHODS, Game
 from tacit.designs.prec.experiment.leaks import leak
 from tacit.designs.prec.experiment.methods import (
-    METHODS,
     PLAYERS,
     ExponentialPlayer,
     Player,
     epsilon_per_round,
 )
 from tacit.designs.prec.experiment.simulation import play, points, runs
-from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
 from tacit.randomness import simulation
 
 GAME = Game(120, 2, 600, 250)
+
+
+def test_every_method_has_a_player():
+    """The command names the methods that can be played, in their order."""
+    assert tuple(PLAYERS) == METHODS
 
 
 def losses(world: str, method: str, game: Game = GAME, seeds: int = 3):

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.experiment.game import WORLD_NAMES, Game
+from tacit.designs.prec.experiment.worlds import WORLDS
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 
@@ -26,6 +27,11 @@ def played(world: str, game: Game, seed: int = 0):
         votes.append(cast.copy())
         likes.append(liked.copy())
         given = int(np.flatnonzero(liked)[0])
+
+
+def test_every_world_has_a_name_and_a_generator():
+    """The command names the worlds that can be played, in their order."""
+    assert tuple(WORLDS) == WORLD_NAMES
 
 
 def wrong(votes, likes):

@@ -1,5 +1,6 @@
 """Simulations of p-REC with generated voters.
 
+game.py         the setting of a run, with the names of worlds and methods
 worlds.py       generators of votes and likes, among them those of the paper's proofs
 methods.py      p-REC and the methods that it is compared with
 simulation.py   runs, and means over seeds

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.design import Command, Run, option
 from tacit.designs.prec.commands import DELTA, DIVERSITY, RADIUS, TOGETHER
-from tacit.designs.prec.experiment.leaks import PAIRS, Leak, leak
-from tacit.designs.prec.experiment.methods import METHODS
-from tacit.designs.prec.experiment.report import (
-    LEAK_LEGEND,
-    LEGEND,
-    leak_table,
-    make_page,
-    points_table,
-)
-from tacit.designs.prec.experiment.simulation import PRecRow, play, points, runs
-from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.experiment.game import METHODS, WORLD_NAMES, Game
 from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, describe_run
 from tacit.evaluation.runner import Runner
+
+if TYPE_CHECKING:
+    from tacit.designs.prec.experiment.leaks import Leak
+    from tacit.designs.prec.experiment.simulation import PRecRow
 
 
 @dataclass(frozen=True)
 class SimulateSettings:
     """Options of `tacit simulate prec`."""
 
-    world: str = option(f"{', '.join(WORLDS)}: who votes for what.", default="planted")
+    world: str = option(f"{', '.join(WORLD_NAMES)}: who votes for what.", default="planted")
     rounds: tuple[int, ...] = option("Several with commas: the first is the base.", default=(1000,))
     objects: int = option("Objects of each round.", default=2, least=2)
     voters: tuple[int, ...] = option("Several with commas.", default=(1000,))
@@ -99,6 +94,9 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
     leaks. Of --rounds, --voters, --peers and --epsilon one varies at a time, while the others have
     their first value.
     """
+    from tacit.designs.prec.experiment import report
+    from tacit.designs.prec.experiment.simulation import points, runs
+
     games = settings.games
     methods = settings.method or METHODS
     tasks = runs(games, methods, range(settings.seed, settings.seed + settings.seeds))
@@ -113,15 +111,15 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
         f"--peers {base.peers} --voters {base.voters}  says what theory promises."
     )
     means = points(rows)
-    table = points_table(means, settings.varied_settings)
+    table = report.points_table(means, settings.varied_settings)
     if settings.report is not None:
         manifest = {"seed": settings.seed} | describe_run(run.command, asdict(settings))
         base_points = means[: len(set(methods))]  # the base is played first
-        make_page(base, base_points, table, manifest).write(settings.report)
+        report.make_page(base, base_points, table, manifest).write(settings.report)
     leaks = _compute_leaks(settings)
-    shown: list[Table | str] = [table, LEGEND]
+    shown: list[Table | str] = [table, report.LEGEND]
     if leaks:
-        shown += [leak_table(leaks), LEAK_LEGEND]
+        shown += [report.leak_table(leaks), report.LEAK_LEGEND]
     data = {
         "rows": [asdict(row) for row in rows],
         "points": [point.to_dict() for point in means],
@@ -132,11 +130,15 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
 
 def _play(_: None, game: Game, method: str, seed: int) -> PRecRow:
     """Play one run; the runner gives each task a shared value first, which is None here."""
+    from tacit.designs.prec.experiment.simulation import play
+
     return play(game, method, seed)
 
 
 def _compute_leaks(settings: SimulateSettings) -> list[Leak]:
     """Compute the leak of the base setting for each seed; none if no proof uses this world."""
+    from tacit.designs.prec.experiment.leaks import PAIRS, leak
+
     if settings.world not in PAIRS:
         return []
     base = settings.games[0]

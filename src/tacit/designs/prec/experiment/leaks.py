@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.prec import planner, theory
-from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.experiment.game import Game
+from tacit.designs.prec.experiment.worlds import WORLDS
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 

@@ -24,14 +24,14 @@ from tacit.accounting.events import Event, Exponential, repeat
 from tacit.accounting.pure import PureAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.designs.prec import PRec, PRecSettings, theory
-from tacit.designs.prec.experiment.worlds import WITHOUT_PEERS, Game, Likes, Votes
+from tacit.designs.prec.experiment.game import WITHOUT_PEERS, Game
+from tacit.designs.prec.experiment.worlds import Likes, Votes
 from tacit.designs.prec.gate import failure_chance
 from tacit.errors import ConfigError
 from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
 
 ABSTAINS = -1
-PRIVATE = ("p-rec", "exponential")
 _STREAM_OF_RECOMMENDATIONS = 1
 """Second word of the seed of uniform recommendations."""
 
@@ -181,7 +181,7 @@ PLAYERS: dict[str, Callable[[Game, int], Player]] = {
     "weighted-majority": partial(MajorityPlayer, kept_share=0.5),
     "uniform": UniformPlayer,
 }
-METHODS = tuple(PLAYERS)
+"""Players by method."""
 
 
 @lru_cache(maxsize=64)

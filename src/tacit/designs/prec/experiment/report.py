@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tacit.designs.prec.experiment.game import Game
 from tacit.designs.prec.experiment.leaks import Leak
 from tacit.designs.prec.experiment.simulation import Point
-from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.experiment.worlds import WORLDS
 from tacit.evaluation import Table, Verdict
 from tacit.evaluation.page import Page, Section
 

@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.designs.prec.experiment.methods import (
-    METHODS,
-    PLAYERS,
-    PRIVATE,
-    loss_bound,
-    sound_settings,
-)
-from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.experiment.game import METHODS, PRIVATE, Game
+from tacit.designs.prec.experiment.methods import PLAYERS, loss_bound, sound_settings
+from tacit.designs.prec.experiment.worlds import WORLDS
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, group_by, mean_interval
 from tacit.randomness import simulation

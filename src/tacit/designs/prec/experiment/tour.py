@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tacit.design import Bar, Tour
 from tacit.design.people_needed import people_needed
+from tacit.designs.prec.experiment.game import Game
 from tacit.designs.prec.experiment.simulation import play
-from tacit.designs.prec.experiment.worlds import Game
 
 
 def tour() -> Tour:

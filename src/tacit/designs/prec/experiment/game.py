@@ -1,0 +1,97 @@
+"""The setting of a simulated run, with the names of worlds and methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.errors import ConfigError
+
+WORLD_NAMES = (
+    "planted",
+    "opposed",
+    "adaptive",
+    "search",
+    "stubborn",
+    "one-round",
+    "both-ways",
+    "sybils",
+    "victim",
+)
+"""Worlds; `worlds.WORLDS` generates them."""
+WITHOUT_PEERS = ("one-round", "victim")
+"""Worlds in which fewer than P voters are peers, so that no bound of the loss holds."""
+_ANY_CREDITS = ("planted", "stubborn", "both-ways")
+"""Worlds that are defined for any diversity and radius; the others have D = R = 0."""
+METHODS = (
+    "p-rec",
+    "p-rec-no-gate",
+    "exponential",
+    "majority",
+    "weighted-majority",
+    "uniform",
+)
+"""Methods; `methods.PLAYERS` plays them."""
+PRIVATE = ("p-rec", "exponential")
+"""Methods that spend an epsilon."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """Setting of one run.
+
+    Raises:
+        ConfigError: A value is out of range.
+    """
+
+    rounds: int
+    """T."""
+    objects: int
+    """m."""
+    voters: int
+    """n."""
+    peers: int
+    """P."""
+    diversity: int = 0
+    """D."""
+    radius: int = 0
+    """R."""
+    clients: int = 1
+    """How many clients there are, all with the same taste."""
+    clients_together: int = 1
+    """How many clients epsilon and delta are for, together."""
+    epsilon: float = 1.0
+    """Nats of private methods."""
+    delta: float = 1e-6
+    """Delta of private methods."""
+    world: str = "planted"
+    """One of `WORLD_NAMES`."""
+    pattern: int = 1
+    """Which of the two voting patterns of `both-ways`, 1 or 2; 1 in all other worlds."""
+
+    def __post_init__(self) -> None:
+        if not (self.rounds >= 3 and self.objects >= 2 and 0 <= self.radius <= self.rounds):
+            raise ConfigError(
+                "A simulation needs 3 rounds or more, 2 objects or more, and a radius of at most "
+                f"the rounds; got {self.rounds}, {self.objects} and {self.radius}."
+            )
+        if not 1 <= self.peers <= self.voters:
+            raise ConfigError(
+                f"Between 1 and all {self.voters} voters are peers; got {self.peers}."
+            )
+        if not 0 <= self.diversity <= self.rounds:
+            raise ConfigError("diversity is 0 to the number of rounds.")
+        if not 1 <= self.clients_together <= self.clients:
+            raise ConfigError(
+                f"Of {self.clients} clients, 1 to all are priced together; "
+                f"got {self.clients_together}."
+            )
+        if self.world not in WORLD_NAMES:
+            raise ConfigError(f"A world is one of {', '.join(WORLD_NAMES)}; got {self.world!r}.")
+        patterns = (1, 2) if self.world == "both-ways" else (1,)
+        if self.pattern not in patterns:
+            raise ConfigError(
+                "The world 'both-ways' has the patterns 1 and 2, every other world has the pattern "
+                f"1 alone; got {self.pattern}."
+            )
+        if self.world not in _ANY_CREDITS and (self.diversity > 0 or self.radius > 0):
+            raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
