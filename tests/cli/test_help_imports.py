@@ -17,8 +17,6 @@ LISTS_EVERY_DESIGN = {("evaluate",), ("plan",), ("simulate",), ("replay",)}
 """Groups whose own help has a line of each of their commands, and so reads them all."""
 NOT_YET_LIGHT = {
     ("evaluate", "xmap"),
-    ("simulate", "pdap"),
-    ("replay", "pdap"),
 }
 """Commands whose options are classes of the experiment."""
 

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.checks import clamped_integer, clamped_integers, finite_floats
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.sensitive_values import clamped_integer, clamped_integers, finite_floats
 
 RESOLUTIONS = st.sampled_from([2.0**-30, 2.0**-3, 1.0, 4.0])
 

@@ -9,7 +9,9 @@ selection, topk      one candidate, or a list of candidates
 gate, counter        answers to a series of questions, one by one
 guarantees           the guarantee card of one call of each
 weights              exact integer weights of candidates
-checks, grid         checks of parameters; numbers rounded to a grid
+checks               checks of parameters
+sensitive_values     checks of values to release
+grid                 numbers rounded to a grid
 samplers, blocks     exact noise
 runs                 one run of a gate or a counter, and its noise
 """

@@ -24,14 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.accounting.events import Event, NonPrivate, Tree
 from tacit.accounting.rounding import float_above
 from tacit.errors import PrivacyError
-from tacit.mechanisms.checks import (
-    MOST_STEPS,
-    check_epsilon,
-    check_whole,
-    clamped_integer,
-    clamped_integers,
-)
+from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.mechanisms.runs import LaplaceBlocks, MechanismRun, laplace_noise
+from tacit.mechanisms.sensitive_values import MOST_STEPS, clamped_integer, clamped_integers
 
 _LARGEST_TOTAL = (1 << 63) - 1
 """Totals are clipped to it on either side of zero: the noise of several nodes may sum up to

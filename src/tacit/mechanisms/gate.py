@@ -23,14 +23,9 @@ from numpy.typing import ArrayLike
 from tacit.accounting.events import Event, Gate, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
-from tacit.mechanisms.checks import (
-    MOST_STEPS,
-    check_epsilon,
-    check_whole,
-    clamped_integer,
-    clamped_integers,
-)
+from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.mechanisms.runs import LaplaceBlocks, MechanismRun, laplace_noise
+from tacit.mechanisms.sensitive_values import MOST_STEPS, clamped_integer, clamped_integers
 
 
 @dataclass(frozen=True)

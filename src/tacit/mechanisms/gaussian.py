@@ -21,15 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.accounting.events import DiscreteGaussian, DiscreteGaussianVector, Event, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.mechanisms import samplers
-from tacit.mechanisms.checks import (
-    MOST_STEPS,
-    check_multiplier,
-    check_positive,
-    check_scale,
-    check_whole,
-    finite_floats,
-)
+from tacit.mechanisms.checks import check_multiplier, check_positive, check_scale, check_whole
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.sensitive_values import MOST_STEPS, finite_floats
 
 MARGIN = 1 + 2**-40
 """Factor of sigma that covers the rounding of the few float operations that make it."""

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.checks import MOST_STEPS, check_positive, finite_floats
+from tacit.mechanisms.checks import check_positive
+from tacit.mechanisms.sensitive_values import MOST_STEPS, finite_floats
 
 
 @dataclass(frozen=True)

@@ -24,15 +24,9 @@ from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.checks import (
-    MOST_STEPS,
-    check_epsilon,
-    check_positive,
-    check_scale,
-    check_whole,
-    finite_floats,
-)
+from tacit.mechanisms.checks import check_epsilon, check_positive, check_scale, check_whole
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.sensitive_values import MOST_STEPS, finite_floats
 
 
 @dataclass(frozen=True)

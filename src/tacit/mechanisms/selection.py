@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, Exponential, NonPrivate
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.checks import check_epsilon, check_positive, check_whole, finite_floats
+from tacit.mechanisms.checks import check_epsilon, check_positive, check_whole
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.sensitive_values import finite_floats
 from tacit.mechanisms.weights import draw_rows, falling_weights
 from tacit.randomness import Source
 

@@ -23,14 +23,9 @@ from numpy.typing import NDArray
 from tacit.accounting.events import Event
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.checks import (
-    check_multiplier,
-    check_positive,
-    check_scale,
-    check_whole,
-    finite_floats,
-)
+from tacit.mechanisms.checks import check_multiplier, check_positive, check_scale, check_whole
 from tacit.mechanisms.gaussian import MARGIN, vector_event
+from tacit.mechanisms.sensitive_values import finite_floats
 
 _MAX_NORM_STEPS = 1 << 20
 """Largest norm in steps: with it, the entries of 2**40 people add up in 64 bits."""

@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tacit.data.visits import LoggedVisits, VisitColumns, read_visits
 from tacit.design import Command, Run, option
-from tacit.designs.pdap import guarantees
-from tacit.designs.pdap.experiment import off_policy
-from tacit.designs.pdap.experiment.off_policy import Estimate, Floats
-from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, Result, Table, mean_interval
-from tacit.randomness import secure
+
+if TYPE_CHECKING:
+    from tacit.designs.pdap.experiment.off_policy import Estimate
 
 LEAST_VISITS = 20
 """Visits that are needed for a meaningful interval."""
@@ -59,18 +54,6 @@ class ReplaySettings:
         if not self.epsilon:
             raise ConfigError("--epsilon needs one or more values.")
 
-    @property
-    def columns(self) -> VisitColumns:
-        """The columns of the log, with the bounds of contexts."""
-        return VisitColumns(
-            contexts=self.contexts,
-            shown=self.shown,
-            click=self.click,
-            propensity=self.propensity,
-            low=self.low,
-            high=self.high,
-        )
-
 
 def replay(settings: ReplaySettings, run: Run) -> Result:
     """Learn from a log of visits, and estimate what would be clicked.
@@ -80,7 +63,24 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     the system's: another call learns something else. The estimates are computed from the log as it
     is, and protect nobody in it.
     """
-    visits = read_visits(settings.log, settings.columns)
+    from tacit.data.visits import VisitColumns, read_visits
+    from tacit.designs.pdap import guarantees
+    from tacit.designs.pdap.experiment.log_replay import (
+        estimate_policy,
+        learn_from,
+        make_setting,
+        propensities_of,
+    )
+
+    columns = VisitColumns(
+        contexts=settings.contexts,
+        shown=settings.shown,
+        click=settings.click,
+        propensity=settings.propensity,
+        low=settings.low,
+        high=settings.high,
+    )
+    visits = read_visits(settings.log, columns)
     learned = int(len(visits) * settings.train)
     if min(learned, len(visits) - learned) < LEAST_VISITS:
         raise DataError(
@@ -100,7 +100,7 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
             weights.append({"epsilon": _json_epsilon(epsilon), **weight_facts})
             advance(1)
     clicks_of_log = mean_interval(visits.clicks[learned:].tolist())
-    learner_settings = [_setting_of(visits, learned, epsilon) for epsilon in settings.epsilon]
+    learner_settings = [make_setting(visits, learned, epsilon) for epsilon in settings.epsilon]
     cards = [guarantees.joint_card(setting) for setting in learner_settings]
     data = {
         "visits": {"learned": learned, "estimated": len(visits) - learned},
@@ -114,78 +114,6 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     }
     after = f"{run.command} --json  has all numbers, and the cards."
     return Result(data, _tables_of(data, clicks_of_log, rows), after)
-
-
-def propensities_of(visits: LoggedVisits) -> tuple[Floats, str]:
-    """Return the chance with which each visit's arm was shown (n,), and in words where it is from.
-
-    Without a column of propensities, each arm's share of the log is used. This is right only if the
-    log's policy did not look at contexts and did not change.
-    """
-    if visits.propensities is not None:
-        return visits.propensities, "logged"
-    shares = np.bincount(visits.arms, minlength=len(visits.names)) / len(visits)
-    return shares[visits.arms], "shares of the log"
-
-
-def learn_from(visits: LoggedVisits, learned: int, epsilon: float) -> JointLearner:
-    """Let a new learner learn the first `learned` visits of a log, in one release."""
-    policy = JointLearner(_setting_of(visits, learned, epsilon), randomness=secure())
-    arms = visits.arms[:learned].tolist()
-    policy.learn_log(arms, visits.contexts[:learned], visits.clicks[:learned].tolist())
-    policy.epochs.end_now()
-    policy.release_if_due()
-    return policy
-
-
-def estimate_policy(
-    policy: JointLearner, visits: LoggedVisits, learned: int, propensities: Floats
-) -> tuple[list[Estimate], dict[str, float]]:
-    """Estimate how often a policy would be clicked, on visits that it has not learned.
-
-    Args:
-        policy: that learned the first visits of the log.
-        visits: the whole log.
-        learned: number of visits that it learned.
-        propensities: (n,) of the whole log.
-
-    Returns:
-        The estimates, and facts about the importance weights, by JSON key.
-    """
-    contexts = visits.contexts[learned:]
-    clicks = visits.clicks[learned:]
-    arms = visits.arms[learned:]
-    shares = policy.shares(contexts)
-    means, _ = policy.estimate(contexts)
-    means = np.clip(means, 0.0, 1.0)
-    rows = np.arange(len(arms))
-    weights = off_policy.importance_weights(shares[rows, arms], propensities[learned:])
-    mean_of_shown = means[rows, arms]
-    mean_of_policy = (shares * means).sum(axis=1)
-    estimates = [
-        off_policy.estimate_ips(weights, clicks),
-        off_policy.estimate_snips(weights, clicks),
-        off_policy.estimate_doubly_robust(
-            weights, clicks, model_of_shown=mean_of_shown, model_of_policy=mean_of_policy
-        ),
-    ]
-    weight_facts = {
-        "effective_visits": off_policy.effective_visits(weights),
-        "largest_weight": float(weights.max()),
-        "mean_weight": float(weights.mean()),
-    }
-    return estimates, weight_facts
-
-
-def _setting_of(visits: LoggedVisits, learned: int, epsilon: float) -> JointSetting:
-    """Return the setting of a learner for a log of which `learned` visits are learned."""
-    return JointSetting(
-        videos=len(visits.names),
-        neighbours=0,
-        dimension=len(visits.features),
-        horizon=max(2, learned),
-        epsilon=epsilon,
-    )
 
 
 def _json_epsilon(epsilon: float) -> float | None:

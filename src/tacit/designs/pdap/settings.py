@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from tacit.designs.pdap import theory
 from tacit.mechanisms.checks import check_positive, check_whole
 
+SIGMA = 0.05
+"""Lemma 5: the chance that a neighbour's noise is above Gamma. The paper does not give it."""
 LARGEST_LOGARITHM = 1000
 """Largest log2 of m^(p l) that is computed; above it A m^(p l) might overflow a float."""
 

@@ -28,8 +28,9 @@ from tacit.accounting.rounding import float_above
 from tacit.designs.pdap.features import GRAINS, Floats, Ints, to_grains
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.checks import check_epsilon, check_whole, finite_floats
+from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.mechanisms.runs import MechanismRun
+from tacit.mechanisms.sensitive_values import finite_floats
 
 REWARD_STEPS = 1024
 """Steps of a reward from 0 to 1."""

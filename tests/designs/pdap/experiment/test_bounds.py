@@ -12,6 +12,7 @@ from tacit import randomness
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment.bounds import check_bounds, draw_loss
 from tacit.designs.pdap.experiment.run import simulate
+from tacit.designs.pdap.experiment.visitors import generate_clicks, generate_contexts
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.p_dap import PDap
 from tacit.designs.pdap.regret_bounds import regret_bound, regret_bound_as_printed
@@ -92,7 +93,9 @@ def test_lemma_3_is_refuted_by_exact_draws():
     """At epsilon .01 the draw is next to uniform: T times the mean gap, beyond ln K + ln T."""
     world = replace(WORLD, arrivals=5000, vendors=1)
     bound = one(bounds(world, (("p-dap", 0.01),)), "Lemma 3", "p-dap")
-    means = world.clicks(seed=0).means(0.5 + 0 * world.contexts(1, 0))[0].tolist()
+    means = (
+        generate_clicks(world, seed=0).means(0.5 + 0 * generate_contexts(world, 1, 0))[0].tolist()
+    )
     gap = max(means) - min(means)
     uniform = 5000 * gap / 2
     assert bound.measured == pytest.approx(uniform, rel=0.02)
@@ -139,7 +142,7 @@ def test_lemma_3_is_of_the_whole_cube_and_the_first_world():
     spread = theory.spread(s.lipschitz, s.slices, s.smoothness, 0)
     assert bound.printed == theory.draw_regret_as_printed(spread, 0.5, 2, 200)
     assert bound.corrected == theory.draw_regret(spread, 0.5, 2, 200)
-    means = world.clicks(seed=0).means(np.full((1, 2), 0.5))[0, :2].tolist()
+    means = generate_clicks(world, seed=0).means(np.full((1, 2), 0.5))[0, :2].tolist()
     policy = PDap(s, epsilon=0.5, randomness=randomness.secure(), gamma=0.0)
     assert bound.measured == pytest.approx(200 * draw_loss(policy, 0, means)[0])
 

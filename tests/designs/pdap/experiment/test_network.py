@@ -11,6 +11,7 @@ from tacit import randomness
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment import network
 from tacit.designs.pdap.experiment.network import make_network
+from tacit.designs.pdap.experiment.visitors import generate_contexts
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import CLEAR_SLICES, Forwarder
 from tacit.designs.pdap.settings import Setting
@@ -145,7 +146,7 @@ def test_frozen_vendors_answer_as_they_learned():
     visit is counted."""
     network = make_network("dap", math.inf, WORLD, [randomness.secure()] * 3)
     network.set_learning(False)
-    context = WORLD.contexts(1, 1)[0]
+    context = generate_contexts(WORLD, 1, 1)[0]
     shown = {network.visit("vendor 0", context, lambda _: 1.0).video for _ in range(5)}
     assert len(shown) == 1
     assert network.vendors["vendor 0"].visits == 0

@@ -11,8 +11,12 @@ import pytest
 from tacit.cli.app import main
 from tacit.data import clicks
 from tacit.data.visits import LoggedVisits, VisitColumns, read_visits
-from tacit.designs.pdap.commands import estimate_policy, learn_from, propensities_of
 from tacit.designs.pdap.experiment import off_policy
+from tacit.designs.pdap.experiment.log_replay import (
+    estimate_policy,
+    learn_from,
+    propensities_of,
+)
 from tacit.errors import ConfigError, DataError
 
 HEADERS = "age,hour,article,click,propensity"

@@ -11,8 +11,10 @@ import pytest
 
 from tacit import randomness
 from tacit.data import clicks
-from tacit.designs.pdap.experiment.network import NAMES, make_network
+from tacit.designs.pdap.experiment.network import make_network
+from tacit.designs.pdap.experiment.policy_names import NAMES
 from tacit.designs.pdap.experiment.run import CellRegrets, Run, checkpoints, simulate
+from tacit.designs.pdap.experiment.visitors import generate_clicks, generate_contexts
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.policies.cells import Cell
@@ -53,11 +55,11 @@ def test_regret_is_the_best_of_all_videos_minus_what_was_shown():
     """With one video shown to all, regret is the mean of max over videos minus that video's mean,
     computed from the world's own chances; a factor on the best reward would show."""
     world = replace(SMALL, vendors=2, arrivals=60)
-    truth = world.clicks(5)
+    truth = generate_clicks(world, 5)
     run = Run(OneVideo(), world, truth, 5)
     run.train(60)
     row = run.make_row("one", math.inf, 5, run.training, "cumulative")
-    means = truth.means(world.contexts(120, 5))
+    means = truth.means(generate_contexts(world, 120, 5))
     expected = float((means.max(axis=1) - means[:, 0]).mean())
     assert row.average_regret == pytest.approx(expected, rel=1e-12)
     assert row.regret == pytest.approx(60 * expected, rel=1e-12)
@@ -69,7 +71,7 @@ def test_regret_is_the_best_of_all_videos_minus_what_was_shown():
 def test_vendors_take_turns():
     """In the training each has its visit before any has its next; in the test, too."""
     world = replace(SMALL, arrivals=4, test=(5,))
-    run = Run(OneVideo(), world, world.clicks(1), 1)
+    run = Run(OneVideo(), world, generate_clicks(world, 1), 1)
     run.train(4)
     assert run.network.homes == [*world.vendor_names] * 4
     list(run.test(learning=True))
@@ -79,7 +81,7 @@ def test_vendors_take_turns():
 def test_a_run_goes_on_where_it_stopped():
     """Checkpoints do not change what is counted: the visits go on with the next."""
     world = replace(SMALL, arrivals=9)
-    whole, parts = (Run(OneVideo(), world, world.clicks(1), 1) for _ in range(2))
+    whole, parts = (Run(OneVideo(), world, generate_clicks(world, 1), 1) for _ in range(2))
     whole.train(9)
     for arrivals in (2, 5, 9):
         parts.train(arrivals)
@@ -101,7 +103,9 @@ def test_cells_count_the_training_alone():
     world = replace(SMALL, arrivals=30, test=(20,))
     with randomness.simulation():
         sources = [randomness.replay(str(number)) for number in range(world.vendors)]
-        run = Run(make_network("dap", math.inf, world, sources), world, world.clicks(1), 1)
+        run = Run(
+            make_network("dap", math.inf, world, sources), world, generate_clicks(world, 1), 1
+        )
         run.train(30)
         trained = run.cells.by_level()
         assert trained
@@ -114,22 +118,22 @@ def test_clicks_come_with_the_chance_of_the_video():
     """Accuracy of video 0 is its mean chance; 4,000 visits, six standard errors: a false alarm
     once in 10^8."""
     world = replace(SMALL, vendors=2, arrivals=2000)
-    truth = world.clicks(2)
+    truth = generate_clicks(world, 2)
     run = Run(OneVideo(), world, truth, 2)
     run.train(2000)
     row = run.make_row("one", math.inf, 2, run.training, "cumulative")
-    expected = float(truth.means(world.contexts(4000, 2))[:, 0].mean())
+    expected = float(truth.means(generate_contexts(world, 4000, 2))[:, 0].mean())
     assert row.accuracy == pytest.approx(expected, abs=6 * 0.5 / math.sqrt(4000))
 
 
 def test_one_more_context_than_the_training_is_tested():
     """Tests are of visitors who come after the training, the first of them first."""
     world = replace(SMALL, vendors=2, arrivals=30, test=(5,))
-    truth = world.clicks(3)
+    truth = generate_clicks(world, 3)
     run = Run(OneVideo(), world, truth, 3)
     run.train(30)
     ((size, tally),) = run.test(learning=False)
-    means = truth.means(world.contexts(65, 3)[60:])
+    means = truth.means(generate_contexts(world, 65, 3)[60:])
     assert size == tally.visits == 5
     assert tally.best_chances == pytest.approx(float(means.max(axis=1).sum()))
     assert tally.chances == pytest.approx(float(means[:, 0].sum()))
@@ -301,7 +305,7 @@ def test_regret_of_cells_is_parted_by_what_a_visit_was_for():
 
 def test_a_world_in_clusters_differs_from_a_uniform_one():
     """--groups reaches the visitors: they are those of three clusters."""
-    clustered = replace(SMALL, groups=3, dimensions=2).contexts(200, 1)
+    clustered = generate_contexts(replace(SMALL, groups=3, dimensions=2), 200, 1)
     assert np.array_equal(clustered, clicks.contexts(200, 2, seed=1, groups=3))
     assert not np.array_equal(clustered, clicks.contexts(200, 2, seed=1))
 

@@ -13,6 +13,7 @@ from tacit.designs.pdap.experiment.sparse_contexts import (
     reduced_contexts,
     sparse_batches,
 )
+from tacit.designs.pdap.experiment.visitors import generate_contexts
 from tacit.designs.pdap.experiment.world import World
 
 
@@ -73,7 +74,7 @@ def test_visitors_of_a_simulation_can_have_sparse_features(monkeypatch):
     """--features reaches the visitors, and policies see --dimensions numbers."""
     monkeypatch.setattr(sparse_contexts, "FITTED_PEOPLE", 2000)
     world = World(vendors=2, videos=2, dimensions=2, features=300, arrivals=20)
-    assert np.array_equal(world.contexts(40, 1), reduced_contexts(40, 300, 2, seed=1))
+    assert np.array_equal(generate_contexts(world, 40, 1), reduced_contexts(40, 300, 2, seed=1))
     assert simulate(world, "dap", 1.0, 1).rows[-1].arrivals == 20
 
 

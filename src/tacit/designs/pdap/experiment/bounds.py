@@ -19,9 +19,11 @@ import numpy as np
 from tacit.designs.pdap import regret_bounds, theory
 from tacit.designs.pdap.experiment.run import LevelRegret, Row
 from tacit.designs.pdap.experiment.summary import Contender, contenders_of, rows_at_end_of_training
+from tacit.designs.pdap.experiment.visitors import generate_clicks
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.gp_dap import GPDap
-from tacit.designs.pdap.policies.p_dap import SIGMA, PDap
+from tacit.designs.pdap.policies.p_dap import PDap
+from tacit.designs.pdap.settings import SIGMA
 from tacit.evaluation import group_by
 from tacit.mechanisms.counter import TreeCounter
 from tacit.randomness import secure
@@ -192,7 +194,7 @@ def _check_lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
     epsilon = contender.epsilon
     spread = theory.spread(setting.lipschitz, setting.slices, setting.smoothness, 0)
     middle = np.full((1, world.dimensions), 0.5)
-    means = world.clicks(seed=0).means(middle)[0, :videos].tolist()
+    means = generate_clicks(world, seed=0).means(middle)[0, :videos].tolist()
     loss_of_draw, _ = draw_loss(policy, 0, means)
     return _judge_bound(
         "Lemma 3",

@@ -11,12 +11,7 @@ from typing import Any
 
 from tacit import design
 from tacit.design import Command, option
-from tacit.designs.pdap.experiment.bounds import check_bounds
-from tacit.designs.pdap.experiment.claims import regret_claims
-from tacit.designs.pdap.experiment.network import NAMES, WITH_EPSILON
-from tacit.designs.pdap.experiment.orderings import orderings
-from tacit.designs.pdap.experiment.run import simulate
-from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
+from tacit.designs.pdap.experiment.policy_names import NAMES, WITH_EPSILON
 from tacit.designs.pdap.experiment.world import World
 from tacit.errors import ConfigError
 from tacit.evaluation import REPORT, WORKERS, Result, describe_run
@@ -66,6 +61,11 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
     claim about privacy does not hold.
     """
     from tacit.designs.pdap.experiment import report
+    from tacit.designs.pdap.experiment.bounds import check_bounds
+    from tacit.designs.pdap.experiment.claims import regret_claims
+    from tacit.designs.pdap.experiment.orderings import orderings
+    from tacit.designs.pdap.experiment.run import simulate
+    from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
 
     tasks = settings.tasks
     with (

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
+from tacit.designs.pdap.experiment.policy_names import NAMES, PUBLISHED
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import CLEAR_SLICES, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import JointLearner, JointSetting
@@ -38,10 +39,6 @@ from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError
 from tacit.randomness import Source
 
-PUBLISHED = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
-SOUND = ("sound-context", "sound-joint")
-NAMES = (*PUBLISHED, *SOUND, "uniform")
-WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
 _SENT_SLICES = 2
 """Slices per feature of a randomised cell; few, because more cells would be less accurate."""
 _ANY_REWARD = 1e9
@@ -199,7 +196,7 @@ def _make_hosting_vendor(
     neighbours, at every visit.
 
     Args:
-        name: of the policy: one of `SOUND`, or "uniform".
+        name: of the policy: one of `policy_names.SOUND`, or "uniform".
         epsilon: nats of what is learned from one visit and, with "sound-joint", as many again of
             its forwarded context.
         world: the settings of the experiment.

@@ -13,9 +13,9 @@ from typing import Any
 
 from tacit.designs.pdap.experiment.bounds import Bound
 from tacit.designs.pdap.experiment.claims import Claim
-from tacit.designs.pdap.experiment.network import PUBLISHED
 from tacit.designs.pdap.experiment.orderings import PaperOrdering
 from tacit.designs.pdap.experiment.paper_figures import accuracies_of_paper
+from tacit.designs.pdap.experiment.policy_names import PUBLISHED
 from tacit.designs.pdap.experiment.run import Protocol, Row
 from tacit.designs.pdap.experiment.summary import Contender, RegretPoint, SummaryRow, contenders_of
 from tacit.designs.pdap.experiment.world import World

@@ -23,7 +23,9 @@ import numpy as np
 
 from tacit import randomness
 from tacit.data.clicks import LOW, Clicks
-from tacit.designs.pdap.experiment.network import WITH_EPSILON, Network, make_network
+from tacit.designs.pdap.experiment.network import Network, make_network
+from tacit.designs.pdap.experiment.policy_names import WITH_EPSILON
+from tacit.designs.pdap.experiment.visitors import generate_clicks, generate_contexts
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.cells import Cell
 from tacit.designs.pdap.vendor import Visit
@@ -217,7 +219,7 @@ class Run:
         self.first_forwarded: int | None = None
         n_training = world.vendors * world.arrivals
         n_test = max(world.test, default=0)
-        contexts = world.contexts(n_training + n_test, seed)
+        contexts = generate_contexts(world, n_training + n_test, seed)
         shape = (world.vendors, world.arrivals)
         training_contexts = np.random.default_rng([seed, _STREAM_OF_VISITORS]).permutation(
             contexts[:n_training]
@@ -347,7 +349,7 @@ def simulate(world: World, policy: str, epsilon: float, seed: int) -> RunResult:
     with randomness.simulation():
         sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
         network = make_network(policy, epsilon, world, sources)
-        run = Run(network, world, world.clicks(seed), seed)
+        run = Run(network, world, generate_clicks(world, seed), seed)
         epsilon_of_row = epsilon if policy in WITH_EPSILON else math.inf
         for arrivals in checkpoints(world.arrivals):
             run.train(arrivals)

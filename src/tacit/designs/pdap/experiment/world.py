@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tacit.data import clicks
 from tacit.design import option
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.experiment.sparse_contexts import reduced_contexts
-from tacit.designs.pdap.policies.p_dap import SIGMA
-from tacit.designs.pdap.settings import Setting
+from tacit.designs.pdap.settings import SIGMA, Setting
 from tacit.errors import ConfigError
 
 NOISE_READINGS = {
@@ -112,19 +106,3 @@ class World:
         if self.gamma is not None:
             return self.gamma
         return theory.gamma(self.setting.horizon, self.vendors, epsilon, SIGMA)
-
-    def clicks(self, seed: int) -> clicks.Clicks:
-        """Generate the videos and their chances of a click."""
-        return clicks.generate(
-            vendors=self.vendors,
-            videos=self.videos,
-            dimension=self.dimensions,
-            lipschitz=self.lipschitz,
-            seed=seed,
-        )
-
-    def contexts(self, count: int, seed: int) -> NDArray[np.float64]:
-        """Generate contexts of visitors, (count, dimensions) in [0, 1]."""
-        if self.features:
-            return reduced_contexts(count, self.features, self.dimensions, seed=seed)
-        return clicks.contexts(count, self.dimensions, seed=seed, groups=self.groups)

@@ -16,14 +16,11 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.policies.cells import CellStatistics
 from tacit.designs.pdap.policies.controls import controls_by_level
 from tacit.designs.pdap.policies.dap import Dap
-from tacit.designs.pdap.settings import Setting
+from tacit.designs.pdap.settings import SIGMA, Setting
 from tacit.mechanisms.checks import check_epsilon
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
-
-SIGMA = 0.05
-"""Lemma 5: the chance that a neighbour's noise is above Gamma. The paper does not give it."""
 
 
 class PDap(Dap):
