@@ -6,19 +6,11 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 import tacit
 from tacit.cli.app import COMMANDS, PARTS
 from tacit.design import design, names
 
 HEAVY = ("numpy", "scipy", "numba", "polars", "sklearn", "opendp", "fastapi", "altair")
-LISTS_EVERY_DESIGN = {("evaluate",), ("plan",), ("simulate",), ("replay",)}
-"""Groups whose own help has a line of each of their commands, and so reads them all."""
-NOT_YET_LIGHT = {
-    ("evaluate", "xmap"),
-}
-"""Commands whose options are classes of the experiment."""
 
 PRINT_HELP = """
 import contextlib, io, json, sys
@@ -38,11 +30,11 @@ print(json.dumps(loaded))
 
 
 def commands():
-    """List the words of every command that is light."""
+    """List the words of every command."""
     found = [(name,) for name in COMMANDS]
     for part in PARTS:
         found += [(part, name) for name in names() if part in design(name).parts]
-    return [list(words) for words in found if words not in LISTS_EVERY_DESIGN | NOT_YET_LIGHT]
+    return [list(words) for words in found]
 
 
 def heavy_modules_of(listed):
@@ -53,21 +45,15 @@ def heavy_modules_of(listed):
 
 
 def test_help_loads_nothing_that_computes():
-    """No help of a light command loads a numeric package."""
+    """No help of a command or group loads a numeric package."""
     listed = commands()
+    assert ["evaluate"] in listed
+    assert ["simulate", "pdap"] in listed
     assert ["attack"] in listed
     assert ["fit", "standard-scheme"] in listed
     assert ["guarantee"] in listed
     assert ["fit", "xmap"] in listed
     assert heavy_modules_of(listed) == {}
-
-
-@pytest.mark.parametrize("words", sorted(NOT_YET_LIGHT))
-def test_exceptions_are_still_needed(words):
-    """A command that became light leaves the list of exceptions."""
-    if words[0] not in design(words[1]).parts:
-        pytest.fail(f"no command {words}")
-    assert heavy_modules_of([list(words)])
 
 
 SHOW_CARD = """

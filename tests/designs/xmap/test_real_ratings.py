@@ -9,7 +9,7 @@ import numpy as np
 from tacit import ItemMean, Popularity, XMap
 from tacit.data.domains import cross_domain_split, items_in, split_by_genre
 from tacit.data.movielens import read_movielens
-from tacit.designs.xmap.experiment.contenders import judge_target
+from tacit.designs.xmap.experiment.judgements import judge_target
 
 
 def test_cold_start_beats_means_and_popularity(ml_latest_small):

@@ -13,16 +13,15 @@ from tacit import XMap
 from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.designs.xmap.experiment.contenders import (
-    METHODS,
-    PAPERS_BUDGETS,
-    Contender,
+from tacit.designs.xmap.experiment.contenders import METHODS, PAPERS_BUDGETS, Contender
+from tacit.designs.xmap.experiment.evaluation import count_similarities, evaluate_cross_domain
+from tacit.designs.xmap.experiment.grid import Grid
+from tacit.designs.xmap.experiment.judgements import (
     Judgement,
     judge_target,
     mae_difference,
     ndcg_difference,
 )
-from tacit.designs.xmap.experiment.evaluation import Grid, count_similarities, evaluate_cross_domain
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
 from tacit.recommenders.baselines import ItemMean

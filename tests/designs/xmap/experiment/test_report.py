@@ -16,10 +16,11 @@ from tacit.designs.xmap.experiment.contenders import (
     PAPERS_BUDGETS,
     PRIVATE,
     VARIANTS,
-    Comparison,
     Contender,
 )
-from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
+from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point
+from tacit.designs.xmap.experiment.grid import Setting
+from tacit.designs.xmap.experiment.judgements import Comparison
 from tacit.designs.xmap.experiment.report import STROKES, page_of, verdict
 from tacit.evaluation import Interval
 from tests.support.pages import Page

@@ -6,13 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.data.domains import cross_domain_split
 from tacit.design import Command, Run, option, options_of
-from tacit.designs.xmap.experiment.evaluation import (
-    Grid,
-    count_similarities,
-    evaluate_cross_domain,
-)
+from tacit.designs.xmap.experiment.grid import Grid
 from tacit.evaluation import REPORT, SEED, WORKERS, Result, manifest
 from tacit.profile_sums.options import FEATURES_HELP
 
@@ -48,6 +43,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     overlap, profile size and budget. Only the sound variant uses features and stars; without
     --stars it is judged by its lists alone.
     """
+    from tacit.data.domains import cross_domain_split
+    from tacit.designs.xmap.experiment.evaluation import count_similarities, evaluate_cross_domain
     from tacit.designs.xmap.experiment.report import (
         page_of,
         table_of_points,

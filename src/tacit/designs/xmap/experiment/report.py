@@ -6,14 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tacit.designs.xmap.experiment.contenders import (
-    NAMES,
-    NON_PRIVATE,
-    PRIVATE,
-    Comparison,
-    Contender,
-)
+from tacit.designs.xmap.experiment.contenders import NAMES, NON_PRIVATE, PRIVATE, Contender
 from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point
+from tacit.designs.xmap.experiment.judgements import Comparison
 from tacit.designs.xmap.experiment.paper_figures import PRINTED_ERRORS, PrintedErrors
 from tacit.evaluation import Interval, Table, Verdict
 from tacit.evaluation.figures import figure_over_setting
