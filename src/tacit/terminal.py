@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
 from tacit.errors import ConfigError, DataError
@@ -144,6 +142,14 @@ def progress(
         with ProgressLines(description, total) as lines:
             yield lines.advance
         return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=_error_console, transient=True) as bar:
         task = bar.add_task(description, total=total)
@@ -216,6 +222,8 @@ def format_duration(seconds: float) -> str:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table: numbers on the right, floats with three decimals, None as a dash."""
+    from rich.table import Table
+
     cells = [list(row) for row in rows]
     grid = Table(
         title=title or None,
