@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tiers import FILES, FOLDERS, second
+from tests.support.tiers import COMPUTING_FILES, FILES, FOLDERS, SLOWEST_FILES, second
 
 ROOT = Path(__file__).parents[2]
 TESTS = """
@@ -108,18 +108,24 @@ def test_every_name_is_of_a_file_there_is():
     """A file or folder that went is named no more, and no file of a named folder is."""
     folders = {path.name for path in (ROOT / "tests").rglob("*") if path.is_dir()}
     assert folders >= FOLDERS
-    assert all((ROOT / "tests" / file).is_file() for file in FILES)
+    for file in (*FILES, *COMPUTING_FILES, *SLOWEST_FILES):
+        assert (ROOT / "tests" / file).is_file()
+    assert all(second(Path(file)) for file in SLOWEST_FILES)
     assert not any(second(Path(*Path(file).parts[:-1]) / "test_x.py") for file in FILES)
 
 
 def test_the_first_tier_runs_first(folder):
     """One command runs both: all files of the first tier stand before those of the second, and in
-    each tier the files with the most tests come first."""
+    each tier the files with the most tests come first, but for the slowest of the second."""
     (folder / "tests" / "data" / "test_one.py").write_text("def test_one():\n    assert True\n")
+    slowest = folder / "tests" / SLOWEST_FILES[0]
+    slowest.parent.mkdir()
+    slowest.write_text("def test_one():\n    assert True\n")
     lines = run(folder, "--collect-only", "-m", "not long").splitlines()
     files = [line.partition("::")[0] for line in lines if "::" in line]
     assert list(dict.fromkeys(files)) == [
         "tests/data/test_data.py",
         "tests/data/test_one.py",
+        f"tests/{SLOWEST_FILES[0]}",
         "tests/service/test_service.py",
     ]

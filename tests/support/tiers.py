@@ -7,7 +7,8 @@ First    no process, no socket, no database, no browser, no real data, no sampli
 Second   all others: the files that `FOLDERS`, `FILES` and `COMPUTING_FILES` name.
 
 `--tier first` or `--tier second` runs one of them, and imports no file of the other. Without it
-all tests run, the first tier before the second, and in each the files with the most tests first:
+all tests run, the first tier before the second, and in each the files with the most tests first,
+but for the slowest of the second, which come before all others of it:
 with pytest-xdist add `--dist loadfile --no-loadscope-reorder`, which keeps this order.
 """
 
@@ -139,6 +140,21 @@ COMPUTING_FILES = frozenset(
     }
 )
 """Paths below the tests, of files that compute for more than two seconds."""
+SLOWEST_FILES = (
+    "docs/test_tutorial.py",
+    "service/test_faults.py",
+    "service/page/test_visit.py",
+    "tools/test_mutants.py",
+    "service/test_serve.py",
+    "evaluation/test_own_models.py",
+    "service/page/test_ease.py",
+    "designs/private/audit/test_bench.py",
+    "ledger/test_disk_faults.py",
+    "auditing/test_sizes.py",
+    "docs/test_paths.py",
+)
+"""Paths below the tests, of files that take more than 40 seconds: they are begun first in the
+second tier, so that none of them runs alone at the end."""
 FIXTURES = frozenset({"chromium_path", "ml_100k", "ml_latest_small", "postgres"})
 FORBIDDEN = frozenset(
     {
@@ -158,8 +174,18 @@ FORBIDDEN = frozenset(
 
 def second(path: Path) -> bool:
     """Whether a whole file, or a whole folder, is of the second tier."""
-    parts = path.parts[path.parts.index(TESTS) + 1 :] if TESTS in path.parts else path.parts
+    parts = _parts_below_tests(path)
     return not FOLDERS.isdisjoint(parts) or "/".join(parts) in FILES | COMPUTING_FILES
+
+
+def _parts_below_tests(path: Path) -> tuple[str, ...]:
+    return path.parts[path.parts.index(TESTS) + 1 :] if TESTS in path.parts else path.parts
+
+
+def _place_among_slowest(path: Path) -> int:
+    """Place in `SLOWEST_FILES`, or their number for every other file."""
+    name = "/".join(_parts_below_tests(path))
+    return SLOWEST_FILES.index(name) if name in SLOWEST_FILES else len(SLOWEST_FILES)
 
 
 class _Guard:
@@ -210,7 +236,11 @@ def pytest_ignore_collect(collection_path: Path, config: Any) -> bool | None:
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     """Mark the first tier, and order both. Files named one by one are collected in any tier."""
     counts = Counter(item.path for item in items)
-    items.sort(key=lambda item: (second(item.path), -counts[item.path]))
+
+    def place(item: Any) -> tuple[bool, int, int]:
+        return second(item.path), _place_among_slowest(item.path), -counts[item.path]
+
+    items.sort(key=place)
     tiers: dict[str, list[Any]] = {"first": [], "second": []}
     for item in items:
         tiers["second" if second(item.path) else "first"].append(item)
