@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tacit.accounting import (
     Gate,
     Gaussian,
+    GDPAccountant,
     Laplace,
     NonPrivate,
     PureAccountant,
@@ -117,3 +119,64 @@ def test_precision_is_relative():
     assert found(0.4, precision=0.5) == 4.0
     assert found(4e6, precision=0.5) == 2.0**-21
     assert found(0.3) == found(0.3, precision=1e-9) != found(0.3, precision=1e-10)
+
+
+def halve(make_event, budget, delta, accountant, precision):
+    """Find the same noise by halving alone, pricing each middle."""
+
+    def meets(noise):
+        return accountant().add(make_event(noise)).epsilon(delta) <= budget
+
+    high = 1.0
+    while not meets(high):
+        high *= 2
+    low = high / 2
+    while meets(low):
+        low, high = low / 2, low
+    while high - low > precision * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return high
+
+
+CURVES = {
+    "Gaussian": (lambda noise: repeat(Gaussian(noise), 3), GDPAccountant, 1e-6),
+    "of several sums": (
+        lambda noise: compose(Gaussian(noise), Gaussian(3 * noise)),
+        ZCDPAccountant,
+        1e-9,
+    ),
+    "Laplace": (lambda noise: repeat(Laplace(noise), 7), PureAccountant, 0.0),
+    "a gate": (lambda noise: Gate(1 / noise), PureAccountant, 0.0),
+    "in steps": (lambda noise: Gate(math.ceil(20 / noise) / 10), PureAccountant, 0.0),
+}
+
+
+@pytest.mark.parametrize("curve", CURVES)
+@given(epsilon=st.floats(1e-3, 50), precision=st.sampled_from([1e-9, 1e-6, 0.01, 0.3]))
+def test_fewer_prices_find_the_noise_that_halving_finds(curve, epsilon, precision):
+    """To the last bit: models and cards state it."""
+    make_event, accountant, delta = CURVES[curve]
+    expected = None
+    with contextlib.suppress(OverflowError, ConfigError):
+        expected = halve(make_event, epsilon, delta, accountant, precision)
+    assume(expected is not None and 2.0**-59 < expected < 2.0**59)
+    found = smallest_noise(
+        make_event, epsilon=epsilon, delta=delta, accountant=accountant, precision=precision
+    )
+    assert found == expected
+
+
+def test_few_prices_are_asked_for():
+    """A price takes a search of its own: halving alone would ask 37 times."""
+    asked = []
+
+    class Counting(GDPAccountant):
+        def epsilon(self, delta=0.0):
+            asked.append(delta)
+            return super().epsilon(delta)
+
+    smallest_noise(
+        lambda noise: repeat(Gaussian(noise), 3), epsilon=1.0, delta=1e-6, accountant=Counting
+    )
+    assert len(asked) <= 20

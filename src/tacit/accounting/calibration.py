@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tacit.accounting.base import Accountant, check_delta, check_epsilon
@@ -9,6 +10,8 @@ from tacit.accounting.events import Event
 from tacit.errors import ConfigError
 
 _LARGEST_MULTIPLIER = 2.0**60
+_NARROWINGS = 60
+"""Largest number of steps of `narrow`."""
 
 
 def smallest_noise(
@@ -39,14 +42,74 @@ def smallest_noise(
     if not 0 < precision < 1:
         raise ConfigError(f"precision is a share between 0 and 1; got {precision}.")
 
-    def meets_budget(noise: float) -> bool:
-        return accountant().add(make_event(noise)).epsilon(delta) <= epsilon
+    def price(noise: float) -> float:
+        return accountant().add(make_event(noise)).epsilon(delta)
 
-    low, high = _bracket(meets_budget, epsilon, delta)
+    test = _BudgetTest(price, epsilon)
+    low, high = _bracket(test.meets, epsilon, delta)
+    test.narrow(precision)
     while high - low > precision * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if meets_budget(middle) else (middle, high)
+        low, high = (low, middle) if test.meets(middle) else (middle, high)
     return high
+
+
+class _BudgetTest:
+    """Says whether noise multipliers meet a budget.
+
+    A larger one costs less: so what was priced before answers for those beyond it.
+
+    Args:
+        price: Epsilon of a noise multiplier.
+        epsilon: The budget.
+    """
+
+    def __init__(self, price: Callable[[float], float], epsilon: float) -> None:
+        self._price = price
+        self._epsilon = epsilon
+        # The largest multiplier that was too small, the smallest that met the budget, their prices.
+        self._too_small = 0.0
+        self._high_price = math.inf
+        self._enough = math.inf
+        self._low_price = 0.0
+
+    def meets(self, noise: float) -> bool:
+        """Say whether a noise multiplier meets the budget."""
+        if noise <= self._too_small:
+            return False
+        if noise >= self._enough:
+            return True
+        price = self._price(noise)
+        if price <= self._epsilon:
+            self._enough, self._low_price = noise, price
+            return True
+        self._too_small, self._high_price = noise, price
+        return False
+
+    def narrow(self, precision: float) -> None:
+        """Bring the two multipliers within a quarter of a relative precision of each other.
+
+        By the rule of false position: the next multiplier is where a line through the logarithms
+        of both, over those of their prices, meets the budget. It is moved by an eighth of the
+        precision to the side that is farther away, so that both ends move. What is left is halved
+        where that was not enough.
+        """
+        for _ in range(_NARROWINGS):
+            width = math.log(self._enough / self._too_small)
+            if width <= precision / 4:
+                return
+            share = self._share_of_budget()
+            step = precision / 8 if share < 0.5 else -precision / 8
+            self.meets(self._too_small * math.exp(share * width + step))
+            if math.log(self._enough / self._too_small) > width / 2:
+                self.meets(math.sqrt(self._too_small * self._enough))
+
+    def _share_of_budget(self) -> float:
+        """Return where the budget lies between the logarithms of both prices, from 0 to 1."""
+        if self._high_price == math.inf or self._low_price == 0:
+            return 0.5
+        whole = math.log(self._high_price / self._low_price)
+        return math.log(self._high_price / self._epsilon) / whole
 
 
 def _bracket(
