@@ -131,6 +131,20 @@ def test_another_time_keeps_nothing(folder, as_json, mine):
     assert files_of(mine) == kept
 
 
+def test_what_was_decided_in_a_trial_is_not_said_to_be_kept(folder, tacit, mine):
+    """--as-of says that its trial is not kept, and what is; other calls name no trial."""
+    words = ("recommend", folder / "m.tacit", "--about", "gender=F", "--history", mine)
+    _, out, _ = tacit(*words)
+    text = " ".join(out.split())
+    assert "What this device decided is kept in" in text
+    assert "trial" not in text
+    _, out, _ = tacit(*words, "--as-of", LATER)
+    text = " ".join(out.split())
+    assert f"This is a trial of {datetime.fromisoformat(LATER)} UTC" in text
+    assert "what was decided in it is not kept" in text
+    assert "What this device decided until now is kept in" in text
+
+
 def test_a_letter_holds_no_attribute(folder, as_json, mine):
     """The bytes name items, stars and the epoch only, and never a count of what was held back."""
     words = ("recommend", folder / "m.tacit", "--about", "gender=M", "--history", mine)

@@ -299,7 +299,7 @@ def answer_letter(
         history: The person's own stars by item.
         values: Values of the attributes that are hidden.
         memory: File of the device's memory; its secret is in MEMORY.account.
-        at: Time to answer at, in a trial that stores nothing; None: now.
+        at: Time of a trial, which follows the answer of now and is not stored; None: no trial.
 
     Returns:
         The last letter and its scores; no scores before the first letter.

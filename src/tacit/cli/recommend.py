@@ -60,7 +60,9 @@ def recommend(
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
     tasks: int | None = option("In how many tasks people are parted there.", least=1),
     at: datetime | None = option(
-        "What would be sent at that time, UTC; nothing is stored.", flag="--as-of"
+        "What would be sent at that time, UTC. This call is stored as any call is; the trial of "
+        "that time is not.",
+        flag="--as-of",
     ),
     show_release: bool = option("Print the bytes that would leave the device."),
     user: str | None = USER,
@@ -178,7 +180,7 @@ def recommend(
     }
     return Result(
         result,
-        [*_describe_list(result, show_release)],
+        [*_describe_list(result, at, show_release=show_release)],
         _suggest_command(result, fitted, show_release),
     )
 
@@ -202,7 +204,7 @@ def _recommend_from_letter(
         ratings: The person's own stars by item.
         values: Values of the attributes that are hidden.
         memory: File of the device's memory.
-        at: Time to answer at, in a trial that stores nothing; None: now.
+        at: Time of a trial, which follows the answer of now and is not stored; None: no trial.
         arguments: Arguments of the list.
 
     Returns:
@@ -306,8 +308,16 @@ def _read_history(
     return ratings, len(unknown)
 
 
-def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
-    """Write a list for people, and what was sent for it."""
+def _describe_list(
+    result: dict[str, Any], at: datetime | None, *, show_release: bool
+) -> Iterator[Table | str]:
+    """Yield the parts of one person's list as people read it, and what was sent for it.
+
+    Args:
+        result: The result as JSON.
+        at: Time of a trial, if the list was made from one.
+        show_release: Whether the bytes of the letter are among the parts.
+    """
     yield _list(result["items"])
     if result["useful"]:
         yield result["useful"]
@@ -318,8 +328,11 @@ def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table
     if result.get("notice"):
         yield result["notice"]
     if result.get("memory"):
+        if at is not None:
+            yield f"This is a trial of {at} UTC: what was decided in it is not kept."
+        before = "" if at is None else " until now"
         yield (
-            f"What this device decided is kept in {result['memory']}, and its secret in "
+            f"What this device decided{before} is kept in {result['memory']}, and its secret in "
             f"{result['memory']}.account: keep both, and as private as the ratings."
         )
     rated = f"{result['rated']} ratings"
