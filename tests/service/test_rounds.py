@@ -193,7 +193,10 @@ def test_as_many_clients_as_paid_for(shop, small):
     begun(shop)
     for number in range(small.settings.clients):
         assert post(shop, f"c{number}", "recommendations").status_code == 200
-    assert post(shop, "late", "recommendations").status_code == 409
+    late = post(shop, "late", "recommendations")
+    assert late.status_code == 409
+    assert "the run has as many clients as it may have" in late.json()["detail"]
+    assert "no more" not in late.json()["detail"]  # she had none
     assert post(shop, "c0", "recommendations").status_code == 200
 
 
@@ -235,6 +238,17 @@ def test_refusals_do_not_tell_votes(shop, small):
         told.append([answer.encode() for answer in refused])
         assert all(answer.status >= 400 for answer in refused)
     assert told[0] == told[1]
+
+
+def test_a_run_that_has_not_begun(small):
+    """Announcing and opening need no open round: they say that the run has not begun."""
+    steps = RoundSteps(small.settings)
+    announced, _ = steps.announce([1, 2], secure(), None)
+    opened, _ = steps.open_next([1, 2], {}, secure(), None)
+    for answer in (announced, opened):
+        assert (answer.status, b"has not begun" in answer.body) == (409, True)
+    recommended, _ = steps.recommend("ann", secure(), None)
+    assert b"No round is open" in recommended.body
 
 
 def test_what_is_never_shown(shop, small):

@@ -50,7 +50,8 @@ class OpenRequest(_StrictBody):
     """Null for the announced candidates; if none are announced, for the next round that came with
     the deployment."""
     votes: Annotated[dict[Voter, Candidate], Field(max_length=10_000)] = {}
-    """Votes that were cast elsewhere. A vote that the person cast here replaces theirs."""
+    """Votes that were cast elsewhere. A vote that the person cast here replaces theirs. Not used
+    for a round that came with the deployment: it has its own votes."""
 
 
 class Vote(_StrictBody):
@@ -124,7 +125,10 @@ async def announce(
     name: PathName,
     body: Announcement,
 ) -> Response:
-    """Announce the next round's candidates. The run begins with the first, and is paid for then."""
+    """Announce the next round's candidates.
+
+    The first announcement or opening begins the run, and the run's whole budget is charged then.
+    """
     served = find_served(service, ServedRounds, name)
     await run_in_thread(request, lambda: served.begin(service))
     transition = partial(served.steps.announce, body.candidates)
@@ -140,7 +144,11 @@ async def open_round(
     name: PathName,
     body: OpenRequest,
 ) -> Response:
-    """Close the open round and open the next. Its votes are fixed from here on."""
+    """Open the next round, which closes the one that is open, if any.
+
+    The next round's votes are fixed from here on. The first announcement or opening begins the run,
+    and the run's whole budget is charged then.
+    """
     served = find_served(service, ServedRounds, name)
     await run_in_thread(request, lambda: served.begin(service))
     transition = partial(served.steps.open_next, body.candidates, body.votes)

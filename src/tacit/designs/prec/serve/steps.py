@@ -123,12 +123,18 @@ Step = tuple[Reply, bytes | None]
 """An answer, and the next state; None if the state stays as it is."""
 GivenRounds = tuple[tuple[tuple[Id, ...], Mapping[str, Id]], ...]
 """For each round, its candidates, and its votes by the voter's name."""
+_NOT_BEGUN = refusal(409, "The run has not begun.")
 _NOT_OPEN = refusal(409, "No round is open.")
 _NO_VOTE = refusal(409, "There is no vote under way: the next round was not announced.")
 _SAME_NUMBER = refusal(
     409,
     "The names of two voters give one number, by a chance below one in 10^30. Begin a new run, "
     "which has another key.",
+)
+_NONE_FOR_CLIENT = refusal(
+    409,
+    "This run has no recommendation for you: you had all of them, you asked to be forgotten, or "
+    "the run has as many clients as it may have.",
 )
 _ANOTHER_VOTE = refusal(409, "A vote on other candidates is under way. Open its round first.")
 
@@ -154,7 +160,7 @@ class RoundSteps:
     def announce(self, candidates: Sequence[Id], _: Source, state: bytes | None) -> Step:
         """Announce the next round's candidates, so that people can vote on them."""
         if state is None:
-            return _NOT_OPEN, None
+            return _NOT_BEGUN, None
         stored = RoundsState.decode(state)
         announced = tuple(candidates)
         refused = self._refuse_candidates(stored, announced)
@@ -198,7 +204,7 @@ class RoundSteps:
             state: The stored state.
         """
         if state is None:
-            return _NOT_OPEN, None
+            return _NOT_BEGUN, None
         stored = RoundsState.decode(state)
         if candidates is None and not stored.announced:
             if stored.number >= len(self.given):
@@ -232,7 +238,7 @@ class RoundSteps:
         return reply({"round": opened.number, "candidates": list(opening)}), opened.encode()
 
     def recommend(self, client: str, source: Source, state: bytes | None) -> Step:
-        """Recommend this round's candidate to a client; a new client's run begins."""
+        """Recommend this round's candidate to a client, who joins if they are new."""
         stored = _decode_open_round(state)
         if stored is None:
             return _NOT_OPEN, None
@@ -240,7 +246,7 @@ class RoundSteps:
         try:
             item = run.recommend(client)
         except PrivacyError:
-            return refusal(409, "You get no more recommendations in this run."), None
+            return _NONE_FOR_CLIENT, None
         answer = reply({"round": stored.number, "item": item, "shut": run.has_stopped(client)})
         run_after = run.to_bytes()
         if run_after == stored.run:  # the client had this recommendation before
