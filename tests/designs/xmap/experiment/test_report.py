@@ -285,3 +285,15 @@ def test_file_is_the_page(tmp_path, whole):
     (tmp_path / "out.html").write_text("old")
     page_of(whole[0], MANIFEST).write(tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text(encoding="utf-8") == whole[1]
+
+
+def test_captions_name_the_values_that_are_kept(whole):
+    """A figure's caption has the base value of all that its axis does not show, alpha among it."""
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", whole[1], flags=re.DOTALL)
+    assert len(captions) > 3
+    by_k, by_overlap, by_profile_size, *surfaces = captions
+    assert by_k.endswith("At overlap 1, cold start, alpha 0.")
+    assert by_overlap.endswith("At k = 50, cold start, alpha 0.")
+    assert by_profile_size.endswith("At k = 50, overlap 1, alpha 0.")
+    for caption in surfaces:
+        assert caption == "The published variant. At k = 50, overlap 1, cold start, alpha 0."

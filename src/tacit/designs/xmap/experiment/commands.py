@@ -37,11 +37,11 @@ class EvaluateSettings(Grid):
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Predict stars in a domain new to a person.
+    """Compare X-Map with its competitors in a domain that is new, or nearly new, to a person.
 
-    Compares X-Map with and without privacy and its competitors on the same people: error by k,
-    overlap, profile size and budget. Only the sound variant uses features and stars; without
-    --stars it is judged by its lists alone.
+    All make lists, and all but popularity predict stars, for the same people: NDCG and error by k,
+    overlap, profile size, alpha and budget. --features and --stars are for X-Map's sound variant;
+    without --stars it makes lists and predicts no stars.
     """
     from tacit.data.domains import cross_domain_split
     from tacit.designs.xmap.experiment.evaluation import count_similarities, evaluate_cross_domain

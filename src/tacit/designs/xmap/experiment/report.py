@@ -100,14 +100,13 @@ def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Se
         if point.mae is not None:
             contender = point.contender
             contender_of.setdefault((contender.method, contender.variant), contender)
-    base_values = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
     figures = []
     for words in _words_of_figures(table.target):
         lines = []
-        for stroke, contender in contender_of.items():
+        for method_and_variant, contender in contender_of.items():
             maes = _maes_over(table, words.name, contender)
             if maes:
-                colour, dashes = STROKES[stroke]
+                colour, dashes = STROKES[method_and_variant]
                 mark = _mark(contender)
                 lines.append(Line(contender.name, colour, dashes, maes, contender.budget, mark))
         figure = figure_over_setting(
@@ -115,7 +114,7 @@ def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Se
             lines,
             axis=words.axis,
             unit="mean absolute error, stars",
-            caption=f"{words.note} {base_values}",
+            caption=f"{words.note} {_describe_base(table, profile, words.name)}",
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
@@ -123,10 +122,29 @@ def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Se
             figures.append(figure)
     if figures:
         key = []
-        for stroke, contender in contender_of.items():
+        for method_and_variant, contender in contender_of.items():
             budget = f" ({contender.budget})" if contender.budget else ""
-            key.append(Mark(contender.name + budget, *STROKES[stroke]))
+            key.append(Mark(contender.name + budget, *STROKES[method_and_variant]))
         yield Section("One thing at a time", figures=figures, key=key)
+
+
+def _describe_base(table: CrossDomainTable, profile: str, varied: str | None = None) -> str:
+    """Write the sentence of a caption with the base values that a figure keeps.
+
+    Args:
+        table: The results.
+        profile: The base's profile size in words.
+        varied: Name in `base_values` of the value on the figure's axis, which is left out; None if
+            the axis is none of these values.
+    """
+    words_of_values = {
+        "k": f"k = {table.base_k}",
+        "overlap": f"overlap {table.base.overlap:g}",
+        "profile_size": profile,
+        "alpha": f"alpha {table.base.alpha:g}",
+    }
+    kept = [words for name, words in words_of_values.items() if name != varied]
+    return f"At {', '.join(kept)}."
 
 
 class _FigureWords(NamedTuple):
@@ -208,7 +226,7 @@ def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
             lines,
             axis="ε′ of the recommender's step, as claimed",
             unit="mean absolute error, stars",
-            caption=f"The published variant. Else k = {table.base_k}, {profile}.",
+            caption=f"The published variant. {_describe_base(table, profile)}",
             bars=False,  # intervals of one budget would hide the others
             ends=len(table.seeds) > 1,
         )
