@@ -177,8 +177,18 @@ def test_no_object_costs_both_credits():
     """A client either liked or disliked what she was shown."""
     block, both = make_empty_credits(4, diversity=1, radius=1), np.ones(2, np.uint64)
     votes = np.zeros(4, np.uint16)
-    with pytest.raises(DataError, match="both credits"):
+    with pytest.raises(DataError, match=r"both credits.*no object in both arrays"):
         local.charge_and_tally(votes, both, both, votes, block, 2)
+
+
+def test_charges_are_for_the_same_objects():
+    """Charges of another length are refused as that, and not as both charges of one object."""
+    block, votes = make_empty_credits(4, diversity=1, radius=1), np.zeros(4, np.uint16)
+    with pytest.raises(DataError, match="different numbers of objects") as refused:
+        local.charge_and_tally(
+            votes, np.zeros(2, np.uint64), np.zeros(3, np.uint64), votes, block, 2
+        )
+    assert "(2,), (3,)" in str(refused.value)
 
 
 def test_nothing_of_the_size_of_the_voters_is_allocated():

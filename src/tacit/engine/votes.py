@@ -153,16 +153,25 @@ def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -
 
 
 def check_charges(diverse: Words, radius: Words) -> None:
-    """Raise DataError if a client's answer costs the voters of an object both kinds of credit.
+    """Check that both charges are for the same objects, and that no client makes both for one.
 
     Args:
         diverse: (objects,) bit c is set if client c charges the object's voters a creditD.
         radius: (objects,) bit c is set if client c charges the object's voters a creditR.
+
+    Raises:
+        DataError: The arrays differ in length, or a client charges an object's voters both credits.
     """
-    if diverse.shape != radius.shape or np.any(diverse & radius):
+    if diverse.shape != radius.shape:
+        raise DataError(
+            "charges of creditD and of creditR are for different numbers of objects",
+            found=(diverse.shape, radius.shape),
+            expected="two arrays of one length",
+        )
+    if np.any(diverse & radius):
         raise DataError(
             "a client's answer costs the voters of an object both credits",
-            expected="two sets of objects without a common one",
+            expected="for each client, no object in both arrays",
         )
 
 

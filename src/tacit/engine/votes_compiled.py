@@ -535,7 +535,8 @@ def charge_and_tally(
         The counts, as `tally` returns them, and the credits, as `total_credit` returns them.
 
     Raises:
-        DataError: An object costs both kinds of credit, or a vote is for no object.
+        DataError: An object costs a client's voters both kinds of credit, the charges differ in
+            length, or a vote is for no object.
     """
     check(last, credit.alive)
     check(votes, credit.alive)
