@@ -270,22 +270,29 @@ def _released_from_parts(
         one_domain = header["context"] is None
         dense_columns = count_from_header(header["dense_columns"])
         tastes = _tastes_from_arrays(arrays, context, targets, dense_columns, one_domain=one_domain)
-        tastes = replace(tastes, released_pairs=_read_released_pairs(header, arrays))
+        tastes = replace(tastes, released_pairs=_has_released_pairs(header, arrays))
         consented = _consented_from_arrays(arrays, targets) if one_domain else None
         return ReleasedLists(means, deviation, tastes, usefulness, consented)
     raise ValueError(f"it has no mode '{mode}'")
 
 
-def _read_released_pairs(header: Mapping[str, Any], arrays: Arrays) -> bool:
-    """Read whether pairs of likes were released; ValueError where no fit would ask for them."""
+def _has_released_pairs(header: Mapping[str, Any], arrays: Arrays) -> bool:
+    """Say whether pairs of likes were released, also if none stood out and the file has none.
+
+    Raises:
+        ValueError: The file has pairs and says that none were released, or no fit with its settings
+            releases pairs.
+    """
     (number,) = read_places(arrays, "released_pairs", 2).tolist()
     if "pairs" in arrays and not number:
         raise ValueError("it has pairs of likes, and says that none were released")
     one_domain = header["context"] is None
-    is_chosen = header["settings"]["mode"] == "auto"
-    is_alone = header["plan"] is None and not header["consenting"]
-    if number and not (one_domain and is_chosen and is_alone):
-        raise ValueError("it has pairs of likes, which no such fit asks for")
+    is_mode_auto = header["settings"]["mode"] == "auto"
+    is_without_plan_or_consent = header["plan"] is None and not header["consenting"]
+    if number and not (one_domain and is_mode_auto and is_without_plan_or_consent):
+        raise ValueError(
+            "it says that pairs of likes were released, which no fit with its settings does"
+        )
     return bool(number)
 
 
@@ -304,7 +311,7 @@ def _tastes_from_arrays(
     features = _features_from_arrays(arrays, context, len(mean), dense_columns)
     centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
     own_likes, pairs = None, None
-    if "pairs" in arrays:  # then of one domain, by `_read_released_pairs`
+    if "pairs" in arrays:  # then of one domain, by `_has_released_pairs`
         pairs = _pairs_from_arrays(arrays, targets)
     elif one_domain:
         k = directions.shape[1]
