@@ -104,7 +104,7 @@ def _leaks(
 
 
 @_compile
-def _largest_further_loss(
+def _largest_loss_from_here(
     leaks: Any, side: int, others: int, k: int, least: int, promise: bool, value: Any
 ) -> Any:
     """Compute the largest loss of this and all further rounds if k others vote for outcome b.
@@ -124,8 +124,11 @@ def _largest_further_loss(
     after_dislike = value[rest] if rest >= least else 0.0
     if not promise:
         return max(agrees + after_like, differs + after_dislike)
-    # The peers vote for another object than b, which is then disliked.
+    # If the peers vote for another object, b is disliked. The voters for b leave, and so does the
+    # extra voter if they voted for b.
     largest = max(leaks[side, 2, k], leaks[side, 3, k] + after_dislike)
+    # If the peers vote for b, b is liked. The other voters leave, and so does the extra voter
+    # unless they voted for b.
     if k >= least:
         largest = max(largest, agrees + after_like, differs)
     return largest
@@ -159,7 +162,8 @@ def largest_loss(
                 best = max(value[side, left, others - 1], after[others])
                 for k in range(first, last + 1):
                     best = max(
-                        best, _largest_further_loss(leaks, side, others, k, least, promise, after)
+                        best,
+                        _largest_loss_from_here(leaks, side, others, k, least, promise, after),
                     )
                 value[side, left, others] = best
     return value[:, rounds, most].copy()

@@ -232,17 +232,20 @@ def leak(m: int, T: int, R: int, W: int) -> float:
 def kappa(m: int, T: int, R: int) -> float:
     """Bound how much a round's log-probability can change, in units of lambda ln(W / (W - 1)).
 
-    docs/prec-theory.md derives the bound and defines h, q, d, x and psi. It leaves three
-    expressions to maximise, of one variable each, d or x:
+    docs/prec-theory.md derives the bound and defines h, q, d, x, psi and S. Three expressions are
+    maximised, of one variable each, d or x:
 
       part_of_q     (1 + d / lambda) q (1 - q) / (h + q),  q at most 1 / (1 + e^d)
       part_up       (1 - x) / (h S + psi),  S = psi(x) + (m - 1) psi((1 - x) / (m - 1))
       part_down     x / (h S + psi)
 
+    They give kappa = max(part_of_q + part_up, 1 + part_down + 1 / (m (r - 1))): the first is for a
+    rise of the log-probability, the second for a fall. 1 / (m (r - 1)) is at least 1 / S.
+
     The ranges of d and x are cut into short pieces, and each piece is bounded by its two ends.
     """
     r = ratio(T, R)
-    slope = lam(m, T, R)
+    lambda_ = lam(m, T, R)
     h = 1 / (3 * r - 1 - m)
     best_q = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
     part_of_q = 1.0
@@ -253,11 +256,11 @@ def kappa(m: int, T: int, R: int) -> float:
         d = piece * _PIECE
         d_end = (piece + 1) * _PIECE
         q = min(best_q, 1 / (1 + math.exp(d)))
-        part_of_q = max(part_of_q, (1 + d_end / slope) * q * (1 - q) / (h + q))
-        x = rho(m) + d / slope
-        x_end = rho(m) + d_end / slope
+        part_of_q = max(part_of_q, (1 + d_end / lambda_) * q * (1 - q) / (h + q))
+        x = rho(m) + d / lambda_
+        x_end = rho(m) + d_end / lambda_
         psi = math.expm1(d)
-        psi_others = math.expm1(slope * ((1 - x_end) / (m - 1) - rho(m)))  # a lower bound
+        psi_others = math.expm1(lambda_ * ((1 - x_end) / (m - 1) - rho(m)))  # a lower bound
         rate = 1 / (h * (psi + (m - 1) * psi_others) + psi)
         part_up = max(part_up, (1 - x) * rate)
         part_down = max(part_down, x_end * rate)

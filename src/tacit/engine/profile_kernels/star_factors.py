@@ -32,39 +32,46 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _set_row(
-    typing: Any, target: Any, line: Any, base: Any, start: Any, factor: Any, source: Any, other: Any
+    typing: Any,
+    target: Any,
+    target_row: Any,
+    base: Any,
+    base_row: Any,
+    factor: Any,
+    source: Any,
+    source_row: Any,
 ) -> Any:
-    """Compile `set_row(target, line, base, start, factor, source, other)` for kernels.
+    """Compile `set_row(target, target_row, base, base_row, factor, source, source_row)`.
 
-    It sets target[line] = base[start] + factor * source[other], all with rows of `_ROW_WIDTH`
-    float64, without a check of the bounds.
+    Kernels call it to set target[target_row] = base[base_row] + factor * source[source_row]. All
+    rows have `_ROW_WIDTH` float64, and bounds are not checked.
     """
-    del typing, line, start, factor, other  # the signature does not depend on them
+    del typing, target_row, base_row, factor, source_row  # the signature does not depend on them
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-        row = ir.VectorType(ir.DoubleType(), _ROW_WIDTH)
-        target_array, line, base_array, start, factor, source_array, other = arguments
+        row_type = ir.VectorType(ir.DoubleType(), _ROW_WIDTH)
+        target_array, target_row, base_array, base_row, factor, source_array, source_row = arguments
         target_type, _, base_type, _, _, source_type, _ = signature.args
 
-        def point_at_row(array_type: Any, array: Any, number: Any) -> Any:
+        def point_at_row(array_type: Any, array: Any, row: Any) -> Any:
             data = context.make_array(array_type)(context, builder, array).data
-            return builder.gep(builder.bitcast(data, ir.PointerType(row)), [number])
+            return builder.gep(builder.bitcast(data, ir.PointerType(row_type)), [row])
 
-        target_row = point_at_row(target_type, target_array, line)
-        base_row = point_at_row(base_type, base_array, start)
-        source_row = point_at_row(source_type, source_array, other)
-        factors = ir.Constant(row, ir.Undefined)
+        target_pointer = point_at_row(target_type, target_array, target_row)
+        base_pointer = point_at_row(base_type, base_array, base_row)
+        source_pointer = point_at_row(source_type, source_array, source_row)
+        factors = ir.Constant(row_type, ir.Undefined)
         for lane in range(_ROW_WIDTH):
             lane_number = ir.Constant(ir.IntType(32), lane)
             factors = builder.insert_element(factors, factor, lane_number)
-        added = builder.fmul(factors, builder.load(source_row, align=8))
-        sums = builder.fadd(builder.load(base_row, align=8), added)
-        builder.store(sums, target_row, align=8)
+        added = builder.fmul(factors, builder.load(source_pointer, align=8))
+        sums = builder.fadd(builder.load(base_pointer, align=8), added)
+        builder.store(sums, target_pointer, align=8)
         return context.get_dummy_value()
 
-    whole = types.intp
-    return types.void(target, whole, base, whole, types.float64, source, whole), generate
+    index = types.intp
+    return types.void(target, index, base, index, types.float64, source, index), generate
 
 
 set_row: Any = _set_row
