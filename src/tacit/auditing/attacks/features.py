@@ -155,9 +155,9 @@ def _edges(stars: Floats) -> Floats:
 def _summary_features(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
     """(people, summaries) what one release says, without the order of its items.
 
-    In this order: log of the number of items; mean and variance of stars, mean and mean square of
-    errors; a histogram of stars; public tables; quantiles of log popularity; years; for each genre
-    its share of the items; for each genre its items' mean error, drawn towards 0.
+    In this order: log(1 + number of items); mean and variance of stars, mean and mean square of
+    errors; a histogram of stars; public tables; quantiles of log(1 + popularity); years; for each
+    genre its share of the items; for each genre its items' mean error, drawn towards 0.
 
     Args:
         seen: Releases of the people.
@@ -210,7 +210,7 @@ def _table_features(
 
 
 def _log_popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> list[Floats]:
-    """(people,) for each of QUANTILES, of log popularity; 0 for a person who shows nothing."""
+    """(people,) for each of QUANTILES, of log(1 + popularity); 0 for who shows nothing."""
     if not len(rows):
         return [counts * 0 for _ in QUANTILES]
     log_popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
@@ -243,10 +243,10 @@ def _year_features(seen: Releases, rows: Ints) -> list[Floats]:
 
 
 def _order_features(seen: Releases, errors: sparse.csr_array) -> Floats:
-    """(people, columns) log of the number of epochs, and facts of each quarter of a person's items.
+    """(people, columns) log(1 + number of epochs), and facts of each quarter of a person's items.
 
     Items are divided into quarters by epoch. The facts of a quarter are its share of the items, its
-    mean error (stars less item means), its mean log popularity, and the share of each genre.
+    mean error (stars less item means), its mean log(1 + popularity), and the share of each genre.
     """
     assert seen.epochs is not None
     rows = seen.rows

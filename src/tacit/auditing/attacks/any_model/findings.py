@@ -99,7 +99,7 @@ def make_row(
     """
     middle, low, high = mean_interval(areas)
     if len(areas) == 1:
-        half = 1.96 * _hanley_mcneil(middle, int(labels.sum()), int((~labels).sum()))
+        half = 1.96 * _auc_standard_error(middle, int(labels.sum()), int((~labels).sum()))
         low = max(0.0, middle - half)
         high = min(1.0, middle + half)
     in_1000 = share_found(labels, scores, 0.001)
@@ -113,9 +113,19 @@ def share_found(labels: Labels, scores: Floats, share: float) -> float:
     return float((scores[labels] > out[math.floor(share * len(out))]).mean())
 
 
-def _hanley_mcneil(area: float, ones: int, zeros: int) -> float:
-    """Return the standard error of one AUC."""
-    first = area / (2 - area)
-    second = 2 * area**2 / (1 + area)
-    variance = area * (1 - area) + (ones - 1) * (first - area**2) + (zeros - 1) * (second - area**2)
-    return math.sqrt(max(variance, 0.0) / (ones * zeros))
+def _auc_standard_error(area: float, n1: int, n0: int) -> float:
+    """Compute the standard error of one AUC (Hanley and McNeil, 1982).
+
+    With Q1 = A / (2 - A) and Q2 = 2 A^2 / (1 + A), its square is
+
+        [A (1 - A) + (n1 - 1) (Q1 - A^2) + (n0 - 1) (Q2 - A^2)] / (n1 n0).
+
+    Args:
+        area: A: the AUC.
+        n1: Number of those in.
+        n0: Number of those out.
+    """
+    q1 = area / (2 - area)
+    q2 = 2 * area**2 / (1 + area)
+    scaled_variance = area * (1 - area) + (n1 - 1) * (q1 - area**2) + (n0 - 1) * (q2 - area**2)
+    return math.sqrt(max(scaled_variance, 0.0) / (n1 * n0))
