@@ -151,7 +151,7 @@ class Letters:
         """
         disclosure, scores = self._last_answer(name)
         order = disclosure.item_number
-        rated = follow_aliases(history, disclosure)
+        rated = follow_aliases(history, disclosure.aliases)
         preference = {item: value for item, _, value in scores.scores if item not in rated}
         # The largest preference first; among equals, the order of the disclosure.
         ranked = sorted(preference, key=lambda item: (-preference[item], order[item]))
@@ -194,7 +194,7 @@ class Letters:
         """
         now = int(time.time()) if now is None else now
         disclosure, table = self._fetch_item_table(name, now)
-        rated = follow_aliases(history, disclosure)
+        rated = follow_aliases(history, disclosure.aliases)
         levels: dict[ItemId, int] = {}
         for item in disclosure.items:
             if item in rated:
@@ -292,7 +292,7 @@ class Letters:
                 )
             state = content.state
             if state is not None:
-                for item in follow_aliases(history, state):
+                for item in follow_aliases(history, state.aliases):
                     if state.is_undecided(item):
                         state.arrivals.setdefault(item, min(now, entered.get(item, now)))
             due = _due_second(content, self._account.secret, now)

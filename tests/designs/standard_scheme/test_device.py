@@ -332,9 +332,15 @@ def test_an_average_of_the_first_attribute(disclose, tables):
 
 def test_renamed_items(disclose):
     """What stands under an old id moves to the new one, unless that has something of its own."""
-    named = replace(disclose(), aliases=(("a", "item 0"), ("b", "item 1")))
-    found = follow_aliases({"a": 1, "b": 2, "item 1": 3, "item 2": 4}, named)
+    aliases = (("a", "item 0"), ("b", "item 1"))
+    found = follow_aliases({"a": 1, "b": 2, "item 1": 3, "item 2": 4}, aliases)
     assert found == {"item 0": 1, "item 1": 3, "item 2": 4}
+
+
+def test_two_items_renamed_to_one():
+    """The last pair counts whose old id has something; a pair without moves nothing."""
+    aliases = (("a", "item 0"), ("b", "item 0"), ("c", "item 0"))
+    assert follow_aliases({"a": 1, "b": 2}, aliases) == {"item 0": 2}
 
 
 def test_a_memory_is_bound_by_sixteen_digits(disclose, state):

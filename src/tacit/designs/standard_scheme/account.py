@@ -70,8 +70,8 @@ class Account:
         refusal = self._find_refusal(calendar_epoch(now, epoch_length))
         state.merged &= history.keys()  # forget ignored ratings that were deleted
         by_entered_id = {item: star for item, star in history.items() if item not in state.merged}
-        by_followed_id = follow_aliases(by_entered_id, state)
-        self._note_arrivals(by_followed_id, follow_aliases(entered, state), now)
+        by_followed_id = follow_aliases(by_entered_id, state.aliases)
+        self._note_arrivals(by_followed_id, follow_aliases(entered, state.aliases), now)
         if latest_ended_epoch(state.created, now, epoch_length) == state.last_epoch:
             return state.letter
         epoch = due_epoch(state.created, state.last_epoch, now, epoch_length, self.secret)
@@ -160,7 +160,7 @@ class Account:
         self._withdraw_deleted_items(by_entered_id, by_followed_id)
         end = epoch_end(epoch, state.created, state.epoch_length)
         arrived = {}
-        for item, star in follow_aliases(by_followed_id, disclosure).items():
+        for item, star in follow_aliases(by_followed_id, disclosure.aliases).items():
             is_undecided = item in state.arrivals
             if not is_undecided or state.arrivals[item] < end:
                 arrived[item] = star

@@ -29,7 +29,7 @@ from typing import TypeVar
 
 from tacit.designs.standard_scheme.dice import Dice, Draw, secret_dice
 from tacit.designs.standard_scheme.disclosure import Disclosure, RefusalError, refuse_unsafe
-from tacit.designs.standard_scheme.memory import Record, State
+from tacit.designs.standard_scheme.memory import Aliases, Record, State
 from tacit.designs.standard_scheme.messages import (
     MICRO,
     ItemId,
@@ -106,7 +106,7 @@ class Device:
             ValueError: An undecided item has stars off the scale; nothing was decided then.
         """
         self._state.follow(self._disclosure.aliases)
-        rated = follow_aliases(history, self._disclosure)
+        rated = follow_aliases(history, self._disclosure.aliases)
         off_scale = self.off_scale(rated, epoch)
         if off_scale:
             raise ValueError(f"the stars given to item {off_scale[0]!r} lie off the scale")
@@ -236,15 +236,16 @@ def current_release(state: State, disclosure: Disclosure, epoch: int) -> Release
     return Release(disclosure.digest, epoch, ratings)
 
 
-def follow_aliases(by_item: Mapping[ItemId, T], naming: Disclosure | State) -> dict[ItemId, T]:
+def follow_aliases(by_item: Mapping[ItemId, T], aliases: Aliases) -> dict[ItemId, T]:
     """Replace old item ids by new ones. An entry under the new id itself replaces a moved one.
 
     Args:
         by_item: Values by item id.
-        naming: Has the pairs of old and new ids, in `aliases`.
+        aliases: Pairs of old and new ids. Of several pairs with one new id, the last one counts
+            whose old id is in `by_item`.
     """
-    moved = {new: by_item[old] for old, new in naming.aliases if old in by_item}
-    old_ids = {old for old, _ in naming.aliases}
+    moved = {new: by_item[old] for old, new in aliases if old in by_item}
+    old_ids = {old for old, _ in aliases}
     return moved | {item: value for item, value in by_item.items() if item not in old_ids}
 
 

@@ -434,7 +434,8 @@ class StandardScheme:
         Raises:
             DataError: A star is off the scale.
         """
-        rated = follow_aliases(inputs.checked_history(history, self.item_ids_), self.disclosure_)
+        checked_history = inputs.checked_history(history, self.item_ids_)
+        rated = follow_aliases(checked_history, self.disclosure_.aliases)
         items = self.disclosure_.items
         numbers = [number for number, item in enumerate(items) if item in rated]
         stars = np.array([rated[items[number]] for number in numbers], dtype=float)
