@@ -222,7 +222,7 @@ def test_answers_are_bounded(service, client):
 
 
 def test_slow_services_are_left(service, client):
-    """A service that does not answer in time is one that cannot be reached."""
+    """A service that does not answer in time gave no whole answer, and was reached."""
     stop = threading.Event()
 
     def slow(body):
@@ -231,10 +231,18 @@ def test_slow_services_are_left(service, client):
 
     service.answers[REPORTS] = slow
     try:
-        with pytest.raises(ServiceError, match="timed out"):
+        with pytest.raises(ServiceError, match="gave no whole answer: timed out"):
             client(timeout=0.1, attempts=2).report("films", HISTORY)
     finally:
         stop.set()
+
+
+@pytest.mark.parametrize("failure", [(200, {"Content-Length": "90"}, b"short"), ("drop", {}, b"")])
+def test_answers_that_break_off(service, client, failure):
+    """A service whose answer breaks off was reached, and the error does not say otherwise."""
+    service.failures.extend([failure] * 3)
+    with pytest.raises(ServiceError, match="gave no whole answer"):
+        client().campaigns()
 
 
 def test_nobody_there():

@@ -46,7 +46,7 @@ class ServiceError(TacitError):
 
     Args:
         sentence: The error in words.
-        status: Status of the HTTP response; None if there was none.
+        status: Status of the HTTP response; None if no whole one came.
     """
 
     def __init__(self, sentence: str, status: int | None = None) -> None:
@@ -255,11 +255,15 @@ class Transport:
         except HTTPError as answer:
             with answer:
                 raise self._make_error(answer, deadline) from None
-        except (OSError, HTTPException) as error:
-            reason = error.reason if isinstance(error, URLError) else error
-            failure = ServiceError(f"{self._url} cannot be reached: {_to_one_line(str(reason))}.")
-            if isinstance(reason, ssl.SSLCertVerificationError):
+        except URLError as error:
+            reason = _to_one_line(str(error.reason))
+            failure = ServiceError(f"{self._url} cannot be reached: {reason}.")
+            if isinstance(error.reason, ssl.SSLCertVerificationError):
                 raise failure from None  # a retry would find the same certificate
+            raise _RetryableError(failure) from None
+        except (OSError, HTTPException) as error:
+            reason = _to_one_line(str(error))
+            failure = ServiceError(f"{self._url} gave no whole answer: {reason}.")
             raise _RetryableError(failure) from None
 
     def _read(self, response: Any, deadline: float) -> bytes:
