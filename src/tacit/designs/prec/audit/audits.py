@@ -40,18 +40,18 @@ _MATCHES = "recommendations that are their votes"
 _STOP = "rounds until the gate shuts"
 
 
-def features(votes: Pattern) -> dict[str, Feature]:
+def features(pattern: Pattern) -> dict[str, Feature]:
     """Return functions of sampled views, by name; the audit looks for events in their values."""
     return {
-        _MATCHES: lambda runs: (runs[:, :-1] == votes.hidden_votes).sum(axis=1),
-        _STOP: lambda runs: runs[:, -1],
+        _MATCHES: lambda views: (views[:, :-1] == pattern.hidden_votes).sum(axis=1),
+        _STOP: lambda views: views[:, -1],
     }
 
 
 def _sampled_check(
     name: str,
     settings: PRecSettings,
-    votes: Pattern,
+    pattern: Pattern,
     exact_loss: float,
     known_feature: str,
     chances: tuple[Chances, Chances],
@@ -61,8 +61,8 @@ def _sampled_check(
 
     Args:
         name: Name of the pair.
-        settings: Settings of the runs.
-        votes: The pattern with the hidden voter.
+        settings: Settings of the curators' runs.
+        pattern: The pattern with the hidden voter.
         exact_loss: Exact epsilon of the whole view at delta.
         known_feature: Name of the feature whose values have known chances.
         chances: Chances of its values under the two patterns.
@@ -72,12 +72,12 @@ def _sampled_check(
     def check(samples: int, alpha: float) -> PairResult:
         known = best_known_event(chances, samples, alpha, delta, feature=known_feature)
         result = empirical.audit(
-            lambda n: sample_views(PRec, settings, votes, n),
-            lambda n: sample_views(PRec, settings, votes.neighbour, n),
+            lambda n: sample_views(PRec, settings, pattern, n),
+            lambda n: sample_views(PRec, settings, pattern.neighbour, n),
             samples=samples,
             alpha=alpha,
             delta=delta,
-            features=features(votes),
+            features=features(pattern),
             known_event=known,
         )
         ideal = known.ideal if known else 0.0
@@ -96,15 +96,15 @@ def published_claim() -> AuditedClaim:
     settings = PRecSettings(
         _ROUNDS, objects=2, voters=2 * _PEERS, peers=_PEERS, variant="published"
     )
-    votes = follow_last_voter(np.array([[number % 2] for number in range(_ROUNDS)]))
-    all_matches = votes.hidden_votes
-    no_match = tuple(1 - vote for vote in votes.hidden_votes)
-    pair = walk_pair(PRec, settings, votes, [all_matches, no_match], peers=0)
+    pattern = follow_last_voter(np.array([[number % 2] for number in range(_ROUNDS)]))
+    all_matches = pattern.hidden_votes
+    no_match = tuple(1 - vote for vote in pattern.hidden_votes)
+    pair = walk_pair(PRec, settings, pattern, [all_matches, no_match], peers=0)
     log_ratio_of_vote = log_ratios_without_peers(settings.output_distribution, 1).all_are_votes
     chance_of_match = math.exp(log_ratio_of_vote) / settings.objects
     chances = (_binomial(chance_of_match), _binomial(1 / settings.objects))
     check = _sampled_check(
-        "one voter, no peers", settings, votes, pair.loss_of_rounds, _MATCHES, chances
+        "one voter, no peers", settings, pattern, pair.loss_of_rounds, _MATCHES, chances
     )
     claim = eps_tight(2, _ROUNDS, 0, 0, _PEERS)
     return AuditedClaim("p-rec-published", claim, (check,), published=True, **_UNIT)
@@ -130,15 +130,15 @@ def sound_claim(epsilon: float) -> AuditedClaim:
     )
     plan = settings.plan
     vote_of_round = np.arange(settings.rounds) % 2
-    votes = follow_last_voter(np.repeat(vote_of_round[:, None], plan.threshold, axis=1))
-    pair = walk_pair(PRec, settings, votes, [votes.hidden_votes])
+    pattern = follow_last_voter(np.repeat(vote_of_round[:, None], plan.threshold, axis=1))
+    pair = walk_pair(PRec, settings, pattern, [pattern.hidden_votes])
     with_voter, without_voter = pair.walks[0]
     chances = (
         dict[Hashable, float](enumerate(with_voter.answer_chances)),
         dict[Hashable, float](enumerate(without_voter.answer_chances)),
     )
     loss = least_epsilon(*chances, plan.delta)
-    check = _sampled_check("all vote alike", settings, votes, loss, _STOP, chances, plan.delta)
+    check = _sampled_check("all vote alike", settings, pattern, loss, _STOP, chances, plan.delta)
     return AuditedClaim("p-rec-sound", epsilon, (check,), delta=plan.delta, **_UNIT)
 
 

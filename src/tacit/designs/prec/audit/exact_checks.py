@@ -84,8 +84,8 @@ def worst_streams(kind: type[PRec]) -> list[CheckResult]:
     largest = 0.0
     for direction in (1, -1):
         game_loss, plays = solve_game(100, PEERS, 60, direction)
-        votes = stage_game(plays, 60)
-        loss = walk_pair(kind, settings, votes, [(0,) * votes.rounds]).loss_of_rounds
+        pattern = stage_game(plays, 60)
+        loss = walk_pair(kind, settings, pattern, [(0,) * pattern.rounds]).loss_of_rounds
         if not exceeds(game_loss, loss):
             loss = min(loss, game_loss)  # rounding alone is no violation
         largest = max(largest, loss)
@@ -105,7 +105,8 @@ def hostile_views(
     """
     settings = settings_for(gate_epsilon)
     plan = settings.plan
-    pairs = [walk_pair(kind, settings, votes) for votes in hostile_patterns(settings, instances)]
+    patterns = hostile_patterns(settings, instances)
+    pairs = [walk_pair(kind, settings, pattern) for pattern in patterns]
     largest = {
         "delta in all": max(least_delta(*pair.views(), plan.epsilon) for pair in pairs),
         "gate": max(pair.loss_of_gate for pair in pairs),
@@ -130,8 +131,8 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
     settings = settings_for(3.0)
     without_gate = PRecSettings(rounds=6, objects=2, voters=80, peers=PEERS, variant="published")
     delta = 0.0
-    for votes in hostile_patterns(settings, 12):
-        views = walk_pair(PRec, without_gate, votes, peers=PEERS).views()
+    for pattern in hostile_patterns(settings, 12):
+        views = walk_pair(PRec, without_gate, pattern, peers=PEERS).views()
         delta = max(delta, least_delta(*views, settings.plan.epsilon))
     least = 10 * settings.plan.delta
     name = "hostile, no gate: delta"
@@ -141,11 +142,11 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
 def changing_voters(kind: type[PRec]) -> list[CheckResult]:
     """Check runs in which new voters join in every round, and runs in which most voters abstain."""
     results = []
-    for name, votes in (("newcomers", refilled_voters(12)), ("abstainers", rare_voters(12))):
+    for name, pattern in (("newcomers", refilled_voters(12)), ("abstainers", rare_voters(12))):
         settings = PRecSettings(
-            rounds=12, objects=2, voters=votes.votes.shape[1], peers=PEERS, delta=1e-3
+            rounds=12, objects=2, voters=pattern.votes.shape[1], peers=PEERS, delta=1e-3
         )
-        loss = walk_pair(kind, settings, votes, [(0,) * 12]).loss_of_rounds
+        loss = walk_pair(kind, settings, pattern, [(0,) * 12]).loss_of_rounds
         allowed = settings.plan.rounds_epsilon
         result = CheckResult(
             f"{name}: rounds", instances=1, largest=loss, allowed=allowed, at_least=0.1
@@ -162,18 +163,18 @@ def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
     """
     settings = settings_for(0.5, rounds=3)
     largest_delta = 0.0
-    for votes in hostile_patterns(settings, 8, rounds=3):
-        with_voter, without_voter = walk_pair(kind, settings, votes).views()
+    for pattern in hostile_patterns(settings, 8, rounds=3):
+        with_voter, without_voter = walk_pair(kind, settings, pattern).views()
         views_with_voter = _views_of_two_clients(with_voter)
         views_without_voter = _views_of_two_clients(without_voter)
         delta = least_delta(views_with_voter, views_without_voter, 2 * settings.plan.epsilon)
         largest_delta = max(largest_delta, delta)
     game_loss, plays = solve_game(100, PEERS, 60, 1)
-    votes = stage_game(plays, 60)
+    long_pattern = stage_game(plays, 60)
     long_settings = PRecSettings(
         rounds=100, objects=2, voters=60, peers=PEERS, epsilon=game_loss + 3.0, delta=1e-3
     )
-    pair = walk_pair(kind, long_settings, votes, [(0,) * votes.rounds] * 2)
+    pair = walk_pair(kind, long_settings, long_pattern, [(0,) * long_pattern.rounds] * 2)
     loss = 0.0
     for walk, neighbour in pair.walks:
         loss_of_gate = math.log(

@@ -236,14 +236,14 @@ class _FixedDraws:
 
 
 def walk_paths(
-    kind: type[PRec], settings: PRecSettings, votes: Pattern, paths: Sequence[Path]
+    kind: type[PRec], settings: PRecSettings, pattern: Pattern, paths: Sequence[Path]
 ) -> list[Walk]:
     """Walk one client along each path: they get the path's outputs and answer by the pattern.
 
     Args:
         kind: The curator's class.
         settings: Settings of the run.
-        votes: Pattern of votes and answers.
+        pattern: Votes and answers of the run.
         paths: Outputs of each client.
 
     Returns:
@@ -255,8 +255,8 @@ def walk_paths(
         server = kind(settings, randomness=secure(), number=_RUN_NUMBER)
         for client in range(len(paths)):
             server.join(client)
-        for row in range(votes.rounds):
-            votes.open_round(server, row)
+        for row in range(pattern.rounds):
+            pattern.open_round(server, row)
             for client, path in enumerate(paths):
                 if row >= len(path):
                     continue
@@ -265,7 +265,7 @@ def walk_paths(
                 fixed.survivors = server.credit_left(client) // settings.credit
                 for _ in range(_REQUESTS_PER_ROUND):
                     server.recommend(client)
-                server.feedback(client, bool(votes.answers[row, path[row]]))
+                server.feedback(client, bool(pattern.answers[row, path[row]]))
     return walks
 
 
@@ -295,36 +295,37 @@ def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
 
 
 def sample_views(
-    kind: type[PRec], settings: PRecSettings, votes: Pattern, runs: int
+    kind: type[PRec], settings: PRecSettings, pattern: Pattern, clients: int
 ) -> NDArray[np.int64]:
     """Sample the views of clients.
 
     Args:
         kind: The curator's class.
-        settings: Settings of the runs.
-        votes: Pattern of votes and answers.
-        runs: How many clients are sampled.
+        settings: Settings of the curators' runs.
+        pattern: Votes and answers of each run.
+        clients: How many clients are sampled.
 
     Returns:
-        (runs, rounds + 1) what each client was recommended in each round, and in the last column
-        how many rounds their gate was open.
+        (clients, rounds + 1) position of the object that each client was recommended in each round,
+        and in the last column the number of rounds before the one in which their gate shut, or of
+        all rounds if it never shut.
     """
-    sampled = np.full((runs, votes.rounds + 1), votes.rounds)
+    sampled = np.full((clients, pattern.rounds + 1), pattern.rounds)
     with intercept_samplers(BulkNoise().answer):
-        for first in range(0, runs, _CLIENTS_PER_CURATOR):
+        for first in range(0, clients, _CLIENTS_PER_CURATOR):
             server = kind(settings, randomness=secure())
-            _serve_clients(server, votes, sampled[first : first + _CLIENTS_PER_CURATOR])
+            _serve_clients(server, pattern, sampled[first : first + _CLIENTS_PER_CURATOR])
     return sampled
 
 
-def _serve_clients(server: PRec, votes: Pattern, sampled: Positions) -> None:
+def _serve_clients(server: PRec, pattern: Pattern, sampled: Positions) -> None:
     """Serve one client for each row of `sampled`, and write the client's view into the row."""
-    for row in range(votes.rounds):
-        votes.open_round(server, row)
+    for row in range(pattern.rounds):
+        pattern.open_round(server, row)
         for client, view in enumerate(sampled):
             position = int(server.recommend(client))
             view[row] = position
-            server.feedback(client, bool(votes.answers[row, position]))
+            server.feedback(client, bool(pattern.answers[row, position]))
     for client, view in enumerate(sampled):
         stopped_round = server.transcript(client).stopped_round
         if stopped_round is not None:
@@ -405,7 +406,7 @@ def _find_unguarded_draw(walk: Walk, peers: int) -> int | None:
 def walk_pair(
     kind: type[PRec],
     settings: PRecSettings,
-    votes: Pattern,
+    pattern: Pattern,
     paths: Sequence[Path] | None = None,
     *,
     peers: int | None = None,
@@ -415,14 +416,14 @@ def walk_pair(
     Args:
         kind: The curator's class.
         settings: Settings of the run.
-        votes: The pattern with the hidden voter.
+        pattern: The pattern with the hidden voter.
         paths: Outputs of each client; None for all possible outputs.
         peers: P of the proof; None for the peers of the settings' plan.
     """
     if paths is None:
-        paths = list(product(range(votes.answers.shape[1]), repeat=votes.rounds))
-    with_voter = walk_paths(kind, settings, votes, paths)
-    without_voter = walk_paths(kind, settings, votes.neighbour, paths)
+        paths = list(product(range(pattern.answers.shape[1]), repeat=pattern.rounds))
+    with_voter = walk_paths(kind, settings, pattern, paths)
+    without_voter = walk_paths(kind, settings, pattern.neighbour, paths)
     pairs = list(zip(with_voter, without_voter, strict=True))
     return Pair(pairs, settings.plan.peers if peers is None else peers)
 
