@@ -82,7 +82,7 @@ def test_a_file_goes_on_where_the_run_was(
         assert again.recommend(client) == transcript.entries[-1].candidate
     again.open_round(rounds[1].candidates, {})
     assert again.recommend("new") in rounds[1].candidates
-    assert again.runs_begun == len(before) + 2
+    assert again.clients_joined == len(before) + 2
 
 
 def test_a_saved_run_goes_on_in_its_file_alone(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_replayed_runs_of_clients_who_left_count() -> None:
     with pytest.raises(PrivacyError, match="has left"):
         server.join("ann")
     server.join("bob")
-    with pytest.raises(PrivacyError, match="so many runs have begun"):
+    with pytest.raises(PrivacyError, match="so many have joined"):
         server.join("cy")
 
 

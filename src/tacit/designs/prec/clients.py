@@ -1,4 +1,4 @@
-"""Clients: what each was recommended and answered, and the state of each client's run."""
+"""Clients: what each was recommended and answered, and what the curator holds for each."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Transcript:
 
 
 @dataclass(eq=False)
-class ClientRun:
-    """One client's run, from joining to leaving."""
+class JoinedClient:
+    """A client who has joined and not left, as the curator holds them."""
 
     block: Block
     """Credits of the voters, with this client and up to 63 others."""

@@ -390,7 +390,7 @@ def _show_replay(server: PRec, recorded: VoteRounds, likes: Likes, command: str)
 
 
 def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> dict[str, Any]:
-    """Describe one client's run as JSON, with the rounds' names of the file."""
+    """Describe what one client saw as JSON, with the rounds' names of the file."""
     transcript = server.transcript(client)
     names: dict[int | None, Any] = {None: None}
     for number, recorded_round in enumerate(recorded.rounds, start=1):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.prec.clients import ClientRun, Entry, Transcript
+from tacit.designs.prec.clients import Entry, JoinedClient, Transcript
 from tacit.designs.prec.files import ClientState, RunState, require
 from tacit.designs.prec.output_distribution import draw_uniformly
 from tacit.designs.prec.round import Answer, Block, VoteCount
@@ -76,7 +76,7 @@ class Curator(MechanismRun):
         self._voters = Voters(settings.voters)
         self._blocks: list[Block] = []
         self._free_slots: list[tuple[Block, int]] = []
-        self._runs: dict[Id, ClientRun] = {}
+        self._client_by_id: dict[Id, JoinedClient] = {}
         self._clients_who_left: set[Id] = set()
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
         """(rows,) position of the candidate that each voter votes for in the open round."""
@@ -86,13 +86,13 @@ class Curator(MechanismRun):
 
     @property
     def clients(self) -> tuple[Id, ...]:
-        """Clients whose runs have begun and not ended, in the order of joining."""
-        return tuple(self._runs)
+        """Clients who have joined and not left, in the order of joining."""
+        return tuple(self._client_by_id)
 
     @property
-    def runs_begun(self) -> int:
-        """How many clients' runs have begun, including those that have ended."""
-        return len(self._runs) + len(self._clients_who_left)
+    def clients_joined(self) -> int:
+        """How many clients have joined, including those who have left."""
+        return len(self._client_by_id) + len(self._clients_who_left)
 
     def join_voters(self, voters: Any) -> None:
         """Register voters; their votes count from the next round, for clients who join then."""
@@ -133,22 +133,22 @@ class Curator(MechanismRun):
             self._advance(tuple(index.ids.tolist()), votes_by_row)
 
     def join(self, client: Any) -> None:
-        """Begin a client's run, which costs the plan's epsilon: one more view of the same votes.
+        """Let a client join, which costs the plan's epsilon: one more view of the same votes.
 
         The client's electorate never changes: the voters of the open round, or of the first round
         if none is open yet.
         """
         with self._take_turn():
-            self._begin_run(read_id(client))
+            self._admit_client(read_id(client))
 
     def leave(self, client: Any) -> None:
-        """End a client's run. No epsilon is refunded, and the same id cannot join again."""
+        """Let a client leave. No epsilon is refunded, and the same id cannot join again."""
         with self._take_turn():
             name = read_id(client)
-            run = self._find_run(name)
-            self._free_slots.append((run.block, run.slot))
+            joined_client = self._find_client(name)
+            self._free_slots.append((joined_client.block, joined_client.slot))
             self._clients_who_left.add(name)
-            del self._runs[name]
+            del self._client_by_id[name]
 
     def recommend(self, client: Any) -> Id:
         """Recommend one candidate of the open round to a client, who joins if they are new.
@@ -162,22 +162,23 @@ class Curator(MechanismRun):
         with self._take_turn():
             name = read_id(client)
             self._check_open()
-            run = self._runs[name] if name in self._runs else self._begin_run(name)
-            if run.is_replayed:
+            is_new = name not in self._client_by_id
+            joined_client = self._admit_client(name) if is_new else self._find_client(name)
+            if joined_client.is_replayed:
                 raise PrivacyError(
                     f"Client {name!r} was replayed, and another gate would cost its epsilon again. "
-                    "Serve them from the file of their run: PRec.load(path)."
+                    "Serve them from the file of this run: PRec.load(path)."
                 )
-            entry = run.entry_in_round(self.round)
+            entry = joined_client.entry_in_round(self.round)
             if entry is not None:
                 return entry.candidate
-            if len(run.entries) >= self.settings.rounds:
+            if len(joined_client.entries) >= self.settings.rounds:
                 raise PrivacyError(
                     f"Client {name!r} has had all {self.settings.rounds} recommendations that "
                     "the guarantee is computed for."
                 )
-            candidate = self.candidates[self._choose(run)]
-            run.entries.append(Entry(self.round, candidate, None))
+            candidate = self.candidates[self._choose(joined_client)]
+            joined_client.entries.append(Entry(self.round, candidate, None))
             return candidate
 
     def feedback(self, client: Any, liked: bool) -> None:
@@ -192,8 +193,8 @@ class Curator(MechanismRun):
         with self._take_turn():
             name = read_id(client)
             self._check_open()
-            run = self._find_run(name)
-            entry = run.entry_in_round(self.round)
+            joined_client = self._find_client(name)
+            entry = joined_client.entry_in_round(self.round)
             if not isinstance(liked, bool | np.bool_):
                 raise DataError("feedback is True or False", found=liked)
             if entry is None:
@@ -205,35 +206,35 @@ class Curator(MechanismRun):
                 raise ConfigError(
                     f"Client {name!r} has given their feedback of this round. It is given once."
                 )
-            run.entries[-1] = Entry(self.round, entry.candidate, bool(liked))
+            joined_client.entries[-1] = Entry(self.round, entry.candidate, bool(liked))
 
     def transcript(self, client: Any) -> Transcript:
         """Return the client's view so far."""
-        return self._find_run(read_id(client)).transcript
+        return self._find_client(read_id(client)).transcript
 
     def has_stopped(self, client: Any) -> bool:
         """Say whether the client's gate is shut, so that recommendations are uniform.
 
         The answer is part of the client's view, which the guarantee covers.
         """
-        return self._find_run(read_id(client)).stopped_round is not None
+        return self._find_client(read_id(client)).stopped_round is not None
 
     # For audits: what the recommendations depend on. Never to be released
     def counts(self, client: Any) -> Counts:
         """Count the votes that count for a client in the open round: (candidates,)."""
-        return self._count_votes(self._find_run(read_id(client))).votes
+        return self._count_votes(self._find_client(read_id(client))).votes
 
     def credit_left(self, client: Any) -> int:
         """Sum the credits of the voters who count for a client; with D = R = 0, their number."""
-        return self._count_votes(self._find_run(read_id(client))).credit_left
+        return self._count_votes(self._find_client(read_id(client))).credit_left
 
     def survivors(self, client: Any) -> set[Id]:
         """Return the ids of the voters who count for a client in the open round."""
-        run = self._find_run(read_id(client))
-        if run.joined_round is None:
+        joined_client = self._find_client(read_id(client))
+        if joined_client.joined_round is None:
             is_survivor = self._electorate
         else:
-            is_survivor = run.block.counting_voters(run.slot)
+            is_survivor = joined_client.block.counting_voters(joined_client.slot)
         return set(self._voters.ids[: len(is_survivor)][is_survivor].tolist())
 
     def votes(self) -> dict[Id, Id]:
@@ -253,32 +254,32 @@ class Curator(MechanismRun):
             has_stopped: Whether the client's gate was shut in this round.
         """
         with self._take_turn():
-            run = self._find_run(read_id(client))
-            run.is_replayed = True
-            if has_stopped and run.stopped_round is None:
-                run.stopped_round = self.round
-            run.entries.append(entry)
+            joined_client = self._find_client(read_id(client))
+            joined_client.is_replayed = True
+            if has_stopped and joined_client.stopped_round is None:
+                joined_client.stopped_round = self.round
+            joined_client.entries.append(entry)
 
     def state(self) -> RunState:
         """Return the whole run as a frozen value, without the ids of voters who left."""
         ids = self._voters.ids.copy()
         ids[~self._voters.present] = 0 if ids.dtype != object else ""
         clients = {}
-        for name, run in self._runs.items():
+        for name, client in self._client_by_id.items():
             clients[name] = ClientState(
-                block=self._blocks.index(run.block),
-                slot=run.slot,
-                noisy_threshold=None if run.gate is None else run.gate.noisy_threshold,
-                is_replayed=run.is_replayed,
-                transcript=run.transcript,
-                last_open_round=run.last_open_round,
+                block=self._blocks.index(client.block),
+                slot=client.slot,
+                noisy_threshold=None if client.gate is None else client.gate.noisy_threshold,
+                is_replayed=client.is_replayed,
+                transcript=client.transcript,
+                last_open_round=client.last_open_round,
             )
         return RunState(
             settings=self.settings,
             gate_parameters=self._gate_parameters(),
             number=self.number,
             round=self.round,
-            runs_begun=self.runs_begun,
+            clients_joined=self.clients_joined,
             candidates=self.candidates,
             clients=clients,
             clients_who_left=frozenset(self._clients_who_left),
@@ -294,7 +295,7 @@ class Curator(MechanismRun):
 
         Raises:
             ValueError: The state's gates have other parameters, its clients are not distinct, or
-                it has another number of runs than it states.
+                more or fewer clients have joined than it states.
         """
         has_same_gates = state.gate_parameters == self._gate_parameters()
         require(
@@ -308,32 +309,34 @@ class Curator(MechanismRun):
         self._votes = state.votes
         self._blocks = [Block.from_credits(credit) for credit in state.blocks]
         self._clients_who_left = set(state.clients_who_left)
-        self._runs = {name: self._restore_run(saved) for name, saved in state.clients.items()}
-        used_slots = {(run.block, run.slot) for run in self._runs.values()}
+        self._client_by_id = {}
+        for name, saved in state.clients.items():
+            self._client_by_id[name] = self._restore_client(saved)
+        used_slots = {(client.block, client.slot) for client in self._client_by_id.values()}
         self._free_slots = []
         for block in reversed(self._blocks):
             for slot in reversed(range(CLIENTS)):
                 if (block, slot) not in used_slots:
                     self._free_slots.append((block, slot))
-        have_own_slots = len(used_slots) == len(self._runs)
-        nobody_is_back = self._clients_who_left.isdisjoint(self._runs)
+        have_own_slots = len(used_slots) == len(self._client_by_id)
+        nobody_is_back = self._clients_who_left.isdisjoint(self._client_by_id)
         require(have_own_slots and nobody_is_back, "its clients are not distinct")
-        most = self.runs_begun if self.settings.clients is None else self.settings.clients
-        is_counted = state.runs_begun == self.runs_begun <= most
-        require(is_counted, "it counts another number of runs than it holds")
+        most = self.clients_joined if self.settings.clients is None else self.settings.clients
+        is_counted = state.clients_joined == self.clients_joined <= most
+        require(is_counted, "it counts another number of clients than it holds")
 
-    def _restore_run(self, saved: ClientState) -> ClientRun:
-        """Make a client's run from its saved state, with the noisy threshold drawn before."""
+    def _restore_client(self, saved: ClientState) -> JoinedClient:
+        """Make a client from their saved state, with the noisy threshold drawn before."""
         transcript = saved.transcript
         gate = None
         if self.plan is not None:
-            # Noise on counts that the saved run drew ahead was never used, and is drawn anew
+            # Noise on counts that the saved gate drew ahead was never used, and is drawn anew
             gate = GateRun(
                 self.plan.mechanism,
                 noisy_threshold=saved.noisy_threshold,
                 has_stopped=transcript.stopped_round is not None,
             )
-        return ClientRun(
+        return JoinedClient(
             block=self._blocks[saved.block],
             slot=saved.slot,
             gate=gate,
@@ -368,24 +371,24 @@ class Curator(MechanismRun):
                 )
             yield
 
-    def _begin_run(self, name: Id) -> ClientRun:
-        """Begin a new client's run, in a free slot of a block.
+    def _admit_client(self, name: Id) -> JoinedClient:
+        """Let a new client join, in a free slot of a block.
 
         Raises:
             ConfigError: The client has joined already.
-            PrivacyError: The client has left, or as many runs have begun as the settings allow.
+            PrivacyError: The client has left, or as many have joined as the settings allow.
         """
-        if name in self._runs:
+        if name in self._client_by_id:
             raise ConfigError(f"Client {name!r} has joined already.")
         if name in self._clients_who_left:
             raise PrivacyError(
-                f"Client {name!r} has left. Beginning anew would be a second view of the same "
+                f"Client {name!r} has left. To join anew would be a second view of the same "
                 "votes, which costs what the first did. To vote again, use another id."
             )
-        if self.settings.clients is not None and self.runs_begun >= self.settings.clients:
+        if self.settings.clients is not None and self.clients_joined >= self.settings.clients:
             raise PrivacyError(
-                f"The settings' number of clients is {self.settings.clients}, and so many runs "
-                "have begun; another would cost more than is promised for them together."
+                f"The settings' number of clients is {self.settings.clients}, and so many have "
+                "joined; another would cost more than is promised for them together."
             )
         if not self._free_slots:
             settings = self.settings
@@ -393,58 +396,58 @@ class Curator(MechanismRun):
             self._blocks.append(block)
             self._free_slots = [(block, slot) for slot in reversed(range(CLIENTS))]
         block, slot = self._free_slots.pop()
-        run = ClientRun(block, slot, self._start_gate())
-        self._runs[name] = run
+        client = JoinedClient(block, slot, self._start_gate())
+        self._client_by_id[name] = client
         if self.round > 0:
-            self._enrol(run)
-        return run
+            self._enrol(client)
+        return client
 
     def _start_gate(self) -> GateRun | None:
         """Start a client's gate, which draws the noise on its threshold; None without gates."""
         return None if self.plan is None else self.plan.mechanism.start()
 
-    def _enrol(self, run: ClientRun) -> None:
+    def _enrol(self, client: JoinedClient) -> None:
         """Give the voters of the open round their full credits with a client."""
-        run.block.enrol(run.slot, self._electorate)
-        run.joined_round = self.round
+        client.block.enrol(client.slot, self._electorate)
+        client.joined_round = self.round
 
-    def _find_run(self, name: Id) -> ClientRun:
-        if name not in self._runs:
+    def _find_client(self, name: Id) -> JoinedClient:
+        if name not in self._client_by_id:
             raise ConfigError(f"No client {name!r} has joined.")
-        return self._runs[name]
+        return self._client_by_id[name]
 
     def _check_open(self) -> None:
         if self.round == 0:
             raise ConfigError("No round is open: call open_round(candidates, votes) first.")
 
-    def _choose(self, run: ClientRun) -> int:
+    def _choose(self, client: JoinedClient) -> int:
         """Choose the position of the candidate to recommend.
 
         The gate is asked first: nothing that depends on votes may be drawn before its answer.
         """
-        if run.stopped_round is None:
-            count = self._count_votes(run)
+        if client.stopped_round is None:
+            count = self._count_votes(client)
             survivors = count.credit_left // self.settings.credit
-            if run.is_gate_open(self.round, survivors):
+            if client.is_gate_open(self.round, survivors):
                 return self._distribution.draw(count.votes, self.source)
         position = draw_uniformly(len(self.candidates), self.source)
-        if run.stopped_round is None:
-            run.stopped_round = self.round
+        if client.stopped_round is None:
+            client.stopped_round = self.round
         return position
 
-    def _count_votes(self, run: ClientRun) -> VoteCount:
+    def _count_votes(self, client: JoinedClient) -> VoteCount:
         """Count the votes of the open round that count for a client."""
         self._check_open()
-        return run.block.count_votes(run.slot, self._votes, len(self.candidates))
+        return client.block.count_votes(client.slot, self._votes, len(self.candidates))
 
-    def _answer_to_charge(self, run: ClientRun) -> Answer | None:
+    def _answer_to_charge(self, client: JoinedClient) -> Answer | None:
         """Return the client's answer that costs voters credit when the open round closes.
 
         No answer counts as a dislike. None if nothing was recommended, or if the gate was shut:
         then the recommendation did not depend on votes.
         """
-        entry = run.entry_in_round(self.round)
-        if run.stopped_round is not None or entry is None:
+        entry = client.entry_in_round(self.round)
+        if client.stopped_round is not None or entry is None:
             return None
         return Answer(self.candidates.index(entry.candidate), bool(entry.liked))
 
@@ -460,10 +463,10 @@ class Curator(MechanismRun):
         new_rows = len(present) - len(self._votes)
         last_votes = np.append(self._votes, np.zeros(new_rows, dtype=np.uint16))
         answers: dict[Block, dict[int, Answer]] = {block: {} for block in self._blocks}
-        for run in self._runs.values():
-            answer = self._answer_to_charge(run)
+        for client in self._client_by_id.values():
+            answer = self._answer_to_charge(client)
             if answer is not None:
-                answers[run.block][run.slot] = answer
+                answers[client.block][client.slot] = answer
         for block, answers_in_block in answers.items():
             block.update_voters(len(present), present if has_left.any() else None)
             block.advance(
@@ -473,6 +476,6 @@ class Curator(MechanismRun):
         self.candidates = candidates
         self._electorate = present
         self.round += 1
-        for run in self._runs.values():
-            if run.joined_round is None:
-                self._enrol(run)
+        for client in self._client_by_id.values():
+            if client.joined_round is None:
+                self._enrol(client)

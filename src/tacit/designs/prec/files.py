@@ -31,7 +31,7 @@ Bits = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ClientState:
-    """The saved state of one client's run."""
+    """The saved state of one client."""
 
     block: int
     """Number of the block that holds the voters' credits with this client, from 0."""
@@ -59,8 +59,8 @@ class RunState:
     """Number of the run, which abstainers' votes depend on."""
     round: int
     """The open round, from 1; 0 before the first."""
-    runs_begun: int
-    """How many clients' runs have begun, including those that have ended."""
+    clients_joined: int
+    """How many clients have joined, including those who have left."""
     candidates: tuple[Id, ...]
     """Candidates of the open round."""
     clients: Mapping[Id, ClientState]
@@ -89,7 +89,7 @@ def pack_state(state: RunState) -> bytes:
         "plan": None if state.gate_parameters is None else list(state.gate_parameters),
         "number": f"{state.number:016x}",
         "round": state.round,
-        "begun": state.runs_begun,
+        "begun": state.clients_joined,
         "blocks": len(state.blocks),
         "candidates": list(state.candidates),
         "clients": clients,
@@ -202,7 +202,7 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
         gate_parameters=None if gate_parameters is None else tuple(gate_parameters),
         number=number,
         round=open_round,
-        runs_begun=_read_whole_number(header["begun"]),
+        clients_joined=_read_whole_number(header["begun"]),
         candidates=candidates,
         clients=clients,
         clients_who_left=frozenset(read_id(name) for name in header["left"]),

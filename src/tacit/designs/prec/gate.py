@@ -12,7 +12,7 @@ Formula    In round t a client's gate is open if and only if
            stays shut: from then on the client is recommended objects uniformly at random.
 Noise      discrete Laplace, P(noise = k) in proportion to e^(-|k| / scale), with the scale
            2 / epsilon (`noise_scale`). `make_gate(...).start()` draws threshold_noise, once, when
-           the client's run begins. `is_open` draws noise_t, anew in each round. Both are drawn by
+           the client joins. `is_open` draws noise_t, anew in each round. Both are drawn by
            the operating system's generator in `mechanisms/gate.py`, and never released.
 Epsilon    `epsilon` for all answers of a gate together, however many rounds there are. It is
            `Plan.gate_epsilon`: the part of a client's epsilon that `settings.py` leaves for it.

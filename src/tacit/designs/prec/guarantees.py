@@ -89,7 +89,7 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
     if settings.clients is None:
         client_limit = "no bound on the number of clients was set"
     else:
-        client_limit = f"{settings.clients} runs are the most, then new clients are refused"
+        client_limit = f"{settings.clients} clients may join, then new ones are refused"
     return replace(
         _NO_GUARANTEE,
         name=f"p-REC (sound), {view}",
@@ -107,8 +107,8 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
         epsilon=epsilon,
         delta=delta,
         lifetime=(
-            "a run ends after its rounds, and each further client who shares what it sees costs as "
-            "much again; " + client_limit
+            f"a client gets at most {settings.rounds} recommendations, and each further client who "
+            f"shares what it sees costs as much again; {client_limit}"
         ),
         lifetime_epsilon=epsilon if has_lifetime_bound else None,
         lifetime_delta=delta if has_lifetime_bound else None,
@@ -157,7 +157,8 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
         epsilon=promised,
         delta=0.0,
         lifetime=(
-            "of one client's run; each further client who shares what it sees costs as much again"
+            "of one client in all rounds; each further client who shares what it sees costs as "
+            "much again"
         ),
         assumptions=(
             (

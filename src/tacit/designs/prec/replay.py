@@ -47,8 +47,8 @@ def replay(
         transcripts: What each client was recommended and answered.
         number: Number of the run (`PRec.number`), which abstainers' votes depend on.
         randomness: Source of draws for clients who join later.
-        clients_who_left: Ids of clients who left. No state depends on them, but their runs are
-            counted and they cannot join again.
+        clients_who_left: Ids of clients who left. No state depends on them, but they are
+            counted and cannot join again.
 
     Raises:
         DataError: A transcript does not fit the rounds.

@@ -88,7 +88,7 @@ class Block:
             self._byte_states = credit.alive.astype(np.uint8)
 
     def enrol(self, slot: int, electorate: Bits) -> None:
-        """Begin a client's run in a slot: each voter of the electorate (rows,) has full credits."""
+        """Add a client in a slot: each voter of the electorate (rows,) has full credits."""
         self._counted = None
         in_bytes = self._byte_states is not None
         is_empty = not in_bytes and not self._credit.alive.any()

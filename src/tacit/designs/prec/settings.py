@@ -52,7 +52,7 @@ by at most this factor."""
 
 @dataclass(frozen=True)
 class Plan:
-    """How one client's run spends epsilon and delta: on the gate, and on the rounds."""
+    """How epsilon and delta are spent for one client: on the gate, and on the rounds."""
 
     peers: int
     """P: the least number of survivors that the gate is for."""
@@ -79,7 +79,7 @@ class Plan:
 
     @cached_property
     def mechanism(self) -> ThresholdGate:
-        """The gate, which each client's run starts for itself (`gate.py`)."""
+        """The gate, which is started anew for each client (`gate.py`)."""
         return make_gate(self.gate_epsilon, self.peers, self.slack)
 
 
@@ -114,7 +114,7 @@ class PRecSettings:
     clients_together: int = 1
     """Number of clients that epsilon and delta are for, all together."""
     clients: int | None = None
-    """The most clients whose runs may ever begin; None for no limit."""
+    """The most clients who may ever join; None for no limit."""
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -202,7 +202,7 @@ class PRecSettings:
 
     @property
     def epsilon_per_client(self) -> float:
-        """Nats for one client's run."""
+        """Nats for one client, over all rounds."""
         return (math.inf if self.epsilon is None else self.epsilon) / self.clients_together
 
     def rounds_epsilon(self, peers: int, voters: int | None = None) -> tuple[float, str]:

@@ -18,7 +18,7 @@ from tacit.designs.prec.audit.exact_checks import (
     hostile_views,
     worst_streams,
 )
-from tacit.designs.prec.clients import ClientRun
+from tacit.designs.prec.clients import JoinedClient
 from tacit.designs.prec.gate import make_gate
 from tacit.designs.prec.output_distribution import draw_uniformly
 from tacit.designs.prec.round import Answer, VoteCount
@@ -56,23 +56,23 @@ class NoSlack(PRec):
 class GateAfterDraw(PRec):
     """The output distribution draws first, and the gate decides about the next round."""
 
-    def _choose(self, run: ClientRun) -> int:
-        if run.stopped_round is not None:
+    def _choose(self, client: JoinedClient) -> int:
+        if client.stopped_round is not None:
             return draw_uniformly(len(self.candidates), self.source)
-        count = self._count_votes(run)
+        count = self._count_votes(client)
         position = self._distribution.draw(count.votes, self.source)
         survivors = count.credit_left // self.settings.credit
-        if run.gate is not None and run.gate.stops_at(survivors):
-            run.stopped_round = self.round
+        if client.gate is not None and client.gate.stops_at(survivors):
+            client.stopped_round = self.round
         return position
 
 
 class NewGateEachRound(PRec):
     """A new gate is started before every round, while only one is paid for."""
 
-    def _choose(self, run: ClientRun) -> int:
-        run.gate = self._start_gate()
-        return super()._choose(run)
+    def _choose(self, client: JoinedClient) -> int:
+        client.gate = self._start_gate()
+        return super()._choose(client)
 
 
 class RepeatedDraw(PRec):
@@ -80,18 +80,18 @@ class RepeatedDraw(PRec):
 
     def recommend(self, client: Any) -> Id:
         """Draw a candidate, also if the client has a recommendation of this round."""
-        run = self._find_run(client)
-        candidate = self.candidates[self._choose(run)]
-        if run.entry_in_round(self.round) is None:
-            run.entries.append(Entry(self.round, candidate, None))
+        joined_client = self._find_client(client)
+        candidate = self.candidates[self._choose(joined_client)]
+        if joined_client.entry_in_round(self.round) is None:
+            joined_client.entries.append(Entry(self.round, candidate, None))
         return candidate
 
 
 class DislikeIsFree(PRec):
     """A client's dislike costs no voter any credit."""
 
-    def _answer_to_charge(self, run: ClientRun) -> Answer | None:
-        answer = super()._answer_to_charge(run)
+    def _answer_to_charge(self, client: JoinedClient) -> Answer | None:
+        answer = super()._answer_to_charge(client)
         if answer is None or not answer.liked:
             return None
         return answer
@@ -105,10 +105,10 @@ class NewcomersCount(PRec):
         super()._advance(candidates, votes)
         if old_rows == 0:
             return
-        for run in self._runs.values():
-            credit = run.block.credit
-            credit.alive[old_rows:] |= np.uint64(1 << run.slot)
-            run.block.replace_credits(credit)
+        for client in self._client_by_id.values():
+            credit = client.block.credit
+            credit.alive[old_rows:] |= np.uint64(1 << client.slot)
+            client.block.replace_credits(credit)
 
 
 class AbstainersLeftOut(PRec):
@@ -125,8 +125,8 @@ class AbstainersLeftOut(PRec):
         votes_by_row[rows] = positions
         self._advance((*candidates, "nobody"), votes_by_row)
 
-    def _count_votes(self, run: ClientRun) -> VoteCount:
-        count = super()._count_votes(run)
+    def _count_votes(self, client: JoinedClient) -> VoteCount:
+        count = super()._count_votes(client)
         return VoteCount(count.votes[:-1], count.credit_left)
 
 

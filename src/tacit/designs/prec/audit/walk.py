@@ -1,4 +1,4 @@
-"""Walks: one client's run of the shipped curator with fixed outputs, from which chances follow.
+"""Walks: one client of the shipped curator with fixed outputs, from which chances follow.
 
 In a walk, each draw of the output distribution is replaced by a given output, and each answer of
 the gate by "open"; everything else is the shipped curator. The walk records the chance that each
@@ -136,7 +136,7 @@ class OutputDraw:
 
 @dataclass(eq=False)
 class Walk:
-    """Events of one client's run, in order."""
+    """Events of one client, in order."""
 
     events: list[GateQuestion | OutputDraw] = field(default_factory=list)
     """Questions to the gate, and draws from the output distribution."""
