@@ -40,7 +40,7 @@ class ModelSettings:
     panel: str = option(_PANEL, default="quick")
     sees_scores: bool | None = option(_SCORES, flag="--scores/--lists-only")
     claim: float | None = option("Epsilon it claims for a whole profile; default: its card.")
-    delta: float | None = option("Delta of the claim; default 1e-6.")
+    delta: float | None = option("Delta of the claim; default: its card's, else 1e-6.")
     members: list[str] | None = option("For a function: ids it learned from, or @FILE.")
     targets: int = option("People who are in with probability 1/2.", default=300, least=10)
     shadows: int = option("Fits that the attacker learns from.", default=16, least=4)

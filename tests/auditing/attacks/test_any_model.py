@@ -143,7 +143,14 @@ def test_a_function_of_a_history_is_attacked_as_it_is(ratings):
     )
     assert [row.attack for row in found.rows] == ["membership-lists"]
     assert found.rows[0].epsilon_lower_bound is None
-    assert "cannot be fitted again" in found.left_out[0]
+    assert found.left_out == ("audit: a function of a history cannot be fitted again",)
+
+
+def test_membership_is_left_out_without_members(ratings):
+    """Of a function, where it is not known whom it learned from."""
+    found = tacit.attack(favourites, ratings, attacks=("membership",))
+    assert found.rows == ()
+    assert found.left_out == ("membership: a function of a history cannot be fitted again",)
 
 
 @pytest.mark.parametrize("model", [3, "als", object()])
@@ -358,6 +365,17 @@ def test_a_card_is_the_claim(ratings):
     assert found.claim == pytest.approx(1.0)
     assert found.delta == 1e-6
     assert found.verdict == "no violation found"
+
+
+def test_a_card_is_the_claim_of_any_attack(ratings):
+    """Also where no attack yields a bound of epsilon; and a delta below the card's is refused."""
+    settings = {"attacks": ("reconstruction",), "length": 20}
+    found = tacit.attack(tacit.Private(1.0), ratings, **settings)
+    assert found.claim == pytest.approx(1.0)
+    assert found.delta == 1e-6
+    assert found.verdict == "no violation found"
+    with pytest.raises(ConfigError, match="The recommender's card states its epsilon at delta"):
+        tacit.attack(tacit.Private(1.0), ratings, delta=1e-9, **settings)
 
 
 def test_rows_have_the_names_of_the_machine_output(ratings):

@@ -46,7 +46,7 @@ class AttackResult:
     """Figures of each attack; all their bounds of epsilon hold together with the confidence."""
     claim: float | None
     """Epsilon that is claimed for a person's whole profile, added or removed: the one given, or
-    that of the recommender's card. None: nothing is claimed."""
+    that of the recommender's card. None: none was given, and there is no such card to read."""
     delta: float
     """Delta of the claim, and of the bounds."""
     confidence: float
@@ -119,15 +119,19 @@ def attack(
     resume: Path | None = None,
     identity: str = "",
 ) -> AttackResult:
-    """Attack any recommender that `adapters` knows, fitted to these ratings again and again.
+    """Attack any recommender that `adapters` knows.
+
+    It is fitted to these ratings again and again, unless it is fixed, such as a function
+    `history -> list`.
 
     Args:
         model: The recommender.
         ratings: Ratings that it is fitted to.
         attacks: Some of `ATTACKS`.
         sees_scores: Whether membership is attacked by predictions, too; None: where they are stars.
-        claim: Epsilon that it claims for a person's whole profile; by default its card's.
-        delta: Delta of that claim; by default the card's.
+        claim: Epsilon that it claims for a person's whole profile; by default that of its card,
+            which is read after a fit. Of a fixed model no card is read.
+        delta: Delta of that claim; by default the card's where the claim is the card's, else 1e-6.
         attribute: User attribute that is guessed; by default the first of two values.
         panel: Attackers of the attribute: "quick", "full", or names.
         members: Ids of the people that a function `history -> list` learned from.
@@ -143,7 +147,8 @@ def attack(
         identity: What tells this model and its settings from others in that file.
 
     Raises:
-        ConfigError: An attack is unknown, the file is another one, or this is no recommender.
+        ConfigError: An attack is unknown, delta is below the card's, the file is another one, or
+            this is no recommender.
     """
     for name in attacks:
         if name not in ATTACKS:
@@ -152,22 +157,26 @@ def attack(
     rows: list[AttackRow] = []
     left_out: list[str] = []
     refitting = [name for name in REFITTING if name in attacks]
-    if adapted.fixed and refitting:
-        left_out.append(f"{', '.join(refitting)}: a function of a history cannot be fitted again")
-        if members is not None and "membership" in attacks:
+    if adapted.fixed:
+        if members is not None and "membership" in refitting:
+            refitting.remove("membership")
             inside = np.isin(ratings.user_ids.astype(str), np.array(list(map(str, members))))
             rows += attack_membership_of_fixed_model(
                 adapted, ratings, inside, length=length, seed=seed
             )
+        if refitting:
+            names = ", ".join(refitting)
+            left_out.append(f"{names}: a function of a history cannot be fitted again")
         refitting = []
-    if "membership" in refitting or "audit" in refitting:
+    reads_card = claim is None and not adapted.fixed
+    finds_view = sees_scores is None and ("membership" in refitting or "audit" in refitting)
+    if reads_card or finds_view:
         answers = adapted.fit(ratings)
-        if claim is None:
-            card = claim_of_card(answers)
-            if card is not None:
-                claim = card.epsilon
-                delta = _delta_to_judge_at(delta, card.delta)
-        if sees_scores is None:
+        card = claim_of_card(answers) if reads_card else None
+        if card is not None:
+            claim = card.epsilon
+            delta = _delta_to_judge_at(delta, card.delta)
+        if finds_view:
             sees_scores = predicts_stars(answers, ratings)
     delta = DELTA if delta is None else delta
     views = (LISTS, SCORES) if sees_scores else (LISTS,)
