@@ -5,7 +5,9 @@ are resampled, all attackers together. With sd_a the standard deviation of attac
 resamples, c is the 95 % quantile of max_a |AUC*_a - AUC_a| / sd_a, and the bound
 max_a (|AUC_a - .5| + c sd_a) holds for all attackers at once. It covers the draw of people, not
 that of the training sets: with fewer than 5 folds the standard deviation between folds is added in
-quadrature.
+quadrature. A resample that holds one label alone has no AUC and says nothing of it: it counts as
+the end of [0, 1] that is farther from the attacker's AUC. So bounds of a label that few people have
+get wider and not narrower.
 """
 
 from __future__ import annotations
@@ -157,7 +159,9 @@ def bound_attackers(
     generator = np.random.default_rng(seed)
     people = len(labels)
     weights = generator.multinomial(people, np.full(people, 1 / people), size=draws)
-    resampled = {key: _weighted_aucs(ones[key], own, weights) for key, own in ranks.items()}
+    resampled = {
+        key: _resampled_aucs(ones[key], own, weights, areas[key]) for key, own in ranks.items()
+    }
     spreads = {key: float(np.std(aucs, ddof=1)) for key, aucs in resampled.items()}
     largest = np.max(
         [np.abs(resampled[key] - areas[key]) / max(spreads[key], 1e-12) for key in ranks], axis=0
@@ -188,14 +192,29 @@ def _between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
     return float(np.std(areas, ddof=1))
 
 
-def _weighted_aucs(labels: Ints, ranks: Floats, weights: Ints) -> Floats:
-    """(draws,) AUC with each person counted as often as drawn; a tie counts half."""
+def _resampled_aucs(labels: Ints, ranks: Floats, weights: Ints, area: float) -> Floats:
+    """Compute the AUC of each resample, with each person counted as often as drawn.
+
+    A tie counts half. A resample with one label alone gets the end of [0, 1] that is farther from
+    the AUC of all people.
+
+    Args:
+        labels: (people,) 1 for those to be found, 0 for the others.
+        ranks: (people,) the attacker's pooled ranks.
+        weights: (draws, people) how often each person was drawn.
+        area: AUC of all people.
+
+    Returns:
+        (draws,) AUCs.
+    """
     _, group = np.unique(ranks, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(group.max() + 1))
     ones = np.add.reduceat((weights * labels)[:, order], starts, axis=1).astype(float)
     zeros = np.add.reduceat((weights * (1 - labels))[:, order], starts, axis=1).astype(float)
     below = np.cumsum(zeros, axis=1) - zeros / 2
-    pairs = np.maximum(ones.sum(axis=1) * zeros.sum(axis=1), 1.0)
-    areas: Floats = (ones * below).sum(axis=1) / pairs
+    pairs = ones.sum(axis=1) * zeros.sum(axis=1)
+    farther_end = 0.0 if area >= 0.5 else 1.0
+    areas: Floats = (ones * below).sum(axis=1) / np.maximum(pairs, 1.0)
+    areas[pairs == 0] = farther_end
     return areas
