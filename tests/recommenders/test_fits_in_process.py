@@ -176,12 +176,14 @@ def test_a_fit_without_noise_is_on_its_own_card_alone():
 
 
 def test_an_object_that_was_fitted_without_noise_says_why_it_protects_nobody():
-    """Its next fit has noise, but the earlier one is counted."""
+    """Its next fit has noise, but the earlier one is counted; no line says that it has none."""
     world = make_world()
     model = Private(math.inf).fit(world).set_params(epsilon=1.0).fit(world)
     (card,) = model.guarantees()
     assert card.epsilon is None
     assert "an earlier fit of these people, counted here, had no noise" in card.sentence
+    assert card.name == "Private lists from noisy sums over people, after a fit without noise"
+    assert card.not_covered == ("everything: an earlier fit of these people had no noise",)
 
 
 def test_a_refit_of_the_standard_scheme_on_few_changed_people_is_refused():

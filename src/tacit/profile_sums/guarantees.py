@@ -121,10 +121,12 @@ def card_after_fit_without_noise() -> Guarantee:
     """Card of a fit with noise, where one of the fits before it had none."""
     return replace(
         card_without_noise(),
+        name=f"{_NAME}, after a fit without noise",
         sentence=(
-            "Nobody is protected: an earlier fit of these people, counted here, had no noise. Fit "
-            "a new object where that one was never published."
+            "Nobody is protected: an earlier fit of these people, counted here, had no noise. If "
+            "that earlier fit was never published, fit a new object."
         ),
+        not_covered=("everything: an earlier fit of these people had no noise",),
     )
 
 
