@@ -237,6 +237,19 @@ def test_short_lists_are_said(ratings):
     assert full.short_lists == []
 
 
+@pytest.mark.parametrize("model", [Coin, Coin()])
+def test_arguments_of_a_model_that_is_no_text_are_refused(model):
+    """They would be named in its row, and not be used."""
+    with pytest.raises(ConfigError, match="Coin takes no arguments here"):
+        entries_of_models([model, model], [{"k": 3}, {}])
+
+
+def test_arguments_are_for_as_many_models_as_there_are():
+    """A sentence, not an error of Python."""
+    with pytest.raises(ConfigError, match="arguments for 1 models, and 2 models"):
+        entries_of_models([Coin, Coin], [{}])
+
+
 @pytest.mark.long
 def test_two_equal_models_with_noise_are_a_tie():
     """In 95 % of 200 comparisons; 181 or fewer of 200 have a chance of 0.5 % at exactly 95 %."""

@@ -169,12 +169,19 @@ def entries_of_models(
 
     Args:
         models: Objects, classes, functions, or texts that `find_model` reads.
-        arguments: Arguments of each model's class; (): none has any.
+        arguments: For each model that is a text, arguments of the class it names; {} for any other.
+            (): none has any.
 
     Raises:
-        ConfigError: A model is of no known kind; the error names the missing method.
+        ConfigError: A model is of no known kind, and the error names the missing method; there are
+            arguments for a model that is no text, or not for as many models as there are.
     """
     arguments_of_models = list(arguments) or [{} for _ in models]
+    if len(arguments_of_models) != len(models):
+        raise ConfigError(
+            f"There are arguments for {len(arguments_of_models)} models, and {len(models)} models. "
+            "Give {} for a model without any."
+        )
     names_of_models = [name_of_model(model) for model in models]
     entries = []
     for index, (model, settings) in enumerate(zip(models, arguments_of_models, strict=True)):

@@ -13,6 +13,7 @@ from tacit.auditing.attacks.any_model.adapters import AdaptedModel, adapt, find_
 from tacit.auditing.attacks.any_model.named_models import find_model
 from tacit.auditing.attacks.any_model.runner import claim_of_card, predicts_stars
 from tacit.data.ratings import Ratings
+from tacit.errors import ConfigError
 from tacit.recommenders.base import History, Recommendation, Recommendations
 
 WHOLE_PROFILE = "a person's whole profile, added or removed"
@@ -38,12 +39,20 @@ class OwnModel:
 
     Args:
         model: The recommender: an object, a class, a function, or a text that `find_model` reads.
-        arguments: Arguments of the class that a text names.
+        arguments: Arguments of the class that a text names; for any other model there are none.
+
+    Raises:
+        ConfigError: There are arguments for a model that is no text.
     """
 
     def __init__(self, model: Any, arguments: Mapping[str, Any] | None = None) -> None:
         self._model = model
         self._arguments = dict(arguments or {})
+        if self._arguments and not isinstance(model, str):
+            raise ConfigError(
+                f"{name_of_model(model)} takes no arguments here: only a class that a text names "
+                "does. Give an object that is made with them, or a text such as mine.py:Model."
+            )
 
     def adapt(self) -> AdaptedModel:
         """Adapt the recommender by its kind.

@@ -22,7 +22,7 @@ def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
     Args:
         text: FILE.py:NAME, MODULE:NAME, the name of a recommender of tacit, or a saved model's
             file.
-        arguments: Arguments of a class.
+        arguments: Arguments of the class or function that the text names, with which it is made.
 
     Returns:
         The object itself, or a function that makes it with the arguments. A saved model is a
