@@ -235,6 +235,39 @@ def test_plan_of_fits_says_what_its_shares_are(tacit):
     assert "an estimate before any data" in words
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--fits", 52, "--ratings", 1e6), "--fits goes with none of"),
+        (("--fits", 52, "--stars"), "--fits goes with none of"),
+        (("--weeks", "1,2"), "--weeks needs --fits"),
+    ],
+)
+def test_plan_ignores_no_option(tacit, options, said):
+    """What a plan of fits, or of one release, would not use is refused in a sentence."""
+    code, _, err = tacit("plan", "private", "--people", 6000, "--items", 3000, *options)
+    assert code == 2
+    assert said in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--weeks", "1,2"), "need a plan"),
+        (("--by-time",), "need a plan"),
+        (("--lifetime", 3, "--fits", 3, "--epsilon", 1), "--lifetime is the epsilon"),
+        (("--lifetime", 3, "--fits", 3, "--source", "books"), "in one domain"),
+        (("--lifetime", 3, "--fits", 3, "--consented-share", 0.2), "go with none of"),
+        (("--lifetime", 3, "--fits", 3, "--text", "title"), "go with none of"),
+    ],
+)
+def test_evaluate_ignores_no_option(tacit, ratings, options, said):
+    """What the measurement of lists, or of a plan, would not use is refused in a sentence."""
+    code, _, err = tacit("evaluate", "private", ratings[0], "--items", ratings[1], *options)
+    assert code == 2
+    assert said in " ".join(err.split())
+
+
 def test_plan_for_one_release(tacit):
     """1,141 people for 1,700 items at epsilon 1, more across domains."""
     _, out, _ = tacit("plan", "private", "--people", 1900, "--items", 1700, "--json")

@@ -45,6 +45,10 @@ _HOW_SHARES_ARE_ESTIMATED = (
     "or more.  tacit evaluate private RATINGS --lifetime EPSILON --fits N  measures them."
 )
 _PERIODS = ("day", "week", "month", "quarter", "year")
+_EPSILONS = (0.5, 1.0, 3.0, math.inf)
+"""Epsilons that `tacit evaluate private` compares by default."""
+_FITS_OF_A_PLAN = (1, 13, 26, 52)
+"""Numbers of a plan's fits that are shown by default."""
 _PASSES = 5
 """Passes over stored ratings of a fit."""
 _PASSES_WITH_STARS = 8
@@ -232,7 +236,7 @@ class EvaluateSettings:
 
     epsilon: tuple[float, ...] = option(
         "Epsilon for a person's whole profile, with commas; inf: no noise.",
-        default=(0.5, 1.0, 3.0, math.inf),
+        default=_EPSILONS,
     )
     delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
     features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
@@ -250,8 +254,10 @@ class EvaluateSettings:
         default=None,
     )
     fits: int | None = option("Fits of the plan; with --lifetime.", default=None, least=2)
-    weeks: tuple[int, ...] = option(
-        "Numbers of fits after which lists are measured, with commas.", default=(1, 13, 26, 52)
+    fits_to_measure: tuple[int, ...] = option(
+        "Numbers of fits after which lists are measured, with commas.",
+        default=_FITS_OF_A_PLAN,
+        flag="--weeks",
     )
     text: tuple[str, ...] = option(
         "Columns of item metadata with public texts, with commas.", default=()
@@ -275,12 +281,31 @@ class EvaluateSettings:
     def __post_init__(self) -> None:
         if (self.lifetime is None) != (self.fits is None):
             raise ConfigError("--lifetime EPSILON and --fits NUMBER go together.")
-        if self.lifetime is not None and (self.to_domain or self.stars):
-            raise ConfigError("Plans are measured in one domain and without stars.")
-        if self.lifetime is not None and self.report is not None:
-            raise ConfigError("Plans have no page. Leave out --report, or --lifetime and --fits.")
         if not 0 <= self.consented_share < 1:
             raise ConfigError("--consented-share is 0 or more and below 1.")
+        if self.lifetime is not None:
+            self._refuse_options_without_meaning_for_a_plan()
+        elif self.by_time or self.fits_to_measure != _FITS_OF_A_PLAN:
+            raise ConfigError("--weeks and --by-time need a plan: --lifetime and --fits.")
+
+    def _refuse_options_without_meaning_for_a_plan(self) -> None:
+        """Refuse options that the measurement of a plan would ignore.
+
+        Raises:
+            ConfigError: There is one.
+        """
+        if self.from_domain or self.to_domain or self.stars:
+            raise ConfigError("Plans are measured in one domain and without stars.")
+        if self.report is not None:
+            raise ConfigError("Plans have no page. Leave out --report, or --lifetime and --fits.")
+        if self.epsilon != _EPSILONS:
+            raise ConfigError(
+                "--epsilon does not go with a plan: --lifetime is the epsilon of all its fits."
+            )
+        if self.text or self.vectors is not None or self.consented_share:
+            raise ConfigError(
+                "--lifetime and --fits go with none of --text, --vectors and --consented-share."
+            )
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
@@ -349,7 +374,7 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
     """Measure a plan's lists while people arrive."""
     from tacit.designs.private.experiment.over_time import WeekRow, evaluate_plan
 
-    weeks = sorted({min(week, fits) for week in settings.weeks})
+    weeks = sorted({min(number, fits) for number in settings.fits_to_measure})
     ratings = run.read_ratings()
     with run.progress("Evaluating", fits * settings.seeds) as advance:
         rows = evaluate_plan(
@@ -445,25 +470,32 @@ class PlanSettings:
     stars: bool = option("A fit with stars.", default=False)
     every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)
     times: int | None = option(
-        "How many of them share epsilon.", default=None, least=1, flag="--for"
+        "Number of fits that share epsilon; needs --every.", default=None, least=1, flag="--for"
     )
     fits: int | None = option(
         "A plan of so many fits whose sums are added up; epsilon is for all of them.",
         default=None,
         least=2,
     )
-    weeks: tuple[int, ...] = option(
-        "Numbers of the plan's fits to print, with commas.", default=(1, 13, 26, 52)
+    fits_to_print: tuple[int, ...] = option(
+        "Numbers of the plan's fits to print, with commas; needs --fits.",
+        default=_FITS_OF_A_PLAN,
+        flag="--weeks",
     )
 
     def __post_init__(self) -> None:
-        together = (self.every is None) == (self.times is None)
-        if not together or self.every not in (None, *_PERIODS):
+        are_both_or_neither = (self.every is None) == (self.times is None)
+        if not are_both_or_neither or self.every not in (None, *_PERIODS):
             raise ConfigError(
                 f"--every is one of {', '.join(_PERIODS)} and goes with --for NUMBER."
             )
-        if self.fits is not None and (self.every is not None or self.across or self.stars):
-            raise ConfigError("--fits goes with none of --every, --for, --across and --stars.")
+        if self.fits is None:
+            if self.fits_to_print != _FITS_OF_A_PLAN:
+                raise ConfigError("--weeks needs --fits, the number of the plan's fits.")
+        elif self.every is not None or self.across or self.stars or self.ratings is not None:
+            raise ConfigError(
+                "--fits goes with none of --every, --for, --across, --stars and --ratings."
+            )
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
@@ -521,10 +553,10 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
 
 def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) -> Result:
-    """Say what a plan's lists are expected to be in some weeks, beside one single release."""
+    """Say what a plan's lists are expected to be after some fits, beside one single release."""
     from tacit.designs.private.plan import plan_weeks
 
-    weeks = sorted({min(week, fits) for week in settings.weeks})
+    weeks = sorted({min(number, fits) for number in settings.fits_to_print})
     planned = plan_weeks(people, items, settings.epsilon, fits, weeks, delta=settings.delta)
     columns: dict[str, Callable[[PlannedWeek], object]] = {
         "fit": lambda week: str(week.week),

@@ -126,12 +126,13 @@ class PlannedWeek:
 def plan_weeks(
     users: int, items: int, lifetime: float, fits: int, weeks: Sequence[int], *, delta: float
 ) -> tuple[PlannedWeek, ...]:
-    """Expect lists of a plan in some weeks, with the same people in all of them.
+    """Expect lists of a plan after some of its fits, with the same people in all of them.
 
-    The noise of week w is that of one release times sqrt(Q) / W, with W the sum of the precisions
-    of sums 1 and 3 until then, and Q = W where nothing is forgotten. Shares of EASE's gain are
-    `expected_share` at that noise; the plan's are smaller by `FROZEN_MAP_LOSS`, because its
-    directions of taste are those of the first fit.
+    A week stands for one fit, whatever the time between fits. The noise of week w is that of one
+    release times sqrt(Q) / W, with W the sum of the precisions of sums 1 and 3 until then, and
+    Q = W where nothing is forgotten. Shares of EASE's gain are `expected_share` at that noise; the
+    plan's are smaller by `FROZEN_MAP_LOSS`, because its directions of taste are those of the first
+    fit.
 
     Args:
         users: Number of people.
