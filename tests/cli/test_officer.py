@@ -88,6 +88,16 @@ def test_no_word_of_statistics_stands_above_the_fold(tmp_path, capsys):
     assert "differentially private" in below
 
 
+def test_the_full_card_says_what_it_does_not_cover():
+    """Conditions, limits and sources stand under their own titles: a limit is not read as one."""
+    page = officer_page((card(),), FACTS)
+    assert "<p>It holds if:</p><ul><li>the catalogue is public</li>" in page
+    assert "<p>It does not cover:</p><ul><li>the platform itself</li></ul>" in page
+    assert "<p>Sources:</p><ul><li>a book</li></ul>" in page
+    assert "Measured:" not in page
+    assert "<p>Measured:</p><ul><li>" in officer_page((measured(0.6),), FACTS)
+
+
 def test_the_page_says_what_an_officer_asks():
     """Who is trusted, for which data, how many fits are left, what breaks it, erasure, evidence."""
     page = officer_page((card(),), FACTS)

@@ -96,14 +96,14 @@ def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
     parts = [_HEAD.format(title=html.escape(facts.about))]
     parts.append(f"<h1>{html.escape(facts.about)}</h1>")
     parts.append(f'<p class="verdict {verdict}">Protection: <strong>{verdict}</strong></p>')
-    parts += [_paragraph(sentence) for sentence in _promise(cards, verdict)]
+    parts += [_html_paragraph(sentence) for sentence in _promise(cards, verdict)]
     rows = [
         ("Who must be trusted", _describe_trust(cards)),
         ("Valid for", _describe_validity(facts)),
         ("Fits left", _describe_fits(facts.fits)),
-        ("What breaks it", _list_items(_limits(cards))),
+        ("What breaks it", _html_list(_limits(cards))),
         ("If a person asks to be erased", _describe_erasure(facts.fits)),
-        ("Evidence", _list_items(_evidence(cards, facts))),
+        ("Evidence", _html_list(_evidence(cards, facts))),
     ]
     parts.append("<dl>")
     for name, content in rows:
@@ -219,7 +219,7 @@ def _full_cards(cards: Sequence[Guarantee]) -> str:
     """Format the full cards, with technical terms, as a part of the page that opens on a click."""
     parts = ["<details><summary>The full cards, in the words of the field</summary>"]
     for card in cards:
-        parts.append(f"<h2>{html.escape(card.name)}</h2>{_paragraph(card.sentence)}")
+        parts.append(f"<h2>{html.escape(card.name)}</h2>{_html_paragraph(card.sentence)}")
         costs = []
         if card.epsilon is not None:
             costs.append(f"One release: epsilon {card.epsilon:.3g} at delta {card.delta:.0e}.")
@@ -229,9 +229,12 @@ def _full_cards(cards: Sequence[Guarantee]) -> str:
                 f"{card.lifetime_delta:.0e}."
             )
         costs.append(f"Over a lifetime: {card.lifetime}")
-        parts += [_paragraph(cost) for cost in costs]
-        parts.append(_list_items([*card.assumptions, *card.not_covered, *card.sources]))
-        parts.append(_list_items([str(measurement) for measurement in card.measurements]))
+        parts += [_html_paragraph(cost) for cost in costs]
+        measurements = [str(measurement) for measurement in card.measurements]
+        parts.append(_titled_html_list("It holds if:", card.assumptions))
+        parts.append(_titled_html_list("It does not cover:", card.not_covered))
+        parts.append(_titled_html_list("Sources:", card.sources))
+        parts.append(_titled_html_list("Measured:", measurements))
     parts.append("</details>")
     return "\n".join(parts)
 
@@ -248,17 +251,22 @@ def _judge_measurements(measurements: Sequence[Measurement]) -> Verdict:
     return "weak" if highest <= WEAK_AUC else "none"
 
 
-def _paragraph(text: str) -> str:
+def _html_paragraph(text: str) -> str:
     """Format an HTML paragraph of plain text."""
     return f"<p>{html.escape(text)}</p>"
 
 
-def _list_items(lines: Sequence[str]) -> str:
+def _html_list(lines: Sequence[str]) -> str:
     """Format an HTML list of plain lines; "" for no lines."""
     if not lines:
         return ""
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>"
+
+
+def _titled_html_list(title: str, lines: Sequence[str]) -> str:
+    """Format an HTML list of plain lines below a title; "" for no lines."""
+    return _html_paragraph(title) + _html_list(lines) if lines else ""
 
 
 _TECHNICAL = re.compile(
