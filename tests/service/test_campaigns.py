@@ -286,7 +286,7 @@ def test_the_log_cannot_be_tried_against_reports(shops, demo, folder, tmp_path, 
         ledger = str(tmp_path / f"{number}.db")
         with shops(demo, folder, database=ledger) as one:
             assert send(one, "ann", report).status_code == 200
-            states.add(one.service.ledger.state(f"demo/{served.state}"))
+            states.add(one.service.ledger.state(f"demo/{served.state_name}"))
     assert len(states) == 2
 
 

@@ -401,7 +401,7 @@ def test_the_longest_names_are_served(tmp_path):
             ask(operator, "POST", f"/api/rounds/{name}/open", json=body)
             ask(hers, "POST", f"/api/rounds/{name}/recommendations")
             runs = service.deployment.find_all(ServedRounds).values()
-            kept = [service.ledger.state(f"{LONG}/{run.state}") for run in runs]
+            kept = [service.ledger.state(f"{LONG}/{run.state_name}") for run in runs]
             assert len([one for one in kept if one is not None]) == number + 1
         ask(hers, "DELETE", f"/api/users/{'p' * 64}")
     open_service(Settings(tmp_path)).close()

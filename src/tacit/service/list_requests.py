@@ -103,8 +103,8 @@ class ListQuestion(RequestModel):
 class PersonQuestion(RequestModel):
     """One person whose list is asked for. The history is not stored.
 
-    Where lists are compared ([splits.NAME]), a keyed hash of the customer is, until the figures of
-    the day are released.
+    Where lists are compared ([splits.NAME]), a keyed hash of the customer is, once for each
+    request, until the figures of the day are released.
     """
 
     customer: CustomerId | None = None

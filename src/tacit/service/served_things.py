@@ -72,8 +72,8 @@ class Section:
 class PersonalState:
     """A state of the ledger in which a thing stores something about one person."""
 
-    state: str
-    """The state's name within the tenant."""
+    state_name: str
+    """Name of the state within the tenant."""
     description: str
     """What is erased with it, for the person's receipt."""
     erase: Callable[[Source, bytes | None], bytes | None]

@@ -28,7 +28,7 @@ SECONDS_BETWEEN_RELEASES = 600.0
 
 def released_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
     """Read the released days, oldest first."""
-    return decode_days(read_salted_state(service, split.state))
+    return decode_days(read_salted_state(service, split.state_name))
 
 
 async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
@@ -67,11 +67,11 @@ async def _release_day(service: Service, split: Split, day: date) -> None:
 
     await answer_once(
         service,
-        Caller(split.tenant, Role.OPERATOR, split.state),
+        Caller(split.tenant, Role.OPERATOR, split.state_name),
         RELEASE,
         f"{split.name} {day.isoformat()}",
         b"",
-        state=split.state,
+        state=split.state_name,
         transition=salt_states(draw),
         charges=[Charge(split.holder, split.cost)],
     )

@@ -2,9 +2,11 @@
 
 Unit     one person's lists and clicks of all days. On one day a person counts in the kind of list
          that they got first: at most once as served and once as clicked.
-Stored   a file of each day in the service's folder, with a keyed hash of each customer, the kind of
-         their list, and whether they clicked; neither items nor the number of clicks. The file is
-         removed when the figures of its day are released.
+Stored   a file of each day in the service's folder, with a line for each time that a person's list
+         was asked for or a click of theirs was reported: a keyed hash of the customer, the kind of
+         list, and which of the two. No item and no time of day, but lines are in the order in which
+         they came; repetitions count once when the day is counted. The file is removed when the
+         figures of its day are released.
 Released four whole numbers a day, with discrete Laplace noise of scale 2 / epsilon, charged to the
          split's budget in the ledger; a day without any request is released, too.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); on integers:
@@ -122,7 +124,7 @@ class Split(ServedThing):
         return split
 
     @property
-    def state(self) -> str:
+    def state_name(self) -> str:
         """Name of the ledger's state that lists the released days."""
         return thing_state_name(FOLDER, self.tenant, self.name)
 
@@ -178,7 +180,7 @@ class Split(ServedThing):
         Raises:
             ConfigError: It was changed.
         """
-        stored = read_state(self.state)
+        stored = read_state(self.state_name)
         if stored is None:
             return
         epsilon = json.loads(stored[SALT_BYTES:])["epsilon"]
@@ -227,16 +229,18 @@ class Split(ServedThing):
         )
         return (card,)
 
-    def note(self, day: date, customers: Sequence[bytes], lists: str, event: str) -> None:
-        """Add people to the file of a day.
+    def record_people(
+        self, day: date, customers: Sequence[bytes], kind_of_list: str, event: str
+    ) -> None:
+        """Add a line for each of these people to the file of a day.
 
         Args:
             day: The day.
             customers: A keyed hash of each person, for this split and day, at least 16 bytes long.
-            lists: Kind of lists that they get: one of LISTS.
+            kind_of_list: Kind of lists that they get: one of LISTS.
             event: What happened to them: one of EVENTS.
         """
-        records = encode_records(customers, lists, event)
+        records = encode_records(customers, kind_of_list, event)
         # A single write to a file opened for appending, so that workers do not mix their records.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         file = os.open(self.folder / day.isoformat(), flags, 0o600)
@@ -289,14 +293,14 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def encode_records(customers: Sequence[bytes], lists: str, event: str) -> bytes:
-    """Encode lines of a day's file; see `Split.note`.
+def encode_records(customers: Sequence[bytes], kind_of_list: str, event: str) -> bytes:
+    """Encode lines of a day's file; see `Split.record_people`.
 
     A full disk may cut a write off. The next write begins with an end of line, so that a cut line
     is a line of its own, which is not counted, and no other line is damaged.
     """
-    kind = f" {LISTS.index(lists)} {EVENTS.index(event)}\n"
-    lines = [customer[:_HASH_BYTES].hex() + kind for customer in customers]
+    ending = f" {LISTS.index(kind_of_list)} {EVENTS.index(event)}\n"
+    lines = [customer[:_HASH_BYTES].hex() + ending for customer in customers]
     return ("\n" + "".join(lines)).encode("ascii")
 
 

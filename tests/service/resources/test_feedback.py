@@ -247,7 +247,7 @@ def test_the_longest_names_have_states():
     """The name of a state is short enough whatever people and tenants are called."""
     from tacit.ledger.states import check_state_name
 
-    check_state_name(f"{'t' * 64}/{all_ratings_state('p' * 64).state}")
+    check_state_name(f"{'t' * 64}/{all_ratings_state('p' * 64).state_name}")
 
 
 def test_ratings_at_the_same_time_are_all_kept(shop):

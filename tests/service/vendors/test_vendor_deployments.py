@@ -129,5 +129,5 @@ def test_the_longest_names_are_served(tmp_path):
 
 def _states(service):
     found = service.deployment.find_all(ServedVendor).values()
-    kept = [service.ledger.state(f"{vendor.tenant}/{vendor.state}") for vendor in found]
+    kept = [service.ledger.state(f"{vendor.tenant}/{vendor.state_name}") for vendor in found]
     return len([one for one in kept if one is not None])

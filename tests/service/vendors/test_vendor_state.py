@@ -223,15 +223,15 @@ def test_other_settings_are_told_at_the_start(tmp_path):
     before = served(folder)
     _, kept = before.cache.make_transition(_begun)(None, None)
     toml = folder / "tacit.toml"
-    before.check_stored_states({before.state: SALT + kept}.get)
+    before.check_stored_states({before.state_name: SALT + kept}.get)
     text = toml.read_text()
     toml.write_text(
         text.replace('"cinema-1"', '"new"').replace("features = 2", "features = 2\nlifetime = 50.0")
     )
-    served(folder).check_stored_states({before.state: SALT + kept}.get)
+    served(folder).check_stored_states({before.state_name: SALT + kept}.get)
     toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\nhorizon = 5000"))
     with pytest.raises(ConfigError) as told:
-        served(folder).check_stored_states({before.state: SALT + kept}.get)
+        served(folder).check_stored_states({before.state_name: SALT + kept}.get)
     for part in (
         "tacit.toml",
         "vendors.cinema",
@@ -247,7 +247,7 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
     vendor = served(tmp_path / NAMES[0])
     kept = VendorState(settings.vendor()).encode(settings.lasting_settings)
     with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
-        vendor.check_stored_states({vendor.state: SALT + change(kept)}.get)
+        vendor.check_stored_states({vendor.state_name: SALT + change(kept)}.get)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
     numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.lasting_settings))
     changed = {name: value for name, value in {**numbers, **change}.items() if value is not None}
     with pytest.raises(ConfigError, match=said):
-        vendor.check_stored_states({vendor.state: SALT + pack(changed, arrays)}.get)
+        vendor.check_stored_states({vendor.state_name: SALT + pack(changed, arrays)}.get)
 
 
 def renamed(tmp_path):

@@ -126,7 +126,7 @@ async def forget_ratings(
         "forget feedback",
         key,
         b"all",
-        state=ratings.state,
+        state=ratings.state_name,
         transition=erase_state(ratings),
     )
 

@@ -36,7 +36,7 @@ from tacit.service.list_requests import (
 from tacit.service.metrics import Metrics
 from tacit.service.operations import Operation, run_on_loop_where
 from tacit.service.problems import Problem
-from tacit.service.resources.splits import find_splits, note_served
+from tacit.service.resources.splits import find_splits, record_served_people
 from tacit.service.schemas import AnswerModel
 from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
 from tacit.service.service import Service
@@ -200,7 +200,7 @@ def recommend(
     stored = StoredRatings.read(service, user).of_model(served.name)
     options = ListOptions(n=n, category=category, diversity=diversity, keep_seen=seen)
     question = ParsedQuestion(served.usable_ratings(stored), options, ())
-    note_served(service, served.name, caller, [user])
+    record_served_people(service, served.name, caller, [user])
     return _respond({"model": served.name, **_list_content(served, question, caller, counts)})
 
 
@@ -220,7 +220,7 @@ def recommend_once(
     served = find_served(service, ServedModel, question.model)
     parsed = parse_question(served, question, question)
     if question.customer is not None:
-        note_served(service, served.name, caller, [question.customer])
+        record_served_people(service, served.name, caller, [question.customer])
     return _respond({"model": served.name, **_list_content(served, parsed, caller, counts)})
 
 
@@ -240,7 +240,7 @@ def recommend_many(
         lists.append({"customer": person.customer, **content})
         if person.customer is not None:
             customers.append(person.customer)
-    note_served(service, served.name, caller, customers)
+    record_served_people(service, served.name, caller, customers)
     return _respond({"model": served.name, "lists": lists})
 
 

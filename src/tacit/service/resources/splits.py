@@ -89,7 +89,7 @@ def report_clicks(
     takes no Idempotency-Key.
     """
     split = find_served(service, Split, name)
-    note_people(service, split, caller, clicks.customers, "clicked")
+    record_people(service, split, caller, clicks.customers, "clicked")
     return ClickReceipt(received=True)
 
 
@@ -129,13 +129,15 @@ def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
     )
 
 
-def note_served(service: Service, model: str, caller: Caller, customers: Iterable[str]) -> None:
-    """Count customers of a backend as served in all comparisons of a model."""
+def record_served_people(
+    service: Service, model: str, caller: Caller, customers: Iterable[str]
+) -> None:
+    """Record customers of a backend as served in all comparisons of a model."""
     customer_ids = list(customers)
     if not customer_ids:
         return
     for split in find_splits(service, model, caller):
-        note_people(service, split, caller, customer_ids, "served")
+        record_people(service, split, caller, customer_ids, "served")
 
 
 def find_splits(service: Service, model: str, caller: Caller) -> list[Split]:
@@ -146,10 +148,10 @@ def find_splits(service: Service, model: str, caller: Caller) -> list[Split]:
     return [split for split in splits if split.settings.model == model]
 
 
-def note_people(
+def record_people(
     service: Service, split: Split, caller: Caller, customers: Sequence[str], event: str
 ) -> None:
-    """Count customers today in a comparison, as long as its budget covers the day.
+    """Record customers in today's file of a comparison, as long as its budget covers the day.
 
     An id, and the pseudonym that the service makes of it, count as one person.
 
@@ -169,5 +171,5 @@ def note_people(
         person = service.keys.person_name(customer)
         payload = f"{split.name}\x00{day.isoformat()}\x00{person}".encode()
         hashes.append(service.keys.digest("splits", payload))
-    lists = caller.lists if caller.role is Role.RECOMMEND else LISTS[0]
-    split.note(day, hashes, lists, event)
+    kind_of_list = caller.lists if caller.role is Role.RECOMMEND else LISTS[0]
+    split.record_people(day, hashes, kind_of_list, event)

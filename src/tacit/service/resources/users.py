@@ -88,14 +88,14 @@ async def forget(
     parts = _list_stored_states(service, user)
     for part in parts:
         # Once for this key: a late retry must not erase what the person gave since.
-        digest = hashlib.sha256(part.state.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(part.state_name.encode()).hexdigest()[:16]
         await answer_once(
             service,
             caller,
             f"{OPERATION}: {digest}",
             key,
-            canonical({"user": user, "state": part.state}),
-            state=part.state,
+            canonical({"user": user, "state": part.state_name}),
+            state=part.state_name,
             transition=erase_state(part),
             counted_apart=True,
         )

@@ -69,7 +69,7 @@ class ServedVendor(ServedThing):
         return cls(section.tenant, section.name, settings, neighbours, reach, cache)
 
     @property
-    def state(self) -> str:
+    def state_name(self) -> str:
         """Name of its state in the ledger."""
         return thing_state_name("vendors", self.tenant, self.name)
 
@@ -103,7 +103,7 @@ class ServedVendor(ServedThing):
         Raises:
             ConfigError: There is such a state.
         """
-        state = idempotency.remove_salt(read_state(self.state))
+        state = idempotency.remove_salt(read_state(self.state_name))
         if state is None:
             return
         try:
@@ -195,7 +195,7 @@ class ServedVendor(ServedThing):
             operation,
             key,
             payload_of_vendor,
-            state=self.state,
+            state=self.state_name,
             transition=transition,
             **more,
         )

@@ -185,7 +185,7 @@ class ServedRounds(ServedThing):
             new = self.steps.forget_person(user, source, remove_salt(state))
             return None if new is None else add_salt(source, new)
 
-        return (PersonalState(self.state, forgotten, forget),)
+        return (PersonalState(self.state_name, forgotten, forget),)
 
     @cached_property
     def steps(self) -> RoundSteps:
@@ -193,7 +193,7 @@ class ServedRounds(ServedThing):
         return RoundSteps(self.settings, self.given)
 
     @property
-    def state(self) -> str:
+    def state_name(self) -> str:
         """Name of the run's state in the ledger."""
         return thing_state_name("rounds", self.tenant, self.name)
 
@@ -206,10 +206,10 @@ class ServedRounds(ServedThing):
         settings = canonical({"settings": self.settings.to_header()})
         try:
             service.ledger.release(
-                Request(self.tenant, "service", f"begin {self.state}", "once", settings),
+                Request(self.tenant, "service", f"begin {self.state_name}", "once", settings),
                 [Charge(self._holder, self._cost)],
                 lambda source, _: (b"", add_salt(source, self.steps.begin(source))),
-                state=f"{self.tenant}/{self.state}",
+                state=f"{self.tenant}/{self.state_name}",
             )
         except KeyReused:
             message = "The run of this name began with other settings. Name the new one anew."
@@ -224,7 +224,7 @@ class ServedRounds(ServedThing):
         Raises:
             ConfigError: It began with other settings, or cannot be continued.
         """
-        state = remove_salt(stored(self.state))
+        state = remove_salt(stored(self.state_name))
         if state is None:
             return
         try:

@@ -113,7 +113,7 @@ class FeedbackReply(BaseModel):
 def rounds(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
     """List the runs, how far they are, and what they promise to voters."""
     served = service.deployment.find_all(ServedRounds).values()
-    return {"rounds": [run.describe(read_salted_state(service, run.state)) for run in served]}
+    return {"rounds": [run.describe(read_salted_state(service, run.state_name)) for run in served]}
 
 
 @router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=AnnounceReply)
@@ -216,5 +216,5 @@ async def _step(
     operation = f"POST /api/rounds/{served.name}/{route}"
     salted = salt_states(transition)
     return await answer_once(
-        service, caller, operation, key, payload, state=served.state, transition=salted
+        service, caller, operation, key, payload, state=served.state_name, transition=salted
     )

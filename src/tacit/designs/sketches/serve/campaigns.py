@@ -2,8 +2,9 @@
 
 Runs at    the recommender, which nobody has to trust.
 Sees       reports of randomised bits, and whose key they came with. It never sees a rating.
-Stores     counts by item or pair: how often each was asked about and answered 1. They take the same
-           space for any number of reports, and are overwritten in the transaction of each answer.
+Stores     for each item or pair how often it was answered 0 and 1, and how many reports have each
+           number of ones. These counts take the same space for any number of reports, and are
+           overwritten in the transaction of each answer. Then the learned clusters.
            For each person who reported: that they did, at which second, and a keyed hash of their
            report. The report itself is added to the counts and not stored.
 Charges    the person's own budget, with what their report costs for everything they rated. Their
@@ -154,7 +155,7 @@ class ServedCampaign(ServedThing):
         )
 
     @cached_property
-    def state(self) -> str:
+    def state_name(self) -> str:
         """Name of the stored counts. It changes if another campaign gets the same name."""
         return f"campaigns/{self.campaign.id.hex()}"
 

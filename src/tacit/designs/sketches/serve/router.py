@@ -33,7 +33,7 @@ def campaigns(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
     all_served = service.deployment.find_all(ServedCampaign).values()
     return {
         "campaigns": [
-            served.describe(read_salted_state(service, served.state)) for served in all_served
+            served.describe(read_salted_state(service, served.state_name)) for served in all_served
         ]
     }
 
@@ -56,7 +56,7 @@ def catalogue(service: CurrentService, name: PathName) -> dict[str, list[int | s
 def clusters(service: CurrentService, name: PathName) -> Response:
     """Return the clusters of a closed campaign, from which devices recommend."""
     served = find_served(service, ServedCampaign, name)
-    message = served.decode_state(read_salted_state(service, served.state)).clusters
+    message = served.decode_state(read_salted_state(service, served.state_name)).clusters
     if not message:
         raise Problem(409, "The clusters of this campaign are made when it is closed.")
     return Response(message, media_type=OCTETS)
@@ -84,7 +84,7 @@ async def reports(
             "POST /api/campaigns/reports",
             served.campaign.id.hex(),
             report,
-            state=served.state,
+            state=served.state_name,
             charges=[served.charge(caller.name)],
             transition=salt_states(lambda _, before: served.count_report(report, before)),
         )
@@ -110,18 +110,18 @@ async def close(
     operation = f"POST /api/campaigns/{name}/close"
     close_step = salt_states(lambda _, saved: served.close(saved))
     await answer_once(
-        service, caller, operation, key, b"", state=served.state, transition=close_step
+        service, caller, operation, key, b"", state=served.state_name, transition=close_step
     )
 
     def learn_clusters() -> bytes:
-        closed = served.decode_state(read_salted_state(service, served.state))
+        closed = served.decode_state(read_salted_state(service, served.state_name))
         return closed.clusters or closed.learn_clusters()
 
     new = await run_in_thread(request, learn_clusters)
     store_step = salt_states(lambda _, saved: served.store_clusters(new, saved))
     operation = f"{operation} clusters"
     return await answer_once(
-        service, caller, operation, key, b"", state=served.state, transition=store_step
+        service, caller, operation, key, b"", state=served.state_name, transition=store_step
     )
 
 
@@ -129,4 +129,4 @@ async def close(
 def counts(service: CurrentService, name: PathName) -> dict[str, Any]:
     """Return how many people reported, and for every item an estimate with its standard error."""
     served = find_served(service, ServedCampaign, name)
-    return served.decode_state(read_salted_state(service, served.state)).report(served.items)
+    return served.decode_state(read_salted_state(service, served.state_name)).report(served.items)

@@ -92,7 +92,7 @@ class ServedDisclosure(ServedThing):
         return self.model.guarantees()
 
     def largest_bodies(self) -> Mapping[str, int]:
-        """Return the largest accepted body of a letter: large enough for one that shows every item.
+        """Return the most bytes of a letter's body, by its address: enough to show every item.
 
         A device whose letter was refused as too large would fall silent, which reveals something.
         """
@@ -116,12 +116,12 @@ class ServedDisclosure(ServedThing):
         be compared with the old account's.
         """
         yield PersonalState(
-            self.state(user),
+            self.state_name(user),
             f"your part in the disclosure {self.name}: it accepts no more letters under this name",
             lambda source, _: add_salt(source, _FORGOTTEN),
         )
 
-    def state(self, user: str) -> str:
+    def state_name(self, user: str) -> str:
         """Name the stored state of a person: the epoch of the latest letter, or forgotten."""
         return idempotency.personal_state_name(f"letters/{self.name}", user)
 

@@ -57,7 +57,7 @@ class DisclosureSettings:
 
 
 def read_disclosure(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLog]:
-    """Read a section's settings, its model and its log.
+    """Read a section's settings and model, and name its log, which need not exist yet.
 
     Raises:
         ConfigError: The section cannot be served.

@@ -85,7 +85,7 @@ def latest(service: CurrentService, caller: CurrentCaller, name: PathName) -> di
     If it is later than the last letter of a device, your account has another device.
     """
     served = find_served(service, ServedDisclosure, name)
-    stored = service.ledger.state(f"{caller.tenant}/{served.state(caller.name)}")
+    stored = service.ledger.state(f"{caller.tenant}/{served.state_name(caller.name)}")
     return {"latest": served.latest_epoch(stored)}
 
 
@@ -118,7 +118,7 @@ async def letters(
             f"POST /api/disclosures/{name}/letters",
             str(release.epoch),
             letter,
-            state=served.state(caller.name),
+            state=served.state_name(caller.name),
             transition=served.acceptance(release),
         )
     except KeyReused:
