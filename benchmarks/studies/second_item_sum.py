@@ -204,7 +204,7 @@ def score_with_vectors(
     own_likes = fit_own_likes(made.shares, items)
     likes = unit_like_rows(people, split.n_items)
     scores = score_items(people, lists, half.settings)
-    return scores + own_likes.add_to_taste(likes, items) @ items.T
+    return scores + own_likes.addition_to_taste(likes, items) @ items.T
 
 
 def measure_vectors(

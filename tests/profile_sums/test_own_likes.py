@@ -56,7 +56,7 @@ def test_people_without_likes_get_popularity_and_their_taste(people_of, one_doma
     people, _ = one_domain_example
     released = release_lists(people, 4, 4, features, INFINITE)
     dislikes = people_of([{0: 1.0}], 4, list(range(4)), list(range(4)))
-    added = released.personal.own_likes.add_to_taste(
+    added = released.personal.own_likes.addition_to_taste(
         sparse.csr_array((1, 4)), released.personal.items
     )
     assert not added.any()

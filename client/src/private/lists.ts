@@ -47,10 +47,11 @@ interface Tastes {
   readonly consented?: readonly (readonly (readonly [item: number, weight: number])[])[];
 }
 
+/** With x the unit row of the likes and B the items' tastes, likes add (x B - mean) matrix. */
 interface OwnLikesMap {
   /** (k, k) */
   readonly matrix: readonly Floats[];
-  /** (k) tastes of an average like. */
+  /** (k) the sum x B that an average person has. */
   readonly mean: Floats;
 }
 

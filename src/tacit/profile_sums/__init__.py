@@ -12,7 +12,7 @@ people.py          what one person contributes
 sums/              one file for each released sum: contribution, clip, noise, and its use
 release.py         the order of the sums of lists, top to bottom
 release_stars.py   the order of the optional sums of stars
-own_likes.py       a person's likes a second time, through the released tastes of items
+own_likes.py       what likes add to a taste, through the released tastes of the liked items
 usefulness.py      whether lists are expected to beat popularity
 fits.py            one fit as a fact, and what several cost together
 fit_plan.py        noise of several fits that share one budget, fixed before the first

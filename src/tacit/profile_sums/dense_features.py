@@ -27,7 +27,7 @@ def limit_rows(rows: Floats, counted: NDArray[np.bool_]) -> Floats:
     """Divide each row by its length, or by the 80th percentile of lengths where that is longer.
 
     Args:
-        rows: (items, r)
+        rows: (items, r) dense features.
         counted: (items,) rows of which the percentile is taken.
     """
     lengths = np.sqrt((rows**2).sum(axis=1))

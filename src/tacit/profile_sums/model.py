@@ -383,7 +383,11 @@ class PrivateLists(base.ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Make the model of a checked file; ValueError for parts that do not fit together."""
+        """Make the model of a checked file.
+
+        Raises:
+            One of `errors.UNUSABLE_CONTENT`: The parts do not fit together.
+        """
         fitted = fitted_from_parts(header, arrays)
         settings, choices = fitted.settings, fitted.choices
         model = cls(

@@ -1,7 +1,8 @@
-"""A person's likes a second time, through the released tastes of items: free, in one domain.
+"""The addition to a person's taste by their likes, through the released tastes of liked items.
 
-A taste from public features sees a film's genres; the mean of the tastes of the items that a person
-likes also sees what else their likers share. Post-processing of released values.
+A taste from public features sees a film's genres; the tastes of the items that a person likes also
+see what else their likers share. Post-processing of released values, so no further epsilon; in one
+domain alone.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ class OwnLikesMap:
     """Map from a person's likes to what they add to the person's taste."""
 
     matrix: Floats
-    """(k, k) K."""
+    """(k, k) K, by which B'x - b_0 is multiplied."""
     mean: Floats
-    """(k,) b_0: the tastes of an average like."""
+    """(k,) b_0 = B'mu: the sum B'x that an average person has."""
 
-    def add_to_taste(self, unit_likes: sparse.csr_array, items: Floats) -> Floats:
+    def addition_to_taste(self, unit_likes: sparse.csr_array, items: Floats) -> Floats:
         """Return (people, k) K (B'x - b_0), 0 for a person without likes.
 
         Args:
@@ -70,7 +71,7 @@ def fit_own_likes(shares: Floats, items: Floats) -> OwnLikesMap:
         K   = W diag(h) W'
 
     Args:
-        shares: (target items,) released shares of likes, not floored.
+        shares: (target items,) mu: released shares of likes (`sums.counts`), not floored.
         items: (target items, k) B.
     """
     positive = np.maximum(shares, 0)

@@ -121,7 +121,7 @@ class ReleasedSums:
     count_table: CountTable
     """Sum 1 as it was drawn."""
     counts: Counts
-    """Sum 1 as shares of people."""
+    """Sum 1 over the number of people: shares of likes, as `sums.counts` defines them."""
     later: TasteSums | PopularTable | TopItemsModel | None
     """What the later sums asked; None for too few people: then nothing."""
     usefulness: Usefulness
@@ -138,7 +138,7 @@ class ReleasedLists:
     """All that leaves the platform, but for stars."""
 
     means: Floats
-    """(target items,) released shares of likes: popularity."""
+    """(target items,) released shares of likes (`sums.counts`): popularity."""
     deviation: float
     """Standard deviation of the noise in the shares of sum 1."""
     personal: TasteModel | TopItemsModel | None

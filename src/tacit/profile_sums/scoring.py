@@ -132,7 +132,7 @@ def _served_tastes(people: Profiles, model: TasteModel, settings: Settings) -> F
     if model.own_likes is None:
         return tastes
     unit_likes = unit_like_rows(people, len(model.items))
-    return tastes + model.own_likes.add_to_taste(unit_likes, model.items)
+    return tastes + model.own_likes.addition_to_taste(unit_likes, model.items)
 
 
 def _cut_factor(tastes: Floats, settings: Settings) -> Floats:

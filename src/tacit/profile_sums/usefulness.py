@@ -1,4 +1,6 @@
-"""Whether lists are worth making: from released numbers, or before any data. It is free.
+"""Whether lists are worth making: from released numbers, or before any data.
+
+Computing it takes no further epsilon.
 
 Source   rules of thumb, fitted on MovieLens and generated people; docs/private.md has their errors.
 """

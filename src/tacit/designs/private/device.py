@@ -7,10 +7,10 @@ Guarantee   the file's own: (epsilon, delta) for each person whose ratings it wa
 
 Layout of the file: a tacit container (magic, length and text of a JSON header, arrays, SHA-256 of
 all that precedes), whose arrays hold whole numbers of 16 or 32 bits, little endian. Every number
-is `units[name]` times a whole one, of a column where there are several. The map of own likes is
-there within one domain alone, or in its place vectors of pairs of likes. Sums run in the order of
-the item numbers, so that two languages find the same scores to the last bit: only +, *, / and
-square roots are used.
+is a whole number times `units[name]`; a table has one unit for each of its columns. Within one
+domain a file by tastes also has the map of own likes, or vectors of pairs of likes in its place;
+between domains it has neither. Sums run in the order of the item numbers, so that two languages
+find the same scores to the last bit: only +, *, / and square roots are used.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PairVectors:
     vectors: list[Floats]
     """(head, d)"""
     mean: Floats
-    """(d,) what an average person has."""
+    """(d,) the sum of the likes' vectors, over sqrt(likes), that an average person has."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Tastes:
     offsets: Sequence[int]
     """(context + 1,) where the features of each context item begin in `columns`."""
     columns: Sequence[int]
-    """Features of the context items, one item after the other, all of one row alike."""
+    """Features of the context items, one item after the other, all of an item with equal weight."""
     mean: Floats
     """(f,) an average profile."""
     directions: list[Floats]
@@ -68,10 +68,10 @@ class Tastes:
     items: list[Floats]
     """(targets, k) tastes of the target items."""
     own_likes: list[Floats] | None = None
-    """(k, k) what the tastes of liked items add to a person's; None between domains, and where
-    there are `pairs`."""
+    """(k, k) K: likes add (x B - own_likes_mean) K to a person's taste, with x the unit row of the
+    likes and B the tastes of the items; None between domains, and where there are `pairs`."""
     own_likes_mean: Floats | None = None
-    """(k,) what those of an average like add; None as for `own_likes`."""
+    """(k,) the sum x B that an average person has; None as for `own_likes`."""
     pairs: PairVectors | None = None
     """What likes add by pairs of likes; None where none were released."""
     dense: list[Floats] | None = None
@@ -107,7 +107,8 @@ class DeviceLists:
     liked_from: float
     """Fewest stars of a like."""
     other_weight: float
-    """Weight of a rating that is no like; a like has 1."""
+    """Weight of a rating that is no like; a like has 1. By tastes, both are also multiplied by the
+    item's damping."""
     beside: float
     """Factor of `means` in scores by top items."""
     clip: float
@@ -215,7 +216,7 @@ def _by_tastes(
     Args:
         model: The released numbers.
         own: The person's ratings: number of the context item, and whether it is a like.
-        other_weight: Weight of a rating that is no like; a like has 1.
+        other_weight: Weight of a rating that is no like, before its item's damping; a like has 1.
         clip: Largest norm of a taste, over sqrt(k).
         means: (items,) scores without a history.
     """
@@ -275,12 +276,14 @@ def _add_pairs(pairs: PairVectors, likes: Sequence[int], scores: Floats) -> None
 
 
 def _taste(model: Tastes, own: list[tuple[int, bool]], other_weight: float) -> Floats:
-    """Return (k,) the mean features of the own items less the average ones, in k directions.
+    """Return (k,) the weighted mean features of the own items less the average, in k directions.
+
+    A rating's weight is 1 for a like, `other_weight` for any other, times its item's damping.
 
     Args:
         model: The released numbers.
         own: The person's ratings: number of the context item, and whether it is a like.
-        other_weight: Weight of a rating that is no like; a like has 1.
+        other_weight: Weight of a rating that is no like, before the damping.
     """
     total_weight = 0.0
     sums = [0.0] * len(model.mean)

@@ -105,7 +105,7 @@ def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
     that tastes have all directions that a fit may release.
 
     Args:
-        seed: Of the noise.
+        seed: Seed of the noise.
         items: Number of items.
         pairs: Whether 'auto' asks for pairs of likes.
     """

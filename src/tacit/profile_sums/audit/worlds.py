@@ -172,7 +172,7 @@ def answer_sampler(
     """Answer for the sampler with a hundredth of the noise, and a first sum of 400 people.
 
     Args:
-        seed: Of the noise.
+        seed: Seed of the noise.
         factors: Whether the first sum says so many people, and the Gram matrix of stars is so
             large, that stars have factors.
         pairs: Whether the first sum says so many people and likes that 'auto' asks for pairs.

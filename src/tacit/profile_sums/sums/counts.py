@@ -6,6 +6,9 @@ Releases   one entry for an item's weight among context items (across domains), 
 Clips      one person's whole vector at norm 1: two unit vectors of items and the entry `presence`.
 Makes      shares of likes, from which everybody's popularity is served; and the centre from which
            profiles are measured.
+
+An item's share of likes is the mean over people of its entry in their unit row of likes: each of a
+person's |L| likes counts 1 / sqrt(|L|). An item that everybody likes among 25 has the share 0.2.
 """
 
 from __future__ import annotations
@@ -45,12 +48,14 @@ class CountTable:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The release of sum 1, as shares of people; unbiased, so that some may be negative."""
+    """The release of sum 1, over the number of people; unbiased, so that some may be negative."""
 
     context: Floats
-    """(context items,) share of people who use each; in one domain of those who like it."""
+    """(context items,) mean over people of their unit row of weights of context items: w / |w|. In
+    one domain the same as `targets`."""
     targets: Floats
-    """(target items,) share of people who like each."""
+    """(target items,) shares of likes: mean over people of their unit row of likes, in which each
+    of |L| likes is 1 / sqrt(|L|)."""
     deviation: float
     """Standard deviation of the noise in each share."""
     people: float
@@ -116,7 +121,7 @@ def release_count_table(
         people: Everybody's profile.
         context_items: How many context items there are.
         target_items: How many target items there are.
-        noise_multiplier: Of the sum; 0 without noise.
+        noise_multiplier: Noise multiplier of the sum; 0 without noise.
         settings: Choices of the fit.
     """
     own_entries = 0 if people.one_domain else context_items

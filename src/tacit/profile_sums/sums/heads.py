@@ -1,4 +1,7 @@
-"""Heads: the target items with the largest released shares of likes, about which a sum asks."""
+"""Heads: the target items with the largest shares of likes that sum 1 released.
+
+A later sum asks about these items alone.
+"""
 
 from __future__ import annotations
 

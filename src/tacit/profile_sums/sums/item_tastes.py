@@ -96,7 +96,7 @@ class ItemTastes:
     """Everything that sum 3 makes, for all target items."""
 
     shares: Floats
-    """(target items,) shares of likes by sums 1 and 3 together, some of them negative."""
+    """(target items,) shares of likes (`sums.counts`) by sums 1 and 3 together, some negative."""
     means: Floats
     """(target items,) the same for serving: at least half the noise."""
     tastes: Floats
@@ -257,10 +257,10 @@ def shrink_to_features(
     Post-processing of released values.
 
     Args:
-        noisy: (head, k)
+        noisy: (head, k) the tastes C that `make_item_tastes` finds in the released table.
         head: (head,) numbers of its items.
         means: (items,) shares of likes, each at least half the noise of counts.
-        features: (items, f)
+        features: (items, f) public features of the items.
         deviation: Standard deviation of the noise in an entry of `noisy`.
 
     Returns:

@@ -106,7 +106,7 @@ def choose_pair_head(shares: Floats, effective_population: float | None) -> Ints
     """Choose the items whose pairs are asked for, from released values.
 
     Args:
-        shares: (target items,) shares of likes by sum 1.
+        shares: (target items,) shares of likes (`sums.counts`) by sum 1.
         effective_population: v: the v / 25 most liked items are chosen, 800 at most, which is 320
             or more where pairs are asked for; None without noise: then 800. A catalogue of fewer
             items has all of them in its head.
@@ -170,7 +170,7 @@ def make_pair_vectors(table: PairTable, shares: Floats, people: float) -> PairVe
 
     Args:
         table: The release.
-        shares: (target items,) released shares of likes, some perhaps below 0.
+        shares: (target items,) released shares of likes (`sums.counts`), some perhaps below 0.
         people: Released number of people.
 
     Returns:
@@ -203,7 +203,7 @@ def find_large_part(covariance: Floats, deviation: float) -> tuple[Floats, Float
     most 1 of 100 draws; 1 of 300 was measured for 200 rows, fewer for other sizes.
 
     Args:
-        covariance: (n, n)
+        covariance: (n, n) symmetric matrix with noise; its diagonal is not used.
         deviation: Standard deviation of the noise in each entry beside the diagonal.
 
     Returns:

@@ -38,7 +38,7 @@ def people_tastes(
     Args:
         people: Their profiles.
         centre: Damping of context items, and the average profile.
-        features: (context items, f)
+        features: (context items, f) public features of the context items.
         everybody: For serving: also people without likes have tastes.
     """
     from tacit.engine.profile_kernels.tastes import fill_tastes  # numba is only needed here

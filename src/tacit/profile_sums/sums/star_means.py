@@ -33,7 +33,7 @@ _COUNT_WEIGHT = 0.25
 _MEAN_WEIGHT = 0.25
 """Weight of the last row: a person's mean, and the entry that counts people."""
 _FEW_PEOPLE = 60.0
-"""With fewer people over the noise multiplier of these sums, features say little."""
+"""With fewer people than this times the noise multiplier of these sums, features say little."""
 _RATING_VARIANCE = 0.1
 """Variance of a rating around its item's mean, times its usual weight."""
 _LEAST_UNCERTAINTY = 1e-12
@@ -63,9 +63,10 @@ class StarMeans:
     effects: Floats
     """(items,) stars above the person's own mean."""
     counts: Floats
-    """(items,) expected sums of weights of an item's ratings."""
+    """(items,) expected sums of weights of an item's ratings; at least 1, and at least the standard
+    deviation of the noise."""
     people: float
-    """Number of people."""
+    """Noisy number of people, above 0."""
     few: bool
     """Whether there are few people for this noise."""
 
@@ -133,8 +134,8 @@ def read_star_means(
     """Make means and effects from a released table. Post-processing.
 
     Args:
-        released: (items + 1, 2)
-        noise_multiplier: Of the table.
+        released: (items + 1, 2) noisy sums, with the rows that `contributed_means` describes.
+        noise_multiplier: Noise multiplier of the table.
         features: (items, f) public features, if there are any.
     """
     deviation = star_means_mechanism(1, noise_multiplier).deviation
