@@ -111,16 +111,17 @@ def test_the_card_of_a_chosen_neighbour_is_for_the_content_alone():
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "said"),
     [
-        lambda: forwarder(features=21),
-        lambda: forwarder(5000.0),
+        (lambda: forwarder(features=21), "fewer features or fewer slices"),
+        (lambda: forwarder(4294.967295), "4294.967295 or more protects nobody"),
     ],
 )
-def test_what_makes_no_sense_is_refused(make):
+def test_what_makes_no_sense_is_refused(make, said):
     """Settings that promise nothing are refused in a sentence."""
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match=said):
         make()
+    assert forwarder(4294.9).agreement.epsilon == 4294.9
 
 
 def test_a_forked_process_draws_its_own_numbers(monkeypatch):

@@ -51,10 +51,10 @@ class Agreement:
         if is_noisy and self.features * math.log(self.slices) > math.log(MOST_CATEGORIES):
             raise ConfigError(
                 f"{self.slices} slices of {self.features} features make more cells than "
-                f"{MOST_CATEGORIES}: reduce the contexts first, or cut them less."
+                f"{MOST_CATEGORIES}: take fewer features or fewer slices."
             )
         if is_noisy and self.epsilon * MICRO >= NO_NOISE:
-            raise ConfigError("An epsilon above 4294 protects nobody: use inf.")
+            raise ConfigError("An epsilon of 4294.967295 or more protects nobody: use inf.")
 
     @property
     def cells(self) -> int:
@@ -68,7 +68,10 @@ class Agreement:
 
     @property
     def epsilon_in_millionths(self) -> int:
-        """The field `epsilon` of messages: millionths of a nat, rounded up; 0 without a context."""
+        """The field `epsilon` of messages: millionths of a nat, rounded up.
+
+        0 if the message does not depend on the context.
+        """
         if not self.depends_on_context:
             return 0
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)

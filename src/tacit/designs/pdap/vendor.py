@@ -78,9 +78,9 @@ class GuestPolicy(Protocol):
         """Choose an own video for a visit that is not learned from."""
 
     def answer(self, choice: Choice, reward: float) -> float | None:
-        """Learn a reward, 0 or 1, and return the reward to report to the forwarding vendor.
+        """Take a reward, 0 or 1, and return the reward to report to the forwarding vendor.
 
-        None reports nothing.
+        A policy that learns from forwarded users learns it here. None reports nothing.
         """
 
 
@@ -377,7 +377,7 @@ class Vendor:
         return self._videos[self.forwarded_users.select(context).arm]
 
     def observe_guest_click(self, peer: str, request: bytes, reward: float) -> bytes | None:
-        """Learn a forwarded user's click, and return the encoded Reward to send.
+        """Give a forwarded user's click to the policy for such users; return the encoded Reward.
 
         Args:
             peer: the vendor that forwarded.
@@ -385,8 +385,8 @@ class Vendor:
             reward: 0 or 1.
 
         Returns:
-            The same bytes each time; None if no such request is remembered, or the policy reports
-            nothing.
+            The same bytes each time, from one call of the policy; None if no such request is
+            remembered, or the policy reports nothing. Such a policy gets each repetition.
         """
         guest = self._guests.get((peer, request))
         if guest is None or self.forwarded_users is None:

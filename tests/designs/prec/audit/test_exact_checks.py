@@ -23,7 +23,7 @@ from tacit.designs.prec.audit.exact_checks import (
     solve_game,
     stage_game,
     views_without_gate,
-    worst_streams,
+    worst_patterns,
 )
 from tacit.designs.prec.audit.walk import (
     follow_last_voter,
@@ -39,7 +39,7 @@ from tests.support.seen import require_any
 @pytest.mark.parametrize(
     "check",
     [
-        worst_streams,
+        worst_patterns,
         partial(hostile_views, instances=4),
         partial(hostile_views, gate_epsilon=0.3, instances=4),
         views_without_gate,

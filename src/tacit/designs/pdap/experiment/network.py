@@ -1,9 +1,9 @@
 """The vendors of an experiment: what each policy forwards and learns from.
 
 policy            forwards                    rewards from neighbours           epsilon is
-cap               nothing: one learner has    its own                           none
+cap               nothing: one learner has    none                              none
                   all videos and visitors
-solo              nothing: each vendor has    its own                           none
+solo              nothing: each vendor has    none                              none
                   its own videos alone
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
@@ -46,7 +46,7 @@ _ANY_REWARD = 1e9
 
 
 class Network:
-    """Vendors that exchange encoded messages and nothing else.
+    """Vendors that exchange encoded messages and nothing else; under cap they share one learner.
 
     Attributes:
         vendors: by name.
@@ -87,7 +87,7 @@ class Network:
         assert visit.video is not None
         reward = click(visit.video)
         if vendor.learning:
-            self._report_click(home, visit, reward)
+            self._deliver_click(home, visit, reward)
         return visit
 
     def set_learning(self, learning: bool) -> None:
@@ -95,7 +95,7 @@ class Network:
         for vendor in self.vendors.values():
             vendor.learning = learning
 
-    def _report_click(self, home: str, visit: Visit, reward: float) -> None:
+    def _deliver_click(self, home: str, visit: Visit, reward: float) -> None:
         """Let the vendor that sees the click learn it; a neighbour then reports it."""
         if self.home_sees_clicks or visit.peer is None:
             self.vendors[home].observe_click(visit, reward)

@@ -74,10 +74,11 @@ def settings_for(gate_epsilon: float, *, rounds: int = 6) -> PRecSettings:
     return PRecSettings(rounds, objects=2, voters=80, peers=PEERS, epsilon=epsilon, delta=5e-3)
 
 
-def worst_streams(kind: type[PRec]) -> list[CheckResult]:
+def worst_patterns(kind: type[PRec]) -> list[CheckResult]:
     """Run the worst votes and answers, found by `solve_game`: they reach the bound of the rounds.
 
-    100 rounds of two objects, 60 voters, both directions of the loss.
+    Two objects, T = 100, 60 voters, both directions of the loss. The votes end with the game's
+    moves, before round T.
     """
     bound, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
     settings = PRecSettings(rounds=100, objects=2, voters=60, peers=PEERS, epsilon=bound + 2.0)
@@ -237,7 +238,7 @@ def checks(*, short: bool = False) -> tuple[Check, ...]:
         short: Whether to use fewer hostile clients.
     """
     return (
-        worst_streams,
+        worst_patterns,
         partial(hostile_views, instances=12 if short else 60),
         partial(hostile_views, gate_epsilon=0.3, instances=12),
         views_without_gate,

@@ -16,7 +16,7 @@ from tacit.designs.prec.audit.exact_checks import (
     Check,
     changing_voters,
     hostile_views,
-    worst_streams,
+    worst_patterns,
 )
 from tacit.designs.prec.clients import JoinedClient
 from tacit.designs.prec.gate import make_gate
@@ -132,7 +132,7 @@ class AbstainersLeftOut(PRec):
 
 @dataclass(frozen=True)
 class CuratorBug:
-    """A faulty curator, and the check that must detect it but not the shipped curator."""
+    """A faulty curator, and the check that has to fail on it and hold for the shipped curator."""
 
     name: str
     """What is wrong with the curator."""
@@ -157,19 +157,19 @@ class CuratorBug:
             Whether a result did not hold, and the largest such value; None if all held.
         """
         results = self.check(self.kind if planted else PRec)
-        violations = [result.largest for result in results if result.verdict != "held"]
-        return bool(violations), max(violations, default=None)
+        values_not_held = [result.largest for result in results if result.verdict != "held"]
+        return bool(values_not_held), max(values_not_held, default=None)
 
 
-_LARGE_GATE_EPSILON = partial(hostile_views, gate_epsilon=3.0, instances=6)
-_SMALL_GATE_EPSILON = partial(hostile_views, gate_epsilon=0.3, instances=4)
+_VIEWS_AT_LARGE_GATE_EPSILON = partial(hostile_views, gate_epsilon=3.0, instances=6)
+_VIEWS_AT_SMALL_GATE_EPSILON = partial(hostile_views, gate_epsilon=0.3, instances=4)
 
 BUGS = (
-    CuratorBug("half the gate's noise", HalfNoise, _LARGE_GATE_EPSILON),
-    CuratorBug("slack forgotten", NoSlack, _SMALL_GATE_EPSILON),
-    CuratorBug("gate asked after the draw", GateAfterDraw, _LARGE_GATE_EPSILON),
-    CuratorBug("a fresh gate before every round", NewGateEachRound, _LARGE_GATE_EPSILON),
-    CuratorBug("drawn again when asked again", RepeatedDraw, worst_streams),
+    CuratorBug("half the gate's noise", HalfNoise, _VIEWS_AT_LARGE_GATE_EPSILON),
+    CuratorBug("slack forgotten", NoSlack, _VIEWS_AT_SMALL_GATE_EPSILON),
+    CuratorBug("gate asked after the draw", GateAfterDraw, _VIEWS_AT_LARGE_GATE_EPSILON),
+    CuratorBug("a fresh gate before every round", NewGateEachRound, _VIEWS_AT_LARGE_GATE_EPSILON),
+    CuratorBug("drawn again when asked again", RepeatedDraw, worst_patterns),
     CuratorBug("a dislike costs nobody", DislikeIsFree, changing_voters),
     CuratorBug("newcomers count at once", NewcomersCount, changing_voters),
     CuratorBug("abstainers left out of the shares", AbstainersLeftOut, changing_voters),

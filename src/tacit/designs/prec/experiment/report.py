@@ -27,9 +27,9 @@ _LIMITS = (
 _NOTICEABLE = 0.05
 """Share of right guesses above chance from which votes are called read."""
 LEGEND = (
-    "Disliked recommendations, means over runs. Bound: on the expected number for p-rec, if the "
-    "client has peers as assumed. Shut: runs whose gate closed, after which recommendations were "
-    "uniform."
+    "Disliked recommendations, means over runs. Bound: on the expected number for p-rec and "
+    "p-rec-no-gate, if the client has peers as assumed. Shut: runs whose gate closed, after which "
+    "recommendations were uniform."
 )
 
 LEAK_LEGEND = (
