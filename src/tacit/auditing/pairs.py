@@ -71,8 +71,9 @@ class Pair:
     rule: Rule | None = None
     """Describes the release for the rule engine; None if no rule can."""
     draws_its_own_noise: bool = False
-    """Whether the mechanism draws its noise as it is shipped. Otherwise noise of the shipped
-    samplers is drawn in bulk and handed to the mechanism, which is quicker."""
+    """Whether the mechanism draws its noise as it is shipped, also without `at_once`; with it, it
+    always does. Otherwise noise of the shipped samplers is drawn in bulk and handed to the
+    mechanism, which is quicker."""
     draws_may_differ: bool = False
     """Whether the grey-box audit accepts different draws on the two inputs, because they follow
     from the release, or are proved to reveal no more than it does."""
@@ -165,14 +166,14 @@ def grey_box_differences(pair: Pair) -> list[str]:
     They are also compared after the first value of both inputs was replaced by an unusual one.
     """
 
-    def release(data: NDArray[Any], tape: Tape) -> object:
+    def call_once(data: NDArray[Any], tape: Tape) -> object:
         return pair.call(data[None] if pair.at_once else data, tape)
 
-    sentences = [] if pair.draws_may_differ else differences(release, pair.a, pair.b)
+    sentences = [] if pair.draws_may_differ else differences(call_once, pair.a, pair.b)
     for value in _UNUSUAL_VALUES:
         a = _replace_first(pair.a, value)
         b = _replace_first(pair.b, value)
-        sentences += differences(release, a, b, seeds=(0,))
+        sentences += differences(call_once, a, b, seeds=(0,))
     return sentences
 
 
@@ -209,7 +210,7 @@ def _sampled_bound(pair: Pair, delta: float, samples: int, alpha: float) -> tupl
 def _make_release(pair: Pair, data: NDArray[Any]) -> Release:
     """Return a function that makes n releases of one input, and maps them by the feature."""
 
-    def release(n: int) -> NDArray[Any]:
+    def sample_feature(n: int) -> NDArray[Any]:
         if pair.at_once:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))
@@ -219,4 +220,4 @@ def _make_release(pair: Pair, data: NDArray[Any]) -> Release:
         with nullcontext() if pair.draws_its_own_noise else intercept_samplers(bulk.answer):
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
 
-    return release
+    return sample_feature

@@ -193,7 +193,7 @@ def _read_list(answer: Any, customer: str | None) -> ServedList:
 
 
 def _read_items(answer: Any) -> tuple[ListedItem, ...]:
-    """Read the items of a list from the service's JSON; ServiceError if there are none."""
+    """Read the items of a list from the service's JSON; ServiceError if it holds no such list."""
     try:
         rows = answer["items"]
         return tuple(_read_item(row) for row in rows)

@@ -324,7 +324,7 @@ class Letters:
 
         Args:
             name: The disclosure's name.
-            state: Of the device.
+            state: State of the account on the device.
             length: Seconds of an epoch, if the state has none yet.
             now: Unix seconds.
         """

@@ -45,9 +45,11 @@ class StoredRatings(ABC):
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute an answer for each item from tiles of items. Not protected: never release them.
+        """Compute bytes for each line from tiles of items. Not protected: never release them.
 
-        A tile is a set of items with the rows of all people who rated one of them.
+        A tile is a set of items with the rows of all people who rated one of them. A line is any
+        number that `work` chooses, such as that of a part of the items; the bytes that several
+        tiles yield for one line are merged.
 
         Args:
             cut: Turns a block into a (people, items) matrix of stars and one weight for each

@@ -28,7 +28,7 @@ from tacit.data.tables.cells import OnBad, Rules, clean_rows
 from tacit.data.tables.column_guess import guess_columns
 from tacit.data.tables.folder import PathLike, find_public_list, is_folder, read_folder
 from tacit.data.tables.forms import Layout
-from tacit.data.tables.layouts import guess_rows
+from tacit.data.tables.layouts import guess_rating_columns
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import (
     make_ratings,
@@ -149,7 +149,8 @@ def read_ratings(
     opened = keep_rows(opened, where)
     if items is not None and find_column("domain", opened.headers, domain) is None:
         column_names["domain"] = None  # this column is in the file of items
-    guessed = guess_rows(opened, column_names, events=events, layout=layout).require_roles(rules)
+    guess = guess_rating_columns(opened, column_names, events=events, layout=layout)
+    guessed = guess.require_roles(rules)
     ratings = with_row_texts(make_ratings([guessed], rules).ratings, [guessed])
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
@@ -260,7 +261,8 @@ def ratings_from(
     says_what_numbers_are = events or any(option is not None for option in (scale, rating, plays))
     if hasattr(frame, "tocoo") and not says_what_numbers_are:
         _refuse_numbers_that_are_no_stars(table)
-    guessed = guess_rows(table, column_names, events=events, layout=layout).require_roles(rules)
+    guess = guess_rating_columns(table, column_names, events=events, layout=layout)
+    guessed = guess.require_roles(rules)
     return make_ratings([guessed], rules).ratings
 
 

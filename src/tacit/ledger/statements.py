@@ -29,7 +29,7 @@ class SentStatement:
             self._rows = cursor.fetchall()
 
     def rows(self) -> list[Any]:
-        """Return its rows; waits if they have not arrived."""
+        """Return its rows; waits if they have not arrived. Call it once: the rows are used up."""
         if self._rows is not None:
             return self._rows
         with _translate_errors(self._connection):

@@ -131,10 +131,10 @@ def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
 
 
 def read_offsets(arrays: Arrays, name: str, entries: int) -> NDArray[np.int64]:
-    """Read the offsets of a CSR matrix: where each row begins, then the number of entries.
+    """Read the offsets of a sparse matrix: where each row begins, then the number of entries.
 
-    SciPy's own check accepts decreasing offsets if the last one is 0, and then reads outside of the
-    arrays.
+    Of a CSC matrix, where each column begins. SciPy's own check accepts decreasing offsets if the
+    last one is 0, and then reads outside of the arrays.
 
     Args:
         arrays: All arrays of the file.

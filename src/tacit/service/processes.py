@@ -314,9 +314,10 @@ def _bind(family: socket.AddressFamily, name: Any, *, is_shared: bool = False) -
 
 @contextmanager
 def _record_stop_signals() -> Iterator[IsStopped]:
-    """Record SIGTERM and SIGINT in the block instead of raising an error.
+    """Record SIGTERM and SIGINT in the block, in place of ending it or raising KeyboardInterrupt.
 
-    A signal that comes before there is a server is recorded, too; uvicorn handles later ones.
+    With one worker, uvicorn handles the signals that come while its server runs, and raises them
+    again after it; they are recorded then. With several, all signals come here.
 
     Yields:
         Function that says whether such a signal came.

@@ -158,7 +158,7 @@ class RecommenderConformance:
     def test_person_is_their_history(self) -> None:
         """A person's list by their id equals the list for their ratings as a history.
 
-        If the model does not know people (`keeps_people`), it equals that of an empty history.
+        If `keeps_people` is False, it equals that of an empty history.
         """
         model = self.fitted_model()
         ratings = self.data()

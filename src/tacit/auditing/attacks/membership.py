@@ -51,17 +51,20 @@ class FromLists:
     """Name of the attack."""
 
     def score(self, model: Recommender, known: Known) -> float:
-        """Return the mean places gained against an account without ratings, over the length."""
-        before = self._places(model, {})
+        """Return the mean ranks gained against an account without ratings, over the list's length.
+
+        0.0 for a person with one rating.
+        """
+        before = self._ranks(model, {})
         below = self.length + 1
         gains = []
         for item in known:
-            after = self._places(model, {item: self.best})
+            after = self._ranks(model, {item: self.best})
             others = [other for other in known if other != item]
             gains += [before.get(other, below) - after.get(other, below) for other in others]
         return float(np.mean(gains)) / self.length if gains else 0.0
 
-    def _places(self, model: Recommender, history: History) -> dict[Any, int]:
+    def _ranks(self, model: Recommender, history: History) -> dict[Any, int]:
         """Return the rank of each item in the list for a history."""
         listed = model.recommend(history=history, n=self.length)
         return {row.item_id: row.rank for row in listed}

@@ -31,7 +31,7 @@ from tacit.data.tables.degenerate import FEW, refuse_unlearnable_ratings
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.joins import find_table_of_people, join_people_to_items
-from tacit.data.tables.layouts import guess_rows
+from tacit.data.tables.layouts import guess_rating_columns
 from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.ratings_tables import (
     REPEATS,
@@ -228,10 +228,10 @@ def _sort_tables(
         notes: Sentences that say which tables were joined.
     """
     if len(tables) == 1:
-        columns = guess_rows(tables[0], column_names, events=events, layout=layout)
+        columns = guess_rating_columns(tables[0], column_names, events=events, layout=layout)
         return Plan(ratings=[columns], notes=notes)
     if layout is not None:
-        columns = guess_rows(tables[0], column_names, events=events, layout=layout)
+        columns = guess_rating_columns(tables[0], column_names, events=events, layout=layout)
         plan = Plan(ratings=[columns])
         for table in tables[1:]:
             _add_other_table(table, _find_roles(table, column_names), plan)
@@ -255,7 +255,7 @@ def _sort_tables(
     if not rating_tables:
         rating_tables = [max(tables, key=lambda table: len(table.frame))]
     guesses = [
-        guess_rows(table, _names_in_table(table, column_names), events=events)
+        guess_rating_columns(table, _names_in_table(table, column_names), events=events)
         for table in rating_tables
     ]
     with_feedback = [columns for columns in guesses if {"rating", "plays"} & set(columns.positions)]

@@ -32,12 +32,12 @@ _MOST_OFF_SCALE = 0.05
 _CELLS_SEEN = 1000
 """Number of cells that are compared before all cells of a column are."""
 _FEW = 50
-"""Number of cells below which it is not searched for lists that the caller did not announce."""
+"""Fewest cells of a column that is searched for lists which the caller did not announce."""
 _DISTINCT_LISTS = 0.9
 """Least share of different cells in a column of lists."""
 _SEPARATORS = ("|", ";", ",", "\t", " ")
 _ID = r"^[A-Za-z_#-]{0,6}\d+$"
-"""The pattern of an id; no word of a title fits it."""
+"""The pattern of an id; most words of a title do not fit it."""
 _ITEM_AND_CLICK = r"^(.+)-([01])$"
 """The pattern of an item that was shown, and whether it was clicked, as in the MIND data."""
 _ITEM_AND_STARS = r"^(.+):(\d+(?:\.\d+)?)$"
@@ -48,7 +48,7 @@ _STARS = "\0stars"
 """Name of a column for the stars that were read from lists."""
 
 
-def guess_rows(
+def guess_rating_columns(
     table: Table, column_names: ColumnNames, *, events: bool = False, layout: Layout | None = None
 ) -> ColumnGuess:
     """Find the columns of a table; unfold it first if it has several ratings in a row.
@@ -61,7 +61,8 @@ def guess_rows(
             another layout is possible.
 
     Raises:
-        DataError: A column that the caller named is missing, or it is not clear what a column is.
+        DataError: A column that the caller named is missing, it is not clear what a column is, the
+            table seems to hold lists of items, or no two columns of a wide table can be items.
     """
     if layout == "wide":
         return _unfold_wide(table, column_names, events=events)

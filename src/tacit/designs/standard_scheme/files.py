@@ -125,7 +125,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
         attributes: Names of the hidden attributes, in the order of the settings.
 
     Raises:
-        ValueError or KeyError: Something is missing or has another shape.
+        One of `errors.UNUSABLE_CONTENT`: Something is missing or has another shape.
     """
     items = headers.ids_from_header(header["items"])
     people = None
@@ -204,12 +204,17 @@ def _read_integers(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.
 
 
 def read_ease(arrays: Arrays, n_items: int, levels: object) -> Ease:
-    """Read the item-item weights, and check that they are a matrix of the items.
+    """Read what lists are ranked by: item-item weights, ranks by popularity, number of levels.
+
+    The weights are checked to be a matrix of the items.
 
     Args:
         arrays: All arrays of the file.
         n_items: Number of items.
         levels: Number of whole levels, as the header has it.
+
+    Raises:
+        One of `errors.UNUSABLE_CONTENT`: An array is missing, or is no such matrix or list.
     """
     rows = headers.read_places(arrays, "rows", n_items)
     weights = sparse.csc_array(

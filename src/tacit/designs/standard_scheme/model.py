@@ -374,7 +374,11 @@ class StandardScheme:
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
-        """Make a model from the header and arrays of a checked file; ValueError for bad content."""
+        """Make a model from the header and arrays of a checked file.
+
+        Raises:
+            One of `errors.UNUSABLE_CONTENT`: The content is bad.
+        """
         model = cls(**files.read_settings(header))
         model._set_fitted(files.read_fitted(header, arrays, model.settings.attributes))
         return model

@@ -373,7 +373,11 @@ class XMap(base.ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> XMap:
-        """Make a model from the header and arrays of a checked file; ValueError for bad content."""
+        """Make a model from the header and arrays of a checked file.
+
+        Raises:
+            One of `errors.UNUSABLE_CONTENT`: The content is bad.
+        """
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))
         model.settings_ = model.settings

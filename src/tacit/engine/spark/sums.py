@@ -99,7 +99,7 @@ class SparkRatings(StoredRatings):
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Do what `StoredRatings.join_tiles` says, on the cluster.
 
-        Strips of all blocks are brought together by their tile, and answers by their line.
+        Strips of all blocks are brought together by their tile, and bytes by their line.
         """
         no_stars, _ = cut(self._to_ratings(Block.without_people()))
         with described_errors():

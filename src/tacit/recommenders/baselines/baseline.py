@@ -85,7 +85,11 @@ class Baseline(ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Make the model of a file's header and arrays; ValueError if they do not fit together."""
+        """Make the model of a file's header and arrays.
+
+        Raises:
+            One of `errors.UNUSABLE_CONTENT`: They do not fit together.
+        """
         model = make_from_header(cls, header["settings"])
         model.titles_ = titles_from_header(header)
         model.item_ids_ = ids_from_header(header["items"])

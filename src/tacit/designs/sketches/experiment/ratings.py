@@ -166,7 +166,7 @@ class _Trial:
         coclusters = spectral_coclusters(self.likes, clusters, seed=self.seed)
         # With one cluster of all items, every list has the most popular items.
         one_cluster = np.zeros_like(coclusters)
-        # Devices answer nothing in this campaign: clusters are published in one, and none else.
+        # No device reports to this campaign: it exists because `publish` needs one.
         campaign = new_campaign(self.catalogue, rated=1, epsilon=math.inf, seed=bytes(16))
         for name, labels in (("spectral-coclustering", coclusters), ("popularity", one_cluster)):
             yield name, self.make_lists(publish(campaign, Clustering(labels, popularity)))
