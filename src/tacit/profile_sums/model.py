@@ -386,7 +386,7 @@ class PrivateLists(base.ItemRecommender):
         """Make the model of a checked file.
 
         Raises:
-            One of `errors.UNUSABLE_CONTENT`: The parts do not fit together.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: The parts do not fit together.
         """
         fitted = fitted_from_parts(header, arrays)
         settings, choices = fitted.settings, fitted.choices

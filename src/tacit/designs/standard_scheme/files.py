@@ -125,7 +125,8 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
         attributes: Names of the hidden attributes, in the order of the settings.
 
     Raises:
-        One of `errors.UNUSABLE_CONTENT`: Something is missing or has another shape.
+        ValueError or another of `errors.UNUSABLE_CONTENT`: Something is missing or has another
+            shape.
     """
     items = headers.ids_from_header(header["items"])
     people = None
@@ -214,7 +215,8 @@ def read_ease(arrays: Arrays, n_items: int, levels: object) -> Ease:
         levels: Number of whole levels, as the header has it.
 
     Raises:
-        One of `errors.UNUSABLE_CONTENT`: An array is missing, or is no such matrix or list.
+        ValueError or another of `errors.UNUSABLE_CONTENT`: An array is missing, or is no such
+            matrix or list.
     """
     rows = headers.read_places(arrays, "rows", n_items)
     weights = sparse.csc_array(

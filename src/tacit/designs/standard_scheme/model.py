@@ -377,7 +377,7 @@ class StandardScheme:
         """Make a model from the header and arrays of a checked file.
 
         Raises:
-            One of `errors.UNUSABLE_CONTENT`: The content is bad.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: The content is bad.
         """
         model = cls(**files.read_settings(header))
         model._set_fitted(files.read_fitted(header, arrays, model.settings.attributes))

@@ -376,7 +376,7 @@ class XMap(base.ItemRecommender):
         """Make a model from the header and arrays of a checked file.
 
         Raises:
-            One of `errors.UNUSABLE_CONTENT`: The content is bad.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: The content is bad.
         """
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))

@@ -88,7 +88,7 @@ class Baseline(ItemRecommender):
         """Make the model of a file's header and arrays.
 
         Raises:
-            One of `errors.UNUSABLE_CONTENT`: They do not fit together.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: They do not fit together.
         """
         model = make_from_header(cls, header["settings"])
         model.titles_ = titles_from_header(header)
