@@ -145,7 +145,7 @@ def ledger_bytes(folder: Path) -> int:
 def counted_reports(service: Service) -> int:
     """Return the number of reports in the campaign's counts."""
     served = service.deployment.find_all(served_campaigns.ServedCampaign)["taste"]
-    state = remove_salt(service.ledger.state(f"bench/{served.state}"))
+    state = remove_salt(service.ledger.state(f"bench/{served.state_name}"))
     return served.decode_state(state).server.reports
 
 
