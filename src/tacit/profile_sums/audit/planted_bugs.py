@@ -325,7 +325,10 @@ class PlantedBug:
     """Values replaced in the faulty and in the shipped fit alike, so that the fault can show."""
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
-        """Tell whether a whole fit loses more than it claims, or a sum more than its own event."""
+        """Tell whether a fit loses more than it claims, or a sum more than its event.
+
+        No bound is returned.
+        """
         fault = self.fault if planted else {}
         with plant(self.conditions), plant(fault):
             noise = answer_sampler(factors=self.world.factors, pairs=self.world.pairs)

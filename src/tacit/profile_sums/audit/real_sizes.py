@@ -234,7 +234,7 @@ class ThresholdBug:
     rule_of: RuleOf | None = None
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
-        """Tell whether a whole fit at real sizes loses more than it claims."""
+        """Tell whether a whole fit at real sizes loses more than it claims, without a bound."""
         threshold = self.draw_threshold(np.random.default_rng())
         return self.is_caught(threshold if planted else None, secrets.randbits(32)), None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,15 @@ from tacit.auditing.audits import audit_claim, is_as_expected
 from tacit.auditing.bugs import examine
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.audits import CLAIMS, features, published_claim, sound_claim
-from tacit.designs.prec.audit.exact_checks import settings_for
+from tacit.designs.prec.audit.exact_checks import (
+    CheckResult,
+    colluding_clients,
+    hostile_views,
+    settings_for,
+)
 from tacit.designs.prec.audit.planted_bugs import BUGS
 from tacit.designs.prec.audit.walk import follow_last_voter, sample_views
+from tests.support.seen import require_any
 
 SAMPLES = 1_000
 
@@ -79,6 +87,27 @@ def test_sampled_runs():
 def test_bugs_in_the_rules_are_seen(bug):
     """A curator that breaks one of the rules is called broken."""
     assert bug.audit(planted=True)[0]
+
+
+def test_the_bound_of_a_bug_is_a_loss():
+    """A delta or a chance that is too large is an alarm, and no bound on epsilon."""
+    delta = CheckResult("delta", 1, largest=0.9, allowed=0.1, is_loss=False)
+    loss = CheckResult("loss", 1, largest=0.3, allowed=0.2)
+    held = CheckResult("another loss", 1, largest=0.5, allowed=1.0)
+    assert replace(BUGS[0], check=lambda _: [delta, loss, held]).audit(planted=True) == (True, 0.3)
+    assert replace(BUGS[0], check=lambda _: [delta, held]).audit(planted=True) == (True, None)
+    assert replace(BUGS[0], check=lambda _: [held]).audit(planted=True) == (False, None)
+
+
+def test_results_say_what_is_a_loss():
+    """The deltas and the chance of a draw below P are no losses."""
+    results = require_any([*hostile_views(PRec, instances=2), *colluding_clients(PRec)])
+    probabilities = {result.check for result in results if not result.is_loss}
+    assert probabilities == {
+        "hostile, gate 3: delta in all",
+        "hostile, gate 3: below P",
+        "two clients: delta in all",
+    }
 
 
 @pytest.mark.long

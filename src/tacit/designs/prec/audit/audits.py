@@ -179,6 +179,13 @@ def _count_checks(variant: str | None, short: bool) -> int:
     return len(_list_checks(variant, short))
 
 
+def _make_row(result: exact_checks.CheckResult) -> dict[str, Any]:
+    """Make the JSON row of a result, with its verdict. The check's name says what is a loss."""
+    row = asdict(result) | {"verdict": result.verdict}
+    del row["is_loss"]
+    return row
+
+
 def _run_checks(
     variant: str | None, short: bool, advance: Advance
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -194,7 +201,7 @@ def _run_checks(
     """
     rows = []
     for check in _list_checks(variant, short):
-        rows += [asdict(result) | {"verdict": result.verdict} for result in check(PRec)]
+        rows += [_make_row(result) for result in check(PRec)]
         advance(1)
     failures = [f"{row['check']}: {row['verdict']}" for row in rows if row["verdict"] != "held"]
     return rows, failures

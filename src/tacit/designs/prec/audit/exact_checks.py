@@ -50,11 +50,13 @@ class CheckResult:
     instances: int
     """How many pairs of neighbours were checked."""
     largest: float
-    """Largest loss or delta that was computed."""
+    """Largest loss, delta or chance that was computed."""
     allowed: float
     """Largest value that the proof or the card allows."""
     at_least: float = 0.0
     """Value that `largest` has to reach: below it the check could not have seen a violation."""
+    is_loss: bool = True
+    """Whether `largest` is a loss in nats; otherwise it is a delta or a chance."""
 
     @property
     def verdict(self) -> str:
@@ -123,7 +125,8 @@ def hostile_views(
     results = []
     for part, value in largest.items():
         name = f"hostile, gate {gate_epsilon:g}: {part}"
-        results.append(CheckResult(name, instances, value, allowed[part]))
+        is_loss = part in ("gate", "rounds")
+        results.append(CheckResult(name, instances, value, allowed[part], is_loss=is_loss))
     return results
 
 
@@ -137,7 +140,10 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
         delta = max(delta, least_delta(*views, settings.plan.epsilon))
     least = 10 * settings.plan.delta
     name = "hostile, no gate: delta"
-    return [CheckResult(name, instances=12, largest=delta, allowed=1.0, at_least=least)]
+    result = CheckResult(
+        name, instances=12, largest=delta, allowed=1.0, at_least=least, is_loss=False
+    )
+    return [result]
 
 
 def changing_voters(kind: type[PRec]) -> list[CheckResult]:
@@ -189,6 +195,7 @@ def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
             instances=8,
             largest=largest_delta,
             allowed=2 * settings.plan.delta,
+            is_loss=False,
         ),
         CheckResult(
             "two clients: one transcript",

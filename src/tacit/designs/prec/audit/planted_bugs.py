@@ -154,11 +154,13 @@ class CuratorBug:
             planted: Whether to check the faulty curator.
 
         Returns:
-            Whether a result did not hold, and the largest such value; None if all held.
+            Whether a result did not hold, and the largest loss in nats of those that did not; None
+            if no loss is among them. A check that became blind did not hold, either.
         """
         results = self.check(self.kind if planted else PRec)
-        values_not_held = [result.largest for result in results if result.verdict != "held"]
-        return bool(values_not_held), max(values_not_held, default=None)
+        not_held = [result for result in results if result.verdict != "held"]
+        losses_not_held = [result.largest for result in not_held if result.is_loss]
+        return bool(not_held), max(losses_not_held, default=None)
 
 
 _VIEWS_AT_LARGE_GATE_EPSILON = partial(hostile_views, gate_epsilon=3.0, instances=6)

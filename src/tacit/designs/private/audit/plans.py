@@ -108,7 +108,7 @@ class PlantedPlanBug:
     rule_of: RuleOf | None = None
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
-        """Tell whether all fits of the plan lose more than they claim together."""
+        """Tell whether all fits of the plan lose more than they claim together, without a bound."""
         with plant(self.fault if planted else {}):
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = run_replays(PlanWorld("taste").fit, tables, answer_sampler())
