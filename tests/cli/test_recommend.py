@@ -303,3 +303,33 @@ def test_a_device_says_where_its_memory_is(folder, tacit, mine):
     for end in (".released.json", ".released.json.account"):
         assert str(mine) + end in out
         assert Path(str(mine) + end).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--as-of", LATER], "--as-of is of what a device sends: add --about"),
+        (["--memory", "m.json"], "--memory is of what a device sends: add --about"),
+        (["-o", "lists.csv"], "--out is for the lists of all people: add --all RATINGS."),
+        (["--engine", "spark"], "--engine is for the lists of all people"),
+        (["--all", "r.csv", "--about", "gender=F"], "--about is of a list for one person"),
+        (["--all", "r.csv", "--exclude", "3"], "--exclude is of a list for one person"),
+        (["--all", "r.csv", "--as-of", LATER], "--as-of is of a list for one person"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(folder, tacit, words, says):
+    """Nothing that was typed is left out in silence."""
+    code, out, err = tacit("recommend", folder / "m.tacit", *words)
+    assert (code, out) == (2, "")
+    assert says in " ".join(err.split())
+
+
+def test_a_published_model_sends_nothing_later(folder, tacit, mine, tmp_path):
+    """It has no calendar of letters: a trial of another time is refused."""
+    fit = ["fit", "standard-scheme", folder / "r.csv", "--users", folder / "r-users.csv"]
+    fit += ["--variant", "published", "--no-measure", "-o", tmp_path / "p.tacit"]
+    assert tacit(*fit)[0] == 0
+    about = ["--history", mine, "--about", "gender=F", "--as-of", LATER]
+    code, _, err = tacit("recommend", tmp_path / "p.tacit", *about)
+    assert code == 2
+    assert "leave out --as-of" in " ".join(err.split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
@@ -84,6 +84,34 @@ def recommend(
     from tacit.profile_sums.model import PrivateLists
     from tacit.recommenders import load_model
 
+    of_one_person = {
+        "--history": history is not None,
+        "--at-device": at_device,
+        "--about": bool(about),
+        "--exclude": bool(exclude),
+        "--candidates": bool(candidates),
+        "--cold": cold is not None,
+        "--target": target is not None,
+        "--memory": memory is not None,
+        "--as-of": at is not None,
+        "--show-release": show_release,
+        "--time": time is not None,
+        "--delimiter": delimiter is not None,
+    }
+    of_all_people = {
+        "--out": out is not None,
+        "--into": into is not None,
+        "--engine": engine != "local",
+        "--remote": remote is not None,
+        "--tasks": tasks is not None,
+    }
+    if all_ is not None:
+        _refuse_given(of_one_person, "is of a list for one person: leave it out, or --all")
+    else:
+        _refuse_given(of_all_people, "is for the lists of all people: add --all RATINGS")
+    if not about:
+        of_release = {name: of_one_person[name] for name in ("--memory", "--as-of")}
+        _refuse_given(of_release, "is of what a device sends: add --about NAME=VALUE")
     fitted = load_model(model)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
@@ -95,8 +123,6 @@ def recommend(
             out = out or name_output_beside(all_, ending="-lists.parquet", force=force)
         columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
         return write_all_lists(fitted, all_, into or str(out), execution, columns, n)
-    if into is not None:
-        raise ConfigError("--into is for the lists of all people: add --all RATINGS.")
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     makes_private_lists = isinstance(lists, PrivateLists)
     weighs_by_time = isinstance(fitted, XMap) and fitted.weighs_by_time
@@ -185,6 +211,18 @@ def recommend(
     )
 
 
+def _refuse_given(options: Mapping[str, bool], reason: str) -> None:
+    """Raise ConfigError for the first of some options that was given.
+
+    Args:
+        options: By name: whether the option was given.
+        reason: The rest of the sentence that begins with the option's name.
+    """
+    for name, is_given in options.items():
+        if is_given:
+            raise ConfigError(f"{name} {reason}.")
+
+
 def _refuse_option(option_name: str, model: Path, reason: str) -> NoReturn:
     raise ConfigError(f"{model} {reason}, so {option_name} has no meaning here.")
 
@@ -218,6 +256,11 @@ def _recommend_from_letter(
         return {"computed": "from the release", "shown": len(release.ratings), "release": text}
 
     if model.variant == "published":
+        if at is not None:
+            raise ConfigError(
+                "The published variant sends a new release at each call, and nothing later: leave "
+                "out --as-of."
+            )
         exchange = model.exchange(ratings, values, **arguments)
         return exchange.recommendations, describe_release(exchange.release)
     at_utc = None if at is None else at.replace(tzinfo=UTC)
