@@ -11,7 +11,7 @@ from tacit.errors import ConfigError
 
 _LARGEST_MULTIPLIER = 2.0**60
 _NARROWINGS = 60
-"""Largest number of steps of `narrow`."""
+"""Largest number of steps of `narrow_bracket`."""
 
 
 def smallest_noise(
@@ -47,7 +47,7 @@ def smallest_noise(
 
     test = _BudgetTest(price, epsilon)
     low, high = _bracket(test.meets, epsilon, delta)
-    test.narrow(precision)
+    test.narrow_bracket(precision)
     while high - low > precision * high:
         middle = (low + high) / 2
         low, high = (low, middle) if test.meets(middle) else (middle, high)
@@ -86,7 +86,7 @@ class _BudgetTest:
         self._too_small, self._high_price = noise, price
         return False
 
-    def narrow(self, precision: float) -> None:
+    def narrow_bracket(self, precision: float) -> None:
         """Bring the two multipliers within a quarter of a relative precision of each other.
 
         By the rule of false position: the next multiplier is where a line through the logarithms
