@@ -37,10 +37,11 @@ class EvaluateSettings(Grid):
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Compare X-Map with its competitors in a domain that is new, or nearly new, to a person.
+    """Compare X-Map with its competitors in a new domain.
 
-    All make lists, and all but popularity predict stars, for the same people: NDCG and error by k,
-    overlap, profile size, alpha and budget. --features and --stars are for X-Map's sound variant;
+    The domain is new, or nearly new, to the people who are judged. All make lists, and all but
+    popularity predict stars, for the same people: NDCG and error by k, overlap, profile size,
+    alpha and budget. --features and --stars are for X-Map's sound variant;
     without --stars it makes lists and predicts no stars.
     """
     from tacit.data.domains import cross_domain_split
