@@ -296,5 +296,6 @@ def _to_toml(value: Any) -> str:
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(_to_toml, value)) + "]"
     if isinstance(value, Path):
-        return json.dumps(str(value))
-    return json.dumps(value, ensure_ascii=False)
+        return _to_toml(str(value))
+    # TOML reads JSON's texts, but has the delete character escaped, too.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
