@@ -110,6 +110,27 @@ def test_chances_are_the_shipped_curators(game):
         assert len(walk.draws) == game.rounds
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_credits_are_the_shipped_curators(seed):
+    """Of voters who vote and are answered at random, so that both credits run out."""
+    rounds, objects, voters = 24, 2, 9
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(0, objects, (rounds, voters))
+    answers = rng.integers(0, 2, (rounds, objects))
+    sequence = tuple(rng.integers(0, objects, rounds).tolist())
+    settings = PRecSettings(rounds, objects, voters, diversity=6, radius=1, epsilon=math.inf)
+    (walk,) = walk_paths(PRec, settings, make_pattern(votes, answers), [sequence])
+    distribution = OutputDistribution(rounds, objects, 1)
+    side = Kinds(votes, distribution, objects=objects, diversity=6, radius=1)
+    credits_ = side.start()
+    for number, event in enumerate(walk.draws):
+        given = sequence[number]
+        assert side.chances(number, credits_)[given] == pytest.approx(event.chance)
+        credits_ = side.charge(number, credits_, given, bool(answers[number, given]))
+    assert len(walk.draws) == rounds
+    assert None in credits_
+
+
 @pytest.mark.parametrize("game", [ONE_ROUND, BOTH_WAYS, replace(SEARCH, rounds=12)])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_step_keeps_to_what_is_proven(game, seed):
