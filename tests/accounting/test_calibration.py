@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import zlib
 
 import pytest
 from hypothesis import assume, given
@@ -165,6 +166,20 @@ def test_fewer_prices_find_the_noise_that_halving_finds(curve, epsilon, precisio
         make_event, epsilon=epsilon, delta=delta, accountant=accountant, precision=precision
     )
     assert found == expected
+
+
+@given(st.floats(0.01, 20), st.integers(0, 2**32))
+def test_the_answer_was_priced(epsilon, salt):
+    """Where prices are rounded so roughly that more noise may cost more, it meets the budget."""
+
+    class Rough(PureAccountant):
+        def epsilon(self, delta=0.0):
+            exact = super().epsilon(delta)
+            share = zlib.crc32(f"{salt} {exact!r}".encode()) / 2**32
+            return exact * (1 + 1e-8 * share)
+
+    found = smallest_noise(lambda noise: Gate(1 / noise), epsilon=epsilon, accountant=Rough)
+    assert Rough().add(Gate(1 / found)).epsilon() <= epsilon
 
 
 def test_few_prices_are_asked_for():

@@ -51,7 +51,8 @@ def smallest_noise(
     while high - low > precision * high:
         middle = (low + high) / 2
         low, high = (low, middle) if test.meets(middle) else (middle, high)
-    return high
+    # The rounding of two prices this close may order them the other way: the answer is priced.
+    return high if price(high) <= epsilon else test.enough
 
 
 class _BudgetTest:
@@ -62,6 +63,9 @@ class _BudgetTest:
     Args:
         price: Epsilon of a noise multiplier.
         epsilon: The budget.
+
+    Attributes:
+        enough: The smallest multiplier that was priced and met the budget.
     """
 
     def __init__(self, price: Callable[[float], float], epsilon: float) -> None:
@@ -70,18 +74,18 @@ class _BudgetTest:
         # The largest multiplier that was too small, the smallest that met the budget, their prices.
         self._too_small = 0.0
         self._high_price = math.inf
-        self._enough = math.inf
+        self.enough = math.inf
         self._low_price = 0.0
 
     def meets(self, noise: float) -> bool:
         """Say whether a noise multiplier meets the budget."""
         if noise <= self._too_small:
             return False
-        if noise >= self._enough:
+        if noise >= self.enough:
             return True
         price = self._price(noise)
         if price <= self._epsilon:
-            self._enough, self._low_price = noise, price
+            self.enough, self._low_price = noise, price
             return True
         self._too_small, self._high_price = noise, price
         return False
@@ -95,14 +99,14 @@ class _BudgetTest:
         where that was not enough.
         """
         for _ in range(_NARROWINGS):
-            width = math.log(self._enough / self._too_small)
+            width = math.log(self.enough / self._too_small)
             if width <= precision / 4:
                 return
             share = self._share_of_budget()
             step = precision / 8 if share < 0.5 else -precision / 8
             self.meets(self._too_small * math.exp(share * width + step))
-            if math.log(self._enough / self._too_small) > width / 2:
-                self.meets(math.sqrt(self._too_small * self._enough))
+            if math.log(self.enough / self._too_small) > width / 2:
+                self.meets(math.sqrt(self._too_small * self.enough))
 
     def _share_of_budget(self) -> float:
         """Return where the budget lies between the logarithms of both prices, from 0 to 1."""
