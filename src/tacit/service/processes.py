@@ -64,7 +64,7 @@ def serve(settings: Settings, report_address: Callable[[str], None]) -> None:
         ConfigError: The address cannot be listened on, or what is served cannot be read.
     """
     _limit_malloc()
-    with _listen(settings) as listener, _record_stop_signals() as is_stopped:
+    with _open_listener(settings) as listener, _record_stop_signals() as is_stopped:
         host, port = listener.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -268,7 +268,7 @@ def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
 
 
 @contextmanager
-def _listen(settings: Settings) -> Iterator[socket.socket]:
+def _open_listener(settings: Settings) -> Iterator[socket.socket]:
     """Yield a socket at the service's address; ConfigError where it cannot be listened on."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
