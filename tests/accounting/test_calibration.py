@@ -87,7 +87,7 @@ def test_refusals_of_the_accountant_arrive():
         smallest_noise(Gaussian, epsilon=1.0, accountant=PureAccountant)
 
 
-@pytest.mark.parametrize("precision", [0.0, 1.0, math.nan])
+@pytest.mark.parametrize("precision", [0.0, 1e-17, 1.0, math.nan])
 def test_precision_is_a_share(precision):
     """A precision that can never be met, or that means nothing, is refused."""
     with pytest.raises(ConfigError, match="precision"):

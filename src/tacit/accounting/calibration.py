@@ -10,6 +10,8 @@ from tacit.accounting.events import Event
 from tacit.errors import ConfigError
 
 _LARGEST_MULTIPLIER = 2.0**60
+_FINEST_PRECISION = 2.0**-50
+"""Relative precision that the spacing of floats still allows."""
 _NARROWINGS = 60
 """Largest number of steps of `narrow_bracket`."""
 
@@ -31,7 +33,7 @@ def smallest_noise(
         epsilon: The budget, in nats.
         delta: The delta of the budget, from 0 to 1.
         accountant: Makes the accountant that prices the event.
-        precision: Relative precision, between 0 and 1: the answer meets the budget, and
+        precision: Relative precision, from 2**-50 to below 1: the answer meets the budget, and
             (1 - precision) times the answer does not.
 
     Raises:
@@ -39,8 +41,8 @@ def smallest_noise(
     """
     check_epsilon(epsilon)
     check_delta(delta)
-    if not 0 < precision < 1:
-        raise ConfigError(f"precision is a share between 0 and 1; got {precision}.")
+    if not _FINEST_PRECISION <= precision < 1:
+        raise ConfigError(f"precision is a share, from 2**-50 to below 1; got {precision}.")
 
     def price(noise: float) -> float:
         return accountant().add(make_event(noise)).epsilon(delta)

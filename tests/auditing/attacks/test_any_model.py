@@ -16,7 +16,7 @@ from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canari
 from tacit.auditing.attacks.any_model.findings import share_found
 from tacit.auditing.attacks.any_model.membership import likelihood_ratios
 from tacit.errors import ConfigError
-from tacit.recommenders.baselines import ALS, Popularity
+from tacit.recommenders.baselines import ALS, Popularity, PrivatePopularity
 from tests.support.planted_models import NextItem, NoisyCounts
 
 SMALL = {"targets": 40, "shadows": 6, "victims": 4, "length": 20}
@@ -85,6 +85,46 @@ def test_a_changed_recommend_is_what_is_attacked(ratings):
         plain.rank_each(histories, 10), changed.rank_each(histories, 10), strict=True
     ):
         assert one.tolist() == other.tolist()[::-1]
+
+
+def make_with_own_recommend():
+    """Popularity whose `recommend` was replaced on the object."""
+    model = Popularity()
+    shipped = model.recommend
+    model.recommend = lambda *, history, n: shipped(history=history, n=n).item_ids[::-1]
+    return model
+
+
+def test_a_recommend_that_was_replaced_on_the_object_is_what_is_attacked(ratings):
+    """The lists of many are those that each person gets."""
+    answers = adapt(make_with_own_recommend).fit(ratings)
+    history = ratings.history(ratings.user_ids[0])
+    (listed,) = answers.rank_each([history], 10)
+    assert listed.tolist() == answers.rank(history, 10).tolist()
+    assert listed.tolist() == adapt(Popularity()).fit(ratings).rank(history, 10).tolist()[::-1]
+
+
+def test_a_claim_is_not_tested_without_a_bound(ratings):
+    """Reading an attribute bounds no epsilon: nothing is said of the claim."""
+    found = tacit.attack(
+        PrivatePopularity(epsilon=0.5), ratings, attacks=["reconstruction"], canaries=20, length=10
+    )
+    assert (found.claim, found.verdict) == (0.5, "not tested")
+    assert "claimed 0.5: not tested" in found._repr_html_()
+
+
+class _WithBrokenCard(Popularity):
+    def guarantees(self):
+        raise RuntimeError("no card here")
+
+
+def test_a_card_that_fails_is_named(ratings):
+    """And `guarantees` that is no function is no card."""
+    few = {"attacks": ["reconstruction"], "canaries": 20, "length": 10}
+    with pytest.raises(ConfigError, match="cannot state its guarantees"):
+        tacit.attack(_WithBrokenCard(), ratings, **few)
+    listed = type("Listed", (Popularity,), {"guarantees": ["none"]})
+    assert tacit.attack(listed, ratings, **few).verdict == "no claim"
 
 
 @pytest.mark.filterwarnings("ignore:Method expects CSR")  # of what implicit computed itself
@@ -373,7 +413,7 @@ def test_a_card_is_the_claim_of_any_attack(ratings):
     found = tacit.attack(tacit.Private(1.0), ratings, **settings)
     assert found.claim == pytest.approx(1.0)
     assert found.delta == 1e-6
-    assert found.verdict == "no violation found"
+    assert found.verdict == "not tested"
     with pytest.raises(ConfigError, match="The recommender's card states its epsilon at delta"):
         tacit.attack(tacit.Private(1.0), ratings, delta=1e-9, **settings)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_siz
 
 
 @given(
-    epsilon=st.floats(0.01, 10),
+    epsilon=st.floats(0.01, 10) | st.just(math.inf),
     delta=st.floats(1e-12, 1e-3),
     lifetime=st.none() | st.floats(0.1, 100),
     every=st.sampled_from(["day", "week", "month"]),

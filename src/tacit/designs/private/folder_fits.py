@@ -19,6 +19,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -297,5 +298,7 @@ def _to_toml(value: Any) -> str:
         return "[" + ", ".join(map(_to_toml, value)) + "]"
     if isinstance(value, Path):
         return _to_toml(str(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # inf, -inf and nan, as TOML writes them
     # TOML reads JSON's texts, but has the delete character escaped, too.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

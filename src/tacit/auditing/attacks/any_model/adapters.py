@@ -100,7 +100,7 @@ class Answers:
 
     def rank(self, history: History, n: int) -> Ints:
         """Return at most n item numbers, best first."""
-        with _as_config_error(self.name, "answer"):
+        with as_config_error(self.name, "answer"):
             return self._rank(history, n)
 
     def rank_for_person(self, user: Any, history: History, n: int) -> Ints:
@@ -111,22 +111,22 @@ class Answers:
             history: What they rated.
             n: Length of the list.
         """
-        with _as_config_error(self.name, "answer"):
+        with as_config_error(self.name, "answer"):
             return self._rank_for_person(user, history, n)
 
     def scores(self, history: History) -> Floats | None:
         """Return (items,) scores, NaN where there is none; None if the recommender gives none."""
-        with _as_config_error(self.name, "answer"):
+        with as_config_error(self.name, "answer"):
             return self._check_scores(self._scores(history))
 
     def rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
         """Yield for each history at most n item numbers, best first."""
-        with _as_config_error(self.name, "answer"):
+        with as_config_error(self.name, "answer"):
             yield from self._rank_each(histories, n)
 
     def scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
         """Yield for each history (items,) scores, as `scores` returns them."""
-        with _as_config_error(self.name, "answer"):
+        with as_config_error(self.name, "answer"):
             for scores in self._scores_each(histories):
                 yield self._check_scores(scores)
 
@@ -156,7 +156,7 @@ class Answers:
 
 
 @contextmanager
-def _as_config_error(name: str, what: str) -> Iterator[None]:
+def as_config_error(name: str, what: str) -> Iterator[None]:
     """Turn a failure of the recommender's code into a ConfigError that repeats what it said."""
     try:
         yield
@@ -201,7 +201,7 @@ class AdaptedModel:
         Raises:
             ConfigError: The recommender's code failed; the error repeats what it said.
         """
-        with _as_config_error(self.name, "be fitted"):
+        with as_config_error(self.name, "be fitted"):
             answers = self._fit(ratings)
         answers.name = self.name
         return answers
@@ -226,7 +226,7 @@ def adapt(model: Any) -> AdaptedModel:
     make = _maker(model)
     if make is None:
         return AdaptedModel(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
-    with _as_config_error(_name(model), "be made"):
+    with as_config_error(_name(model), "be made"):
         unfitted = _make_on_one_thread(make)
     packages = {base.__module__.partition(".")[0] for base in type(unfitted).__mro__}
     recommend = getattr(unfitted, "recommend", None)
@@ -338,9 +338,7 @@ class _Tacit(Answers):
         return self.numbers(_ids(listed), history, n)
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        # A subclass from elsewhere may have another `recommend`, and that is what people get.
-        is_of_tacit = type(self.model).__module__.startswith("tacit.")
-        if not (is_of_tacit and isinstance(self.model, ItemRecommender)):
+        if not _has_own_lists(self.model):
             yield from super()._rank_each(histories, n)
             return
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
@@ -352,6 +350,21 @@ class _Tacit(Answers):
         if not hasattr(self.model, "predict"):
             return None
         return np.asarray(self.model.predict(self.ids, history=dict(history)), dtype=np.float64)
+
+
+def _has_own_lists(model: Any) -> bool:
+    """Whether the lists of many histories are those that `recommend` gives: of tacit's own classes.
+
+    What was replaced elsewhere, in a subclass, in the class or in the object, is what people get,
+    and `recommend_many` may not know of it.
+    """
+    if not isinstance(model, ItemRecommender):
+        return False
+    for name in ("recommend", "recommend_many", "_score", "_score_rows"):
+        function = getattr(type(model), name)
+        if name in vars(model) or not function.__module__.startswith("tacit."):
+            return False
+    return True
 
 
 class _OfKnownPeople(Answers):

@@ -104,8 +104,8 @@ def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: i
     """Return the AUC of logistic regression that reads lists; None where too few people differ.
 
     Each fold of people is scored by what was learned from the others. The penalty is chosen once,
-    on those that the first fold's attacker learns from; the later folds score some of them, which
-    can only favour the attacker.
+    on those that the first fold's attacker learns from. The later folds score some of them, which
+    favours the attacker on average; a fold that another penalty suits better may score lower.
 
     Args:
         lists: (people, n) item numbers, the best first, -1 where a list has ended.

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tacit.auditing.attacks.any_model.adapters import Answers, adapt
+from tacit.auditing.attacks.any_model.adapters import Answers, adapt, as_config_error
 from tacit.auditing.attacks.any_model.attributes import attack_attribute, attribute_of
 from tacit.auditing.attacks.any_model.canaries import (
     REFERENCES,
@@ -61,9 +61,11 @@ class AttackResult:
 
     @property
     def verdict(self) -> str:
-        """'violation', 'no violation found', or 'no claim'."""
+        """'violation', 'no violation found', 'not tested' (nothing bounds epsilon), 'no claim'."""
         if self.claim is None:
             return "no claim"
+        if all(row.epsilon_lower_bound is None for row in self.rows):
+            return "not tested"
         return "violation" if self.epsilon_lower_bound > self.claim else "no violation found"
 
     def _repr_html_(self) -> str:
@@ -240,13 +242,19 @@ def _delta_to_judge_at(given: float | None, stated: float | None) -> float | Non
 
 
 def claim_of_card(answers: Answers) -> Guarantee | None:
-    """Return the card that states an epsilon for whole profiles, if the model has one."""
+    """Return the card that states an epsilon for whole profiles, if the model has one.
+
+    Raises:
+        ConfigError: The model's code failed.
+    """
     guarantees = getattr(getattr(answers, "model", None), "guarantees", None)
-    if guarantees is None:
+    if not callable(guarantees):
         return None
-    for card in guarantees():
-        if card.epsilon is not None and str(card.adjacency) == "add or remove one user":
-            return cast("Guarantee", card)
+    with as_config_error(answers.name, "state its guarantees"):
+        for card in guarantees():
+            states_epsilon = getattr(card, "epsilon", None) is not None
+            if states_epsilon and str(card.adjacency) == "add or remove one user":
+                return cast("Guarantee", card)
     return None
 
 
