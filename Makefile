@@ -33,6 +33,7 @@ setup-all: ## make it with what tests, checks and documentation need as well
 page: ## build the page of `tacit serve` (needs Node 20; nothing to do the second time)
 	@$(PYTHON) tools/build_page.py
 
+demo: SET_UP := --without-kernels
 demo: setup ## set up, then tour all designs on generated data (offline)
 	@$(BIN)/tacit demo
 

@@ -1,9 +1,11 @@
 """Make or renew the virtual environment `.venv`; with nothing changed, a second run does nothing.
 
-    python tools/set_up.py          what running tacit and its service needs
-    python tools/set_up.py --all    what the tests, checks and documentation need as well
+    python tools/set_up.py                      what running tacit and its service needs
+    python tools/set_up.py --all                what the tests, checks and documentation need too
+    python tools/set_up.py --without-kernels    leave the kernels to the command that runs them
 
-Both take the pinned versions of requirements.lock. uv installs them where it is, pip otherwise.
+All take the pinned versions of requirements.lock. uv installs them where it is, pip otherwise.
+Then the compiled kernels are made for this machine, so that the first command starts at once.
 Standard library only, in words that an old Python can still parse, to say what is missing.
 """
 
@@ -13,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,15 +28,20 @@ RUNNING_EXTRAS = ("service", "ledger")
 """Extras of pyproject.toml that `tacit demo` and `tacit serve` need."""
 BUILDERS = ("hatchling", "editables")
 """What installs the checkout itself."""
+KERNELS = ROOT / "src" / "tacit" / "engine"
+"""Folder of the kernels: numba stores their machine code below it."""
 
 
 def main(arguments=()):  # type: (tuple[str, ...] | list[str]) -> int
     everything = "--all" in arguments
+    with_kernels = "--without-kernels" not in arguments
     refusal = why_not()
     if refusal:
         print(refusal, file=sys.stderr)
         return 1
     if ENVIRONMENT.is_dir() and STAMP.is_file() and is_fresh(everything):
+        if with_kernels:
+            compile_kernels()
         print(".venv is up to date.")
         return 0
     try:
@@ -47,6 +55,9 @@ def main(arguments=()):  # type: (tuple[str, ...] | list[str]) -> int
             file=sys.stderr,
         )
         return 1
+    if with_kernels:
+        compile_kernels()
+    print("Done. Everything is in .venv; the command is .venv/bin/tacit")
     return 0
 
 
@@ -138,7 +149,6 @@ def install(everything):  # type: (bool) -> None
     if os.environ.get("PYTHONDONTWRITEBYTECODE"):
         compile_everything()
     STAMP.write_text("{} {}".format("all" if everything else "running", fingerprint()))
-    print("Done. Everything is in .venv; the command is .venv/bin/tacit")
 
 
 def find_installer():  # type: () -> tuple[object, ...]
@@ -158,6 +168,26 @@ def compile_everything():  # type: () -> None
     packages = sorted(ENVIRONMENT.glob("lib/python*/site-packages"))
     command = [PYTHON, "-m", "compileall", "-q", *packages, ROOT / "src"]
     subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, check=False)
+
+
+def compile_kernels():  # type: () -> None
+    """Fill numba's cache, unless it is filled: the demo runs the kernels of every design once.
+
+    Without it the first command that runs a kernel compiles it, so a failure here stops nothing.
+    """
+    if next(KERNELS.rglob("*.nbi"), None) is not None:
+        return
+    print("Compiling the kernels for this machine, half a minute ...", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        finished = subprocess.run(
+            [str(ENVIRONMENT / "bin" / "tacit"), "demo"],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+    if finished.returncode:
+        print("That did not work; each command compiles the kernels that it runs.")
 
 
 def working():  # type: () -> bool

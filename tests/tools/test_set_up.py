@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,10 +17,13 @@ def checkout(tmp_path, monkeypatch):
     for name in ("pyproject.toml", "requirements.lock"):
         (tmp_path / name).write_text("")
     (tmp_path / ".venv").mkdir()
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "stored.nbi").touch()
     monkeypatch.setattr(set_up, "ROOT", tmp_path)
     monkeypatch.setattr(set_up, "LOCK", tmp_path / "requirements.lock")
     monkeypatch.setattr(set_up, "ENVIRONMENT", tmp_path / ".venv")
     monkeypatch.setattr(set_up, "STAMP", tmp_path / ".venv" / "set-up-from")
+    monkeypatch.setattr(set_up, "KERNELS", tmp_path / "kernels")
     monkeypatch.setattr(set_up, "install", lambda everything: pytest.fail("installed"))
     return tmp_path
 
@@ -105,3 +109,39 @@ def test_an_old_python_can_read_it():
     """The script parses under Python 3.7, or its sentence would be a SyntaxError."""
     source = Path(set_up.__file__).read_text()
     ast.parse(source, feature_version=(3, 7))
+
+
+def test_kernels_are_compiled_once(checkout, monkeypatch):
+    """The demo fills an empty cache; where machine code is stored, nothing is run."""
+    commands = []
+
+    def run(command, **options):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(set_up.subprocess, "run", run)
+    (set_up.KERNELS / "stored.nbi").unlink()
+    set_up.STAMP.write_text(f"running {set_up.fingerprint()}")
+    assert set_up.main(["--without-kernels"]) == 0
+    assert not commands
+    assert set_up.main() == 0
+    assert commands == [[str(checkout / ".venv" / "bin" / "tacit"), "demo"]]
+    (set_up.KERNELS / "__pycache__").mkdir()
+    (set_up.KERNELS / "__pycache__" / "kernel.nbi").touch()
+    assert set_up.main() == 0
+    assert len(commands) == 1
+
+
+def test_kernels_that_cannot_be_compiled_stop_nothing(checkout, monkeypatch, capsys):
+    """A demo that fails leaves a finished environment, and it is said who compiles then."""
+    (set_up.KERNELS / "stored.nbi").unlink()
+    failed = subprocess.CompletedProcess([], 1)
+    monkeypatch.setattr(set_up.subprocess, "run", lambda command, **options: failed)
+    set_up.STAMP.write_text(f"running {set_up.fingerprint()}")
+    assert set_up.main() == 0
+    assert "each command compiles the kernels" in capsys.readouterr().out
+
+
+def test_kernels_lie_where_numba_stores_them():
+    """The folder that is looked through holds the compiled modules."""
+    assert list(set_up.KERNELS.rglob("*_compiled.py"))
