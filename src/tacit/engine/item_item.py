@@ -13,7 +13,7 @@ from tacit.engine.types import Floats, Neighbours, Numbers, Table
 from tacit.errors import ConfigError
 
 _RATINGS_AT_ONCE = 2**16
-"""Number of ratings whose squares are in memory."""
+"""Number of ratings whose squares are in memory at once."""
 
 
 def check_arguments(
@@ -32,11 +32,11 @@ def check_arguments(
     for name, numbers in (("of", of), ("among", among)):
         are_in_range = ((numbers >= 0) & (numbers < items)).all()
         if not are_in_range or len(np.unique(numbers)) < len(numbers):
-            raise ConfigError(f"`{name}` has numbers of {items} items, each at most once.")
+            raise ConfigError(f"`{name}` holds different item numbers from 0 to {items - 1}.")
 
 
 def make_empty_lists(of: Numbers, k: int) -> Neighbours:
-    """Make an empty list for each of these items: k entries of -1 in `items`, and 0 elsewhere."""
+    """Make an empty list for each item of `of`: k entries of -1 in `items`, and of 0 elsewhere."""
     shape = (len(of), k)
     return Neighbours(
         of=np.asarray(of, dtype=np.int32),

@@ -1,20 +1,21 @@
 """Memory layout of ratings in the item-item kernel: rows of people, and visits of items to them.
 
-A block has some of the items, each with a place; the most rated items come first. A **level** is
-one of a person's different values, with whether it is a like; a person's levels are numbered from
-1. A rating is stored as the place of its item and the number of its level. Nothing is rounded.
+A block has some of the items. Each has a **place** in the block; the most rated items have the
+first places. A **level** is a pair of a rating's value and whether the rating is a like. The
+different levels of a person are numbered from 1. A rating is stored as the place of its item and
+the number of its level. Nothing is rounded.
 
-A person's row has two parts. Its beginning is **dense**, since the first items are rated most: 4
-bits for each place hold the number of the level, or 0 for no rating. The rest is a cell for each
-rating, which holds, from the high bits to the low ones: place, number of the level, like. A cell
-with all bits set ends the row.
+A person's row has two parts. Its beginning is **dense**, since the first places are rated most: a
+**word** of 32 bits holds eight places, with 4 bits for the number of each place's level, or 0 for
+no rating. After the words comes a **cell** for each other rating, which holds, from the high bits
+to the low ones: place, number of the level, like. A cell with all bits set ends the row.
 
 Eight dense places are added at once: one vector instruction takes eight products from a table of
-sixteen. It needs AVX-512; on other processors no row has a dense beginning. An empty place adds
-zero, which does not change a sum.
+sixteen. It needs AVX-512; on other processors no row has a dense beginning. A place without a
+rating adds zero, which does not change a sum.
 
-A visit is a pair of an item and one of its raters: the kernel goes through the visits of an item
-and adds the products with the rater's row.
+A **visit** is a pair of an item and one of its raters: the kernel goes through the visits of an
+item and adds the products with the rater's row.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 from tacit.engine.types import Floats, Numbers, Table
 
 LEVELS_SEARCHED = 64
-"""Number of a person's levels among which an equal one is searched; further levels may repeat."""
+"""Number of a person's levels that are searched for an equal one; levels after these may repeat."""
 LANES = 8
 """Number of places in a word of a dense beginning, and of numbers in a vector."""
 START, WORDS, LEVELS = 0, 1, 2
@@ -40,7 +41,7 @@ START, WORDS, LEVELS = 0, 1, 2
 MOST_DENSE_LEVELS = 15
 """Largest number of levels of a person with a dense beginning: they are stored in 4 bits."""
 WORDS_PER_CELL = 2
-"""Number of words that are added in the time of one cell."""
+"""Number of words that are added in about the time that one cell takes."""
 HAS_VECTORS = "+avx512f" in str(cpu_target.target_context.codegen().magic_tuple()[2])
 """Whether the processor that Numba compiles for can add dense beginnings."""
 
@@ -50,17 +51,18 @@ class Rows:
     """All people's ratings of the items of a block."""
 
     heads: NDArray[np.uint32]
-    """(people + 1, 4) START: where the person's row starts in `cells`. WORDS: number of words of
-    its dense beginning. LEVELS: where the person's levels start in `levels` and `liked`. The last
-    row has the ends; the last column is not used."""
+    """(people + 1, 4), by column. START: where the person's row starts in `cells`. WORDS: number of
+    words of its dense beginning. LEVELS: where the person's levels start in `levels` and `liked`.
+    The last row has the lengths of these arrays; the fourth column is not used."""
     cells: NDArray[Any]
-    """Dense beginnings and cells of all rows."""
+    """uint32 or uint64: the words and cells of all rows, one person after the other."""
     shift: int
-    """Number of bits of a cell below the place."""
+    """Number of bits of a cell below those of the place."""
     levels: Floats
-    """Values of each person's levels, from number 0, which stands for no rating and is 0."""
+    """Values of the levels, one person after the other. Each person's begin with level 0, which
+    stands for no rating and has the value 0."""
     liked: NDArray[np.bool_]
-    """Whether each level is a like."""
+    """Whether each level of `levels` is a like."""
     width: int
     """Number of places in the block."""
 
@@ -74,11 +76,11 @@ class Visits:
     ends: NDArray[np.int64]
     """(items,) where each item's visits end."""
     people: Numbers
-    """(visits,) the rater."""
+    """(visits,) number of the rater."""
     values: Floats
     """(visits,) the rating that the rater gave the visiting item."""
     likes: NDArray[np.bool_]
-    """(visits,) whether it is a like; False if likes are not counted."""
+    """(visits,) whether that rating is a like; False if likes are not counted."""
 
 
 def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -> Rows:
@@ -88,14 +90,14 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
         table: All ratings.
         slots: (items,) the place of each item in the block; -1 if it is not in it.
         width: Number of places.
-        ratings: Number of ratings of these items.
+        ratings: Number of ratings of the items of the block.
         counts: Whether likes are counted.
     """
     people = table.values.shape[0]
     most_ratings = int(np.diff(table.values.indptr).max(initial=1))
-    shift = most_ratings.bit_length() + 1  # the number of a level, and a bit for a like
+    shift = most_ratings.bit_length() + 1  # bits of the number of a level, and one for the like
     fits_32_bits = shift + width.bit_length() <= 32
-    # Room for a cell of each rating and one at the end of each row; and for as many levels.
+    # Each row has at most one cell for each rating, and one that ends it; and as many levels.
     cells = np.empty(ratings + people, dtype=np.uint32 if fits_32_bits else np.uint64)
     levels = np.empty(ratings + people)
     liked = np.empty(ratings + people, np.bool_)
@@ -113,7 +115,7 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
         liked,
     )
     end = int(heads[-1, LEVELS])
-    padding = 2 * LANES  # the kernel loads sixteen levels, also of the last person
+    padding = 2 * LANES  # the kernel always loads sixteen levels, also those of the last person
     return Rows(
         heads=heads,
         cells=cells,
@@ -133,7 +135,7 @@ def visits(
         table: All ratings.
         rows: The rows that are visited; visits to empty rows are left out.
         slots: (items,) the place of each item among the visiting ones; -1 if it does not visit.
-        sizes: (visiting items,) their numbers of raters.
+        sizes: (visiting items,) number of raters of each.
         counts: Whether likes are counted.
     """
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -214,9 +216,9 @@ def _fill_rows(
         row = cells[start:filled]
         may_be_dense = vectors and listed - begin <= MOST_DENSE_LEVELS + 1
         words = _choose_dense_words(ratings_of_word, len(row)) if may_be_dense else 0
-        rest = _make_dense(row, words, shift, ratings_of_word)
-        row[words : words + rest].sort()
-        filled = start + words + rest
+        other_cells = _make_dense(row, words, shift, ratings_of_word)
+        row[words : words + other_cells].sort()
+        filled = start + words + other_cells
         cells[filled] = ~np.uint64(0)
         filled += 1
         heads[person, WORDS] = words
@@ -248,17 +250,17 @@ def _choose_dense_words(ratings_of_word: Any, ratings: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _make_dense(row: Any, words: Any, shift: Any, scratch: Any) -> Any:
-    """Replace the cells of the first places of a row by words; the other cells follow them.
+    """Replace the cells of a row's first places by words; the other cells are moved after these.
 
     Args:
         row: The cells of the row, changed in place.
         words: Number of words.
-        shift: Number of bits of a cell below the place.
-        scratch: A number for each word; any where the row has cells, and 0 elsewhere. All are 0
-            afterwards.
+        shift: As in `Rows`.
+        scratch: (words of the block,) int32; any number for a word in whose places the row has
+            cells, 0 for all others. All are 0 afterwards.
 
     Returns:
-        The number of other cells.
+        The number of cells that follow the words.
     """
     level_mask = (np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1)
     for t in range(len(row)):
@@ -273,13 +275,13 @@ def _make_dense(row: Any, words: Any, shift: Any, scratch: Any) -> Any:
         else:
             level = np.uint32((cell >> np.uint64(1)) & level_mask)
             scratch[place // LANES] |= np.int32(level << np.uint32(4 * (place % LANES)))
-    rest = len(row) - begin
+    other_cells = len(row) - begin
     for t in range(words):
         row[t] = np.uint32(scratch[t])
         scratch[t] = 0
-    for t in range(rest):
+    for t in range(other_cells):
         row[words + t] = row[begin + t]
-    return rest
+    return other_cells
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -316,7 +318,10 @@ _READ, _KEEP, _DATA = 0, 3, 1
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _prefetch(typing: Any, array: Any, position: Any) -> Any:
-    """Compile `prefetch(array, position)` for kernels; the position may be outside of the array."""
+    """Compile `prefetch(array, position)` for kernels: load array[position] into the cache.
+
+    The position may be outside of the array.
+    """
     del typing  # Numba hands it over; the signature does not depend on it
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -361,15 +366,18 @@ def _vector_at(builder: Any, pointer: Any, position: Any, element: Any) -> Any:
 def _add_words(
     context: Any, builder: Any, signature: Any, arguments: Any, tables: Any, element: Any, add: Any
 ) -> None:
-    """Build the loop over words w: sums[8 w + lane] += table[code of the lane].
+    """Build the loop over words w and lanes: sums[8 w + lane] += table[code of the lane].
+
+    The code of a lane is its 4 bits of the word, which are the number of a level.
 
     Args:
-        context: Of Numba.
-        builder: Of LLVM.
+        context: Numba's context of the compilation.
+        builder: LLVM's builder of instructions.
         signature: Types of the arguments of the compiled function.
-        arguments: Its arguments: cells, start and number of words, and last the sums.
-        tables: The table of sixteen, as two vectors of eight.
-        element: Type of the sums.
+        arguments: The arguments of the compiled function. The first three are the cells, the start
+            of the words in them and the number of words; the last one is the sums.
+        tables: The table of sixteen entries, as two vectors of eight.
+        element: LLVM's type of the sums: double or a 64-bit integer.
         add: Instruction that adds two vectors.
     """
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
@@ -405,8 +413,10 @@ def _add_dense(
 ) -> Any:
     """Compile `add_dense` for kernels.
 
-    For each place of `length` words of `cells` from `start`, with `code` the number of its level:
-    sums[place] += value * levels[first + code].
+    `length` words of `cells` from `start` on hold the codes of the first 8 * length places: the
+    numbers of their levels. For each of these places:
+
+        sums[place] += value * levels[first + code]
     """
     del typing
 
@@ -442,8 +452,12 @@ def _count_dense(
 ) -> Any:
     """Compile `count_dense` for kernels.
 
-    For each place of `length` words of `cells` from `start` with a rating: tallies[place] += 1 for
-    a co-rater, and += 2**32 more if liked[first + code] equals `like`, which is an agreement.
+    `length` words of `cells` from `start` on hold the codes of the first 8 * length places: the
+    numbers of their levels. For each of these places with a rating (code above 0):
+
+        tallies[place] += 1 + 2**32 * (liked[first + code] == like)
+
+    The low half of a tally counts co-raters, the high half agreements.
     """
     del typing
 
@@ -464,7 +478,7 @@ def _count_dense(
                 loaded = builder.load(_vector_at(builder, data, position, byte), align=1)
                 agrees = builder.icmp_unsigned("==", loaded, like_bytes)
                 tables.append(builder.select(agrees, agreement, co_rater))
-            # Level 0 is no rating, and counts nothing.
+            # Level 0 stands for no rating: its entry of the table is 0.
             zero = ir.Constant(ir.IntType(32), 0)
             tables[0] = builder.insert_element(tables[0], ir.Constant(element, 0), zero)
             _add_words(context, builder, signature, arguments, tables, element, builder.add)

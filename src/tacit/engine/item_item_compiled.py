@@ -1,13 +1,14 @@
-"""Nearest items by adjusted cosine, compiled; equal to the last bit to a readable version.
+"""Nearest items by adjusted cosine, compiled; equal to the last bit to a readable version in tests.
 
 For each item the kernel visits its raters and adds their products to a sum for each other item. If
 `of` and `among` are the same items, each pair is summed once and offered to the lists of both its
-items. Inside the kernel, items are numbered by their ratings, the most rated first, so that the
-sums that are changed most lie together. A list has room for 2 k items; when it is full, the nearest
-k are kept, ranked by strength (the absolute similarity) and then by number. So results depend
-neither on the order of the offers nor on blocks.
+items. The kernel orders the items that may be neighbours by their number of ratings, the most rated
+first, so that the sums that change most often lie together. A list has room for 2 k items; when it
+is full, the nearest k are kept, ranked by strength (the absolute similarity) and then by item
+number. So results depend neither on the order of the offers nor on blocks.
 
-`lines` are numbers of lists; a line is the place of its item in the kernel's order.
+There is one list for each item whose neighbours are found. `line` is the row of a list in the
+arrays of `_Lists`; the lists have the order of `visitors`.
 """
 
 from __future__ import annotations
@@ -36,21 +37,26 @@ from tacit.engine.item_item_blocks import (
 from tacit.engine.types import Floats, Neighbours, Numbers, Table
 
 AHEAD = 3
-"""A row is loaded into the cache this many visits ahead."""
+"""Number of visits ahead of the current one whose row is loaded into the cache."""
 LINES = 16
-"""Largest number of cache lines of a row that are loaded ahead."""
+"""Largest number of cache lines of one row that are loaded ahead."""
 PAIRS_TESTED = 256
 """Number of pairs that are tested for their strength before the strong ones are listed."""
 TINY = 1e-290
-"""Size of a sum below which rounding may exceed the tolerance of the first test of a pair."""
+"""Absolute value of a sum up to which the rounding of the first test may exceed its tolerance; such
+a pair always passes the first test."""
 SLACK = 1e-9
-"""Relative tolerance of the first test of a pair, so that rounding excludes none."""
+"""Relative tolerance of the first test of a pair, so that rounding excludes no strong pair."""
 
 
 def neighbours(
     table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool, block: int
 ) -> Neighbours:
-    """Do what `Engine.neighbours` says; `block` ratings of each side are unpacked at a time."""
+    """Do what `Engine.neighbours` says.
+
+    At a time, `block` ratings of the items `among` are unpacked, and `block // 4` of the items
+    `of`.
+    """
     check_arguments(table, of, among, k, significance, counts)
     lengths, raters = norms_and_raters(table)
     are_same = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
@@ -64,7 +70,7 @@ def neighbours(
         sizes=np.zeros(len(of), np.int32),
         floor=np.full(len(of) + LANES, -1.0),
     )
-    for others_block in _blocks(raters[others], block):
+    for others_block in _cut_into_blocks(raters[others], block):
         _offer_block(
             table,
             others,
@@ -80,16 +86,17 @@ def neighbours(
             k,
         )
     found = make_empty_lists(of, k)
-    lines = _slots(visitors, len(raters))[of]
+    lines = _places_in(visitors, len(raters))[of]
     _sort(*lists, lines, found.items, found.similarities, found.co_counts, found.agreements)
     return found
 
 
 class _Lists(NamedTuple):
-    """The lists while they are filled: one for each item of `of`, with room for 2 k others."""
+    """The lists while they are filled: one for each item of `of`, with room for 2 k neighbours."""
 
     numbers: Numbers
-    """(lines, 2 k) the items of each list."""
+    """(lines, 2 k) the item numbers of each list; only the first `sizes` entries of a row are
+    filled."""
     similarities: Floats
     """(lines, 2 k) their similarities."""
     packed: NDArray[np.int64]
@@ -97,8 +104,8 @@ class _Lists(NamedTuple):
     sizes: Numbers
     """(lines,) number of items in each list."""
     floor: Floats
-    """(lines and some more,) strength that an item must have to enter a list; -1 while it is not
-    full."""
+    """(lines + LANES,) strength that an item must have to enter a list; -1 until the list has been
+    full for the first time. The last LANES entries are padding."""
 
 
 def _offer_block(
@@ -120,7 +127,7 @@ def _offer_block(
     Args:
         table: All ratings.
         others: Items that may be neighbours, in the kernel's order.
-        others_block: The block of these.
+        others_block: The places in `others` of the items of the block.
         visitors: Items whose neighbours are found, in the order of the lists.
         are_same: Whether `visitors` and `others` are the same items, and the same array.
         raters: (items,) numbers of raters.
@@ -133,18 +140,18 @@ def _offer_block(
     """
     block_items = others[others_block]
     width = len(block_items)
-    slots = _slots(block_items, len(raters))
+    slots = _places_in(block_items, len(raters))
     rows = pack(table, slots, width, int(raters[block_items].sum()), counts)
     sums = _make_zeros(width + LANES, np.float64)
     tallies = _make_zeros(width + LANES, np.int64)
     padded_items = np.pad(block_items, (0, LANES))  # the last word may end beyond the last item
     padded_lengths = np.pad(lengths[block_items], (0, LANES))
-    for visitors_block in _blocks(raters[visitors], block // 4):
+    for visitors_block in _cut_into_blocks(raters[visitors], block // 4):
         pairings = _pair_blocks(
             table, rows, visitors, visitors_block, others_block, are_same, raters, counts
         )
         for lines, item_visits, meets in pairings:
-            _walk(
+            _offer_visitors(
                 item_visits.begins,
                 item_visits.ends,
                 item_visits.people,
@@ -180,11 +187,11 @@ def _make_zeros(length: int, kind: type[Any]) -> NDArray[Any]:
     return room[begin : begin + length]
 
 
-def _blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
+def _cut_into_blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
     """Cut items into slices of at most `block` ratings together, or of one item.
 
     Args:
-        sizes: (items,) number of ratings of each.
+        sizes: (items,) number of ratings of each item.
         block: Largest number of ratings.
     """
     totals = np.cumsum(sizes)
@@ -196,8 +203,8 @@ def _blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
         begin = end
 
 
-def _slots(items: Numbers, total: int) -> Numbers:
-    """Return the place of each of all items (total,) in `items`; -1 if it is not there."""
+def _places_in(items: Numbers, total: int) -> Numbers:
+    """Return the place in `items` of each of the items 0 .. total - 1; -1 if it is not in them."""
     slots = np.full(total, -1, dtype=np.int32)
     slots[items] = np.arange(len(items), dtype=np.int32)
     return slots
@@ -215,12 +222,13 @@ def _pair_blocks(
 ) -> Iterator[tuple[slice, Visits, Numbers]]:
     """Yield the visits of a block of visitors to the rows of a block of others.
 
-    If visitors and others are the same items, so that each pair is summed once, an item meets only
-    those before it: all items of an earlier block, none of a later one, and those of its own block
-    up to itself.
+    If visitors and others are the same items, each pair is summed once: a visitor meets only the
+    items before it. These are all items of an earlier block, no item of a later block, and the
+    items before it in its own block.
 
     Yields:
-        Lines of visitors, their visits, and for each how many places of the rows it meets.
+        The lines of some visitors, their visits, and (visitors,) how many of the first places of
+        the rows each visitor meets.
     """
     parts: list[tuple[slice, NDArray[np.int64] | None]] = [(visitors_block, None)]
     if are_same:
@@ -233,14 +241,14 @@ def _pair_blocks(
         parts = [(within, own_places), (after, None)]
     for lines, places in parts:
         if lines.start < lines.stop:
-            slots = _slots(visitors[lines], len(raters))
+            slots = _places_in(visitors[lines], len(raters))
             meets = np.full(lines.stop - lines.start, rows.width) if places is None else places
             item_visits = visits(table, rows, slots, raters[visitors[lines]], counts)
             yield lines, item_visits, meets.astype(np.int32)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _walk(
+def _offer_visitors(
     begins: Any,
     ends: Any,
     people: Any,
@@ -270,12 +278,14 @@ def _walk(
     floor: Any,
     k: Any,
 ) -> None:
-    """Sum the products of some items with those of a block, and offer the pairs to the lists.
+    """Sum the products of some visitors with the items of a block; offer the pairs to the lists.
 
-    The arguments are the fields of `Visits` and `Rows`; `items` are the visitors of `lines` from
-    `first_line`, with their `lengths`; `others` are the block's items from place `first_other` of
-    the kernel's order; `meets` is the number of places that each visitor meets; the last ones are
-    `_Lists` and k. `sums` and `tallies` are zeros before and after.
+    The arguments up to `liked` are the fields of `Visits` and `Rows`. `items` are the visitors,
+    whose lists are the lines from `first_line` on, and `lengths` the norms of their columns.
+    `others` are the items of the block, which begins at place `first_other` of the kernel's order,
+    and `other_lengths` their norms. `meets` is the number of places that each visitor meets. The
+    last arguments are the fields of `_Lists`, and k. `sums` and `tallies` have a cell for each
+    place of the block, and are zeros before and after.
     """
     full = numbers.shape[1]
     # Eight Booleans of `is_strong` are tested as one word of `strong_words`.
@@ -328,12 +338,13 @@ def _walk(
         sums[meets[slot] : high] = 0.0  # the last word may hold places that are not met
         item, length, line = items[slot], lengths[slot], np.uintp(first_line + slot)
         tested_length = length * (1 - SLACK)
-        # The least rated items come first: their cosines spread most, which soon raises the floor.
+        # The least rated items are offered first: their cosines spread most, which raises the
+        # floor.
         while high > 0:
             low: Any = max(0, high - PAIRS_TESTED)
             begin, there, own_floor = np.uintp(low), np.uintp(first_other + low), floor[line]
             for step in range(np.uintp(high - low)):
-                # Most pairs are too weak for either list: found without a division.
+                # Most pairs are too weak for either list, which is tested without a division.
                 size, needed = abs(sums[begin + step]), own_floor
                 if are_same:
                     needed = min(needed, floor[there + step])
@@ -376,9 +387,10 @@ def _walk(
 def _shrink(
     numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, line: Any, k: Any
 ) -> None:
-    """Keep the nearest k of a list, by quickselect: the weakest one last, the others in any order.
+    """Keep the nearest k of a longer list, by quickselect, and set its floor.
 
-    The arguments are `_Lists`, the line of the list, and k.
+    The weakest of the k comes last, the others are in any order. The arguments are the fields of
+    `_Lists`, the line of the list, and k.
     """
     low, high = 0, sizes[line] - 1
     while low < high:
@@ -404,16 +416,12 @@ def _shrink(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _swap(numbers: Any, similarities: Any, packed: Any, line: Any, one: Any, other: Any) -> None:
-    """Swap two entries of a list."""
-    number, similarity, tally = numbers[line, one], similarities[line, one], packed[line, one]
-    numbers[line, one], similarities[line, one] = numbers[line, other], similarities[line, other]
-    packed[line, one] = packed[line, other]
-    numbers[line, other], similarities[line, other], packed[line, other] = (
-        number,
-        similarity,
-        tally,
-    )
+def _swap(numbers: Any, similarities: Any, packed: Any, line: Any, left: Any, right: Any) -> None:
+    """Swap the entries in the columns `left` and `right` of one list."""
+    number, similarity, tally = numbers[line, left], similarities[line, left], packed[line, left]
+    numbers[line, left], similarities[line, left] = numbers[line, right], similarities[line, right]
+    packed[line, left] = packed[line, right]
+    numbers[line, right], similarities[line, right], packed[line, right] = number, similarity, tally
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -438,8 +446,8 @@ def _sort(
 ) -> None:
     """Sort the lists, the nearest first, and copy them to the result.
 
-    The arguments are `_Lists`; `lines`, the list for each row of the result; and the arrays of
-    `Neighbours`, which are filled.
+    The arguments are the fields of `_Lists`; `lines`, the line of each row of the result; and the
+    arrays of `Neighbours`, which are filled.
     """
     k = items.shape[1]
     for row in range(len(lines)):

@@ -33,9 +33,11 @@ memory for each million."""
 ITEMS_PER_PART = 1 << 14
 """Largest number of items of a part. With 200 neighbours each, their lists are 66 MB; a message of
 the cluster can have 128 MB."""
-LOST = "tacit: a person or an answer was not there once. Nothing was released."
+LOST = "tacit: a person or an answer was not there exactly once. Nothing was released."
+"""Message of the error if people or answers are missing or there twice. `engine.spark.sums` finds
+it in the cluster's messages."""
 MakeTable = Callable[[sparse.csr_array, Floats], Table]
-"""Makes a table of (people, items) stars and one number for each person."""
+"""A function of (people, items) stars and (people,) numbers that makes a table of them."""
 _LIST_ENTRY = np.dtype(
     [("items", "<i4"), ("similarities", "<f8"), ("co_counts", "<i4"), ("agreements", "<i4")]
 )
@@ -44,7 +46,7 @@ _LIST_ENTRY = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class TiledTable(Table):
-    """A table of stored ratings; its `values` and `likes` have no rows."""
+    """A table of ratings that are not in this memory; its `values` and `likes` have no rows."""
 
     ratings: StoredRatings
     """The ratings."""
@@ -68,23 +70,24 @@ class TiledTable(Table):
 
         Args:
             ratings: The ratings.
-            cut: As the field of this name.
-            make: As the field of this name.
-            raters: As the field of this name; None: they are counted here.
+            cut: As `TiledTable.cut`.
+            make: As `TiledTable.make`.
+            raters: As `TiledTable.raters`; None: they are counted in one pass over the ratings.
         """
         catalogue = catalogue_of(ratings)
-        nobody, _ = cut(Block.without_people().to_ratings(catalogue.n_items, catalogue.scale))
+        no_rows, _ = cut(Block.without_people().to_ratings(catalogue.n_items, catalogue.scale))
         if raters is None:
             raters = ratings.total(partial(_count_raters, cut=cut))
-        return cls(nobody, np.zeros(0, np.bool_), ratings, cut, make, raters)
+        return cls(no_rows, np.zeros(0, np.bool_), ratings, cut, make, raters)
 
     def neighbours(self, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
-        """Find neighbours for each pair of item sets, one tile after the other.
+        """Find neighbours for each pair of item sets, tile by tile.
 
         Args:
-            pairs: The items `of` which and the items `among` which neighbours are found.
+            pairs: Pairs (of, among) of item sets: neighbours are found for each item of `of`, among
+                the items of `among`.
             find: Finds the neighbours of one pair in a table.
-            k: Number of neighbours.
+            k: Number of neighbours that `find` returns for each item.
 
         Raises:
             ClusterError: A tile lacked people, or an answer did not arrive exactly once.
@@ -119,17 +122,17 @@ class TiledTable(Table):
         return results
 
     def _divide_items(self, pairs: Pairs) -> tuple[list[Numbers], NDArray[np.bool_]]:
-        """Divide the rated items into parts, of which each is in or out of an item set as a whole.
+        """Divide the rated items of all item sets into parts, such that no set splits a part.
 
         Returns:
-            The parts, which are sorted; and (2 pairs, parts) whether a part is in a set, with the
-            sets `of` and `among` of each pair in turn.
+            The parts, each of sorted item numbers; and (2 pairs, parts) whether a part is in a set.
+            Row 2 p is the set `of` of pair p, row 2 p + 1 its set `among`.
         """
         item_sets = list(itertools.chain.from_iterable(pairs))
         is_member = np.zeros((len(item_sets), len(self.raters)), np.bool_)
         for row, item_set in enumerate(item_sets):
             is_member[row, item_set] = True
-        # A bit for each set: items with the same signature are in the same sets.
+        # Bit s of an item's signature is set if the item is in set s.
         signatures = (1 << np.arange(len(item_sets))) @ is_member
         signatures[self.raters == 0] = 0
         parts: list[Numbers] = []
@@ -182,7 +185,7 @@ def _list_number(join: Join, parts: int) -> int:
 
 
 def _couple(join: Join) -> tuple[int, int]:
-    """Return the numbers of the two parts of a join, the smaller one first: those of its tile."""
+    """Return the numbers of the two parts of a join, the smaller one first. They name its tile."""
     return min(join.of, join.among), max(join.of, join.among)
 
 
@@ -192,7 +195,7 @@ def _items_of_tile(parts: Sequence[Numbers], couple: tuple[int, int]) -> Numbers
 
 
 def merge_lists(lists: list[bytes], *, k: int) -> bytes:
-    """Merge packed lists of the same items among several parts into lists of the nearest k."""
+    """Merge packed lists of the same items among different parts into lists of the nearest k."""
     if len(lists) == 1:
         return lists[0]
     entries = np.concatenate([_unpack(packed, k) for packed in lists], axis=1)
@@ -212,12 +215,12 @@ def _pack(nearest: Neighbours) -> bytes:
 
 
 def _unpack(packed: bytes, k: int) -> NDArray[Any]:
-    """Unpack lists as an array (items, k) of `_LIST_ENTRY`."""
+    """Unpack lists to an array (items, k) of `_LIST_ENTRY`."""
     return np.frombuffer(packed, _LIST_ENTRY).reshape(-1, k)
 
 
 def _unpack_into(result: Neighbours, rows: NDArray[np.int64], packed: bytes, k: int) -> None:
-    """Write packed lists into some rows of a result."""
+    """Write packed lists into the rows `rows` of a result, in their order."""
     entries = _unpack(packed, k)
     result.items[rows] = entries["items"]
     result.similarities[rows] = entries["similarities"]
@@ -238,7 +241,7 @@ def find_on_tile(
     parts: Sequence[Numbers],
     find: Find,
 ) -> Iterator[tuple[int, bytes]]:
-    """Find the nearest items by the searches that need the two parts of one tile.
+    """Do the searches whose two parts are those of one tile.
 
     Args:
         tile: Number of the tile.
@@ -249,7 +252,7 @@ def find_on_tile(
         raters: (items,) number of people who rated each item.
         tiles: The items of each tile.
         couples: The numbers of the two parts of each tile.
-        joins: The searches of all tiles: `of` a part, `among` a part, for a pair of item sets.
+        joins: The searches of all tiles.
         parts: The items of each part.
         find: Finds neighbours in a table.
 
