@@ -138,7 +138,7 @@ def search(monkeypatch, best, *, quick):
     labels = np.arange(100) % 2
     stars = np.stack([1.0 + labels, generator.random(100)], axis=1)
     tried = []
-    monkeypatch.setattr(LogisticRegression, "_classifier", lambda self: Recorder(tried, best))
+    monkeypatch.setattr(LogisticRegression, "_make_classifier", lambda self: Recorder(tried, best))
     attack = LogisticRegression(quick=quick).fit(sparse.csr_array(stars), labels)
     return attack.chosen_strength, tried[:-1]
 

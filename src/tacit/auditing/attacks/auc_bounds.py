@@ -1,13 +1,16 @@
-"""How well attacks do: AUC, the permuted control, and the best of many attackers.
+"""How well attacks do: AUC, the permuted control, and a bound for many attackers at once.
 
-Of many attackers, AUCs are of out-of-fold scores: ranks within each fold, pooled over folds. People
-are resampled, all attackers together. With sd_a the standard deviation of attacker a's AUC over the
-resamples, c is the 95 % quantile of max_a |AUC*_a - AUC_a| / sd_a, and the bound
-max_a (|AUC_a - .5| + c sd_a) holds for all attackers at once. It covers the draw of people, not
-that of the training sets: with fewer than 5 folds the standard deviation between folds is added in
-quadrature. A resample that holds one label alone has no AUC and says nothing of it: it counts as
-the end of [0, 1] that is farther from the attacker's AUC. So bounds of a label that few people have
-get wider and not narrower.
+An attacker's AUC is computed from out-of-fold scores, which become ranks within each fold and are
+pooled over the folds. The people are then resampled with replacement, the same resamples for all
+attackers. Let AUC_a be the AUC of attacker a, AUC*_a its AUC on a resample, and sd_a the standard
+deviation of AUC*_a. With c the 95 % quantile of max_a |AUC*_a - AUC_a| / sd_a, the bound
+max_a (|AUC_a - .5| + c sd_a) holds for all attackers at once.
+
+The resamples cover the chance of who is scored, not that of who is learned from. So with fewer than
+5 folds the standard deviation of the AUC between folds is added to sd_a in quadrature.
+
+A resample in which all people have one label has no AUC. It counts as that end of [0, 1] which is
+farther from AUC_a, so that a rare label makes the bound wider.
 """
 
 from __future__ import annotations
@@ -27,33 +30,45 @@ from tacit.errors import DataError
 DRAWS = 200
 """Resamples of the people."""
 CONFIDENCE = 0.95
+"""Confidence of bounds and intervals."""
 ENOUGH_FOLDS = 5
-"""With fewer folds, the spread between folds is added to the deviations."""
-MOST = 0.5
-"""Largest distance of an AUC from 0.5."""
+"""With fewer folds, the standard deviation between folds is added to those of the resamples."""
+LARGEST_DISTANCE = 0.5
+"""Largest possible distance of an AUC from 0.5."""
 
 
 def average_ranks(values: Floats) -> Floats:
-    """(n,) ranks of (n,) values from 1, equal ones sharing their mean rank; NaN if any is NaN."""
+    """Return the (n,) ranks of (n,) values, from 1 for the smallest.
+
+    Equal values share the mean of their ranks. If any value is NaN, all ranks are NaN.
+    """
     if np.isnan(values).any():
         return np.full(len(values), np.nan)
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: Floats = (last - (counts - 1) / 2)[places]
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last_rank = np.cumsum(counts)
+    ranks: Floats = (last_rank - (counts - 1) / 2)[group]
     return ranks
 
 
 def auc(labels: Labels, scores: Floats) -> float:
-    """Chance that a random 1 scores above a random 0, a tie counting half; (people,) each.
+    """Return the chance that a random person of label 1 scores above a random one of label 0.
 
-    The rank statistic of Mann and Whitney, exact. Undefined where all labels agree: `DataError`.
+    A tie counts half. This is the exact rank statistic of Mann and Whitney.
+
+    Args:
+        labels: (people,) 1, or anything else for label 0.
+        scores: (people,) scores.
+
+    Raises:
+        DataError: The lengths differ, a score is not finite, or all people have the same label.
     """
     ones = np.asarray(labels) == 1
     values = np.asarray(scores, dtype=np.float64)
     if ones.shape != values.shape or ones.ndim != 1:
         raise DataError("labels and scores differ in length", found=(ones.shape, values.shape))
-    if not (finite := np.isfinite(values)).all():
-        raise DataError("a score is not a finite number", row=int(np.argmin(finite)) + 1)
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
+        raise DataError("a score is not a finite number", row=int(np.argmin(is_finite)) + 1)
     n_ones = int(ones.sum())
     n_zeros = len(ones) - n_ones
     if n_ones == 0 or n_zeros == 0:
@@ -63,26 +78,29 @@ def auc(labels: Labels, scores: Floats) -> float:
 
 
 def distance(area: float) -> float:
-    """Distance of an AUC from 0.5: an AUC of 0.35 leaks as much as 0.65, with inverted guesses."""
+    """Return the distance of an AUC from 0.5.
+
+    An AUC of 0.35 leaks as much as one of 0.65: the attacker inverts the guesses.
+    """
     return abs(area - 0.5)
 
 
 def permute_labels(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic]:
-    """(people,) labels in random order: the control on which every attack must end near 0.5."""
+    """Return the (people,) labels in random order: on these every attack has an AUC near 0.5."""
     return np.random.default_rng(seed).permutation(labels)
 
 
 def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
-    """Compute the mean of AUCs and the ends of its 95 % interval by Student's t.
+    """Return the mean of AUCs, and the lower and upper end of its 95 % interval by Student's t.
 
-    A single AUC has no spread: both ends are the AUC itself.
+    The ends are clipped to [0, 1]. A single AUC has no spread: both ends are the AUC itself.
     """
-    middle = float(np.mean(areas))
-    half = 0.0
+    mean = float(np.mean(areas))
+    half_width = 0.0
     if len(areas) > 1:
-        error = float(np.std(areas, ddof=1)) / math.sqrt(len(areas))
-        half = float(stdtrit(len(areas) - 1, 0.975)) * error
-    return middle, max(0.0, middle - half), min(1.0, middle + half)
+        standard_error = float(np.std(areas, ddof=1)) / math.sqrt(len(areas))
+        half_width = float(stdtrit(len(areas) - 1, 0.975)) * standard_error
+    return mean, max(0.0, mean - half_width), min(1.0, mean + half_width)
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -90,15 +108,18 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Bound(Generic[Key]):
-    """AUC and standard deviation of each attacker; `quantile`: c of this module's text."""
+    """AUCs of several attackers, and a bound that holds for all of them at once."""
 
     areas: Mapping[Key, float]
+    """AUC of each attacker."""
     deviations: Mapping[Key, float]
+    """Standard deviation of each attacker's AUC: sd_a of the module's text."""
     quantile: float
+    """Factor c of the module's text."""
 
     @property
     def worst_attacker(self) -> Key:
-        """The attacker farthest from 0.5."""
+        """The attacker whose AUC is farthest from 0.5."""
         return max(self.areas, key=lambda key: abs(self.areas[key] - 0.5))
 
     @property
@@ -108,21 +129,21 @@ class Bound(Generic[Key]):
 
     @property
     def upper(self) -> float:
-        """No attacker of the panel is farther from 0.5, with 95 % confidence for all at once."""
-        return min(MOST, max(self._ends(+1)))
+        """Upper bound, at 95 % confidence, of the distance from 0.5 of every attacker's AUC."""
+        return min(LARGEST_DISTANCE, max(self._ends(+1)))
 
     @property
     def lower(self) -> float:
-        """Some attacker is at least as far from 0.5, with 95 % confidence; 0 if all may guess."""
+        """Lower bound, at 95 % confidence, of the largest distance; 0 if no attack is proved."""
         return max(0.0, *self._ends(-1))
 
     def interval(self, key: Key) -> tuple[float, float]:
-        """95 % interval of one attacker's AUC by itself."""
-        half = float(ndtri((1 + CONFIDENCE) / 2)) * self.deviations[key]
-        return max(0.0, self.areas[key] - half), min(1.0, self.areas[key] + half)
+        """Return the 95 % interval of one attacker's AUC, regardless of the other attackers."""
+        half_width = float(ndtri((1 + CONFIDENCE) / 2)) * self.deviations[key]
+        return max(0.0, self.areas[key] - half_width), min(1.0, self.areas[key] + half_width)
 
     def _ends(self, side: int) -> list[float]:
-        """Return the end of each attacker's interval of distances: +1 the upper, -1 the lower."""
+        """Return |AUC_a - .5| + side * c * sd_a for each attacker; `side` is +1 or -1."""
         return [
             abs(area - 0.5) + side * self.quantile * self.deviations[key]
             for key, area in self.areas.items()
@@ -138,43 +159,50 @@ def bound_attackers(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Bound[Key]:
-    """Bound all attackers' AUCs at once, by this module's text.
+    """Bound all attackers' AUCs at once, as the module's text says.
 
     Args:
         labels: (people,) values of the attribute.
-        scores: (people,) scores of each attacker.
+        scores: (people,) out-of-fold scores of each attacker, by its key.
         fold_of: (people,) fold that each person was scored in.
-        target: The value that an attacker guesses, by its key.
+        target: Gives by the attacker's key the attribute value that high scores stand for.
         draws: Number of resamples of the people.
         seed: Seed of the resamples.
 
     Raises:
-        DataError: There are no scores.
+        DataError: There are no scores, or some attacker's target is the value of all people or of
+            nobody.
     """
     if not scores:
         raise DataError("a bound needs the scores of at least one attacker")
     ones = {key: (labels == target(key)).astype(np.int64) for key in scores}
-    ranks = {key: pooled_ranks(own, fold_of) for key, own in scores.items()}
-    areas = {key: auc(ones[key], own) for key, own in ranks.items()}
+    ranks = {key: pooled_ranks(key_scores, fold_of) for key, key_scores in scores.items()}
+    areas = {key: auc(ones[key], ranks[key]) for key in scores}
     generator = np.random.default_rng(seed)
     people = len(labels)
     weights = generator.multinomial(people, np.full(people, 1 / people), size=draws)
-    resampled = {
-        key: _resampled_aucs(ones[key], own, weights, areas[key]) for key, own in ranks.items()
-    }
-    spreads = {key: float(np.std(aucs, ddof=1)) for key, aucs in resampled.items()}
-    largest = np.max(
-        [np.abs(resampled[key] - areas[key]) / max(spreads[key], 1e-12) for key in ranks], axis=0
-    )
-    deviations = {
-        key: math.hypot(spread, _between_folds(ones[key], scores[key], fold_of))
-        for key, spread in spreads.items()
-    }
+    resampled = {key: _resampled_aucs(ones[key], ranks[key], weights, areas[key]) for key in scores}
+    resampled_deviations = {key: float(np.std(aucs, ddof=1)) for key, aucs in resampled.items()}
+    standardised = []
+    deviations = {}
+    for key, resampled_deviation in resampled_deviations.items():
+        errors = np.abs(resampled[key] - areas[key])
+        standardised.append(errors / max(resampled_deviation, 1e-12))
+        between_folds = _deviation_between_folds(ones[key], scores[key], fold_of)
+        deviations[key] = math.hypot(resampled_deviation, between_folds)
+    largest = np.max(standardised, axis=0)
     return Bound(areas, deviations, float(np.quantile(largest, CONFIDENCE)))
 
 
 def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
-    """(people,) ranks within the fold over its size: scores of different fits become comparable."""
+    """Return (people,) ranks within each fold, less 1/2, divided by the fold's size.
+
+    They lie between 0 and 1. Scores of different fits are not comparable; these ranks are.
+
+    Args:
+        scores: (people,) scores.
+        fold_of: (people,) fold that each person was scored in.
+    """
     ranks = np.empty(len(scores))
     for fold in np.unique(fold_of):
         inside = fold_of == fold
@@ -182,8 +210,11 @@ def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
     return ranks
 
 
-def _between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
-    """Standard deviation of the AUC between few folds; 0 with enough of them."""
+def _deviation_between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
+    """Return the standard deviation of the AUC between folds, if these are few.
+
+    0 with ENOUGH_FOLDS folds or more, or if fewer than two folds hold people of both labels.
+    """
     folds = np.unique(fold_of)
     mixed_folds = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]
     if len(folds) >= ENOUGH_FOLDS or len(mixed_folds) < 2:
@@ -195,11 +226,11 @@ def _between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
 def _resampled_aucs(labels: Ints, ranks: Floats, weights: Ints, area: float) -> Floats:
     """Compute the AUC of each resample, with each person counted as often as drawn.
 
-    A tie counts half. A resample with one label alone gets the end of [0, 1] that is farther from
-    the AUC of all people.
+    A tie counts half. A resample in which all people have one label gets that end of [0, 1] which
+    is farther from the AUC of all people.
 
     Args:
-        labels: (people,) 1 for those to be found, 0 for the others.
+        labels: (people,) 1 or 0; high ranks stand for 1.
         ranks: (people,) the attacker's pooled ranks.
         weights: (draws, people) how often each person was drawn.
         area: AUC of all people.
@@ -207,6 +238,8 @@ def _resampled_aucs(labels: Ints, ranks: Floats, weights: Ints, area: float) -> 
     Returns:
         (draws,) AUCs.
     """
+    # People of equal rank form a group. `ones` and `zeros` are (draws, groups) numbers of people of
+    # each label; `below` counts the zeros of lower groups, and half of those of the same group.
     _, group = np.unique(ranks, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(group.max() + 1))

@@ -1,6 +1,8 @@
-"""An attack on a private attribute: learn from people who disclosed it, then score the others.
+"""Interfaces of attacks on a private attribute, and the data that attackers read.
 
-And what an attacker looks at: releases of some people, and what is public about items and method.
+An attacker learns from people who disclosed the attribute, then scores others. It reads the
+releases of these people (`Releases`) and what is public about items and method
+(`PublicKnowledge`).
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ PSEUDO_RATINGS = 5
 class AttributeAttack(Protocol):
     """Guesses a two-valued attribute from ratings.
 
-    ratings: (n_users, n_items) CSR float64 in stars. A stored entry is a rating, also where it is
-    0; an attack on the plain item vector cannot tell such an entry from an unrated item, and says
-    so.
+    Ratings are (n_users, n_items) CSR float64 in stars. Each stored entry is a rating, even if its
+    value is 0. An attack that reads the plain item vector cannot tell a rating of 0 from an unrated
+    item.
     """
 
     @property
@@ -36,14 +38,22 @@ class AttributeAttack(Protocol):
         """Name in `tacit.auditing.attacks.ATTACKS`."""
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
-        """Learn from (n_users,) labels 0 and 1, at least two people of each; else `DataError`."""
+        """Learn from ratings and (n_users,) labels of 0 and 1.
+
+        Raises:
+            DataError: Fewer than two people have one of the labels.
+        """
 
     def score(self, ratings: sparse.csr_array) -> Floats:
-        """(n_users,) finite scores, higher = more likely 1; `NotFittedError` before `fit`."""
+        """Return (n_users,) finite scores; a higher score means that label 1 is more likely.
+
+        Raises:
+            NotFittedError: `fit` was not called.
+        """
 
 
 class Attacker(Protocol):
-    """Guesses a two-valued attribute from what is seen of people."""
+    """Guesses a two-valued attribute from the releases that the attacker has seen."""
 
     @property
     def name(self) -> str:
@@ -51,24 +61,38 @@ class Attacker(Protocol):
 
     @property
     def reads_epochs(self) -> bool:
-        """Whether the view with epoch labels says more to this attacker than the union."""
+        """Whether epoch labels change this attacker's scores."""
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
-        """Learn from (people,) labels 0 and 1, at least two people of each; else `DataError`."""
+        """Learn from releases and (people,) labels of 0 and 1.
+
+        Raises:
+            DataError: Fewer than two people have one of the labels.
+        """
 
     def score(self, seen: Releases) -> Floats:
-        """(people,) finite scores, higher = more likely 1; `NotFittedError` before `fit`."""
+        """Return (people,) finite scores; a higher score means that label 1 is more likely.
+
+        Raises:
+            NotFittedError: `fit` was not called.
+        """
 
 
 class Learner:
-    """Base of this package's attackers: it refuses unusable ratings and labels (`DataError`)."""
+    """Base class of this package's attackers: checks ratings and labels before they are used."""
 
     name: str
     _n_items: int | None = None
+    """Number of items in training; None before `fit`."""
 
     def _check_training(self, ratings: sparse.csr_array, labels: Labels) -> Labels:
-        """Check ratings and labels to learn from, and return the labels as int64."""
-        _check(ratings)
+        """Check training ratings and labels, and return the labels as int64.
+
+        Raises:
+            DataError: The ratings are no CSR matrix of finite numbers, or the labels are not 0 or 1
+                for each person, with at least two people of each.
+        """
+        _check_ratings(ratings)
         classes = np.asarray(labels)
         if classes.shape != (ratings.shape[0],):
             raise DataError(
@@ -87,12 +111,18 @@ class Learner:
         return classes.astype(np.int64)
 
     def _check_scored(self, ratings: sparse.csr_array) -> None:
-        """Refuse ratings before `_learn`, and ratings of other items than it saw."""
+        """Check ratings to score.
+
+        Raises:
+            NotFittedError: `fit` was not called.
+            DataError: The ratings are no CSR matrix of finite numbers, or have another number of
+                items than those in training.
+        """
         if self._n_items is None:
             raise NotFittedError(
                 f"The attack '{self.name}' has learned nothing yet: call fit first."
             )
-        _check(ratings)
+        _check_ratings(ratings)
         if ratings.shape[1] != self._n_items:
             raise DataError(
                 "the attack was trained on another list of items",
@@ -101,8 +131,8 @@ class Learner:
             )
 
 
-def _check(ratings: sparse.csr_array) -> None:
-    """Raise DataError unless this is a CSR matrix of finite numbers."""
+def _check_ratings(ratings: sparse.csr_array) -> None:
+    """Raise DataError unless the ratings are a CSR matrix of finite numbers."""
     if getattr(ratings, "format", None) != "csr":
         raise DataError("an attack reads a sparse CSR matrix of ratings", found=type(ratings))
     if not np.isfinite(ratings.data).all():
@@ -111,22 +141,26 @@ def _check(ratings: sparse.csr_array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PublicKnowledge:
-    """Public knowledge of items and method. A design without tables has one table of zeros."""
+    """Public knowledge of items and of the method that releases ratings.
+
+    A method publishes tables of offsets and of chances to show an item. A design without tables
+    has one table of zeros.
+    """
 
     popularity: Floats
-    """(items,) how many people rated the item, roughly."""
+    """(items,) approximate number of people who rated each item."""
     offsets: Floats
-    """(tables, items) stars: what the method takes out for label 1 less that for label 0."""
+    """(tables, items) stars: the offset subtracted under label 1 minus that under label 0."""
     log_keep: Floats
-    """(tables, items) log of the chance to be shown under label 1 over that under label 0."""
+    """(tables, items) ln of: chance to show the item under label 1, divided by that under 0."""
     genres: Floats
-    """(items, genres) 0 or 1; no column where genres are unknown."""
+    """(items, genres) 1 if the item has the genre, else 0; (items, 0) if genres are unknown."""
     years: Floats
     """(items,) year of each item; NaN where unknown."""
 
     @classmethod
     def of_unknown_items(cls, n_items: int) -> PublicKnowledge:
-        """Return the public knowledge where nothing is known of any item."""
+        """Return public knowledge that tells no item from another: popularity 1, no genres."""
         zeros = np.zeros((1, n_items))
         unknown = np.full(n_items, np.nan)
         return cls(np.ones(n_items), zeros, zeros, np.zeros((n_items, 0)), unknown)
@@ -137,14 +171,14 @@ class Releases:
     """Releases of some people, as one attacker sees them."""
 
     ratings: sparse.csr_array
-    """(people, items) CSR of released stars; a stored entry is a shown item."""
+    """(people, items) CSR of released stars; each stored entry is a shown item."""
     public: PublicKnowledge
     """Public knowledge of items and method."""
     table: Ints
-    """(people,) which of the public tables made each person's release."""
+    """(people,) row of `public.offsets` and `public.log_keep` behind each person's release."""
     epochs: sparse.csr_array | None = None
-    """(people, items) CSR of the same pattern: 1 + number of the epoch in which the item was first
-    shown; None in the view `union`, which has the last set only."""
+    """(people, items) CSR with the stored places of `ratings`: 1 + number of the epoch in which
+    the item was first shown. None if the attacker sees only the union of the epochs."""
 
     @classmethod
     def from_ratings(
@@ -153,7 +187,13 @@ class Releases:
         public: PublicKnowledge | None = None,
         epochs: sparse.csr_array | None = None,
     ) -> Releases:
-        """Return releases (people, items) that were all made with the first public table."""
+        """Return the releases of people whose ratings were all released with public table 0.
+
+        Args:
+            ratings: (people, items) CSR of released stars.
+            public: Public knowledge; None: nothing is known of the items.
+            epochs: Epoch labels, as in `Releases.epochs`; None: none are seen.
+        """
         if public is None:
             public = PublicKnowledge.of_unknown_items(ratings.shape[1])
         table = np.zeros(ratings.shape[0], dtype=np.int64)
@@ -161,7 +201,7 @@ class Releases:
 
     @property
     def rows(self) -> Ints:
-        """(shown,) person of each entry."""
+        """(shown,) row number of the person behind each stored entry of `ratings`."""
         return np.repeat(np.arange(self.ratings.shape[0]), np.diff(self.ratings.indptr))
 
     def union(self) -> Releases:
@@ -170,7 +210,10 @@ class Releases:
 
 
 def stack_releases(parts: Sequence[Releases]) -> Releases:
-    """Join the releases of several groups of people.
+    """Join the releases of several groups of people, one group below the other.
+
+    Args:
+        parts: At least one group, all over the same items.
 
     Raises:
         DataError: The public knowledge differs, or only some parts carry epoch labels.
@@ -195,15 +238,18 @@ def _stack_rows(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
 
 
 def replace_data(pattern: sparse.csr_array, data: Floats) -> sparse.csr_array:
-    """Make a matrix with other values at the same stored places."""
+    """Return a matrix with the stored places of `pattern` and the values of `data`."""
     return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
 def item_means(ratings: sparse.csr_array) -> Floats:
-    """Compute (items,) damped means; an item that nobody rated has the global mean."""
+    """Compute (items,) mean stars, with `PSEUDO_RATINGS` at the global mean added to each item.
+
+    An item without ratings gets the global mean; without any ratings all means are 0.
+    """
     n_items = ratings.shape[1]
-    overall = float(ratings.data.mean()) if ratings.nnz else 0.0
+    global_mean = float(ratings.data.mean()) if ratings.nnz else 0.0
     counts = np.bincount(ratings.indices, minlength=n_items)
     sums = np.bincount(ratings.indices, ratings.data, minlength=n_items)
-    means: Floats = (sums + PSEUDO_RATINGS * overall) / (counts + PSEUDO_RATINGS)
+    means: Floats = (sums + PSEUDO_RATINGS * global_mean) / (counts + PSEUDO_RATINGS)
     return means

@@ -14,8 +14,8 @@ Identity Let kappa = sigma^2 / tau^2 and p = (V'V + kappa I)^-1 V'e, the ridge s
          for the bracket is 0. So C^-1 e = (e - V p) / sigma^2, and
              LLR = ln(pi/(1 - pi)) + (2 / sigma^2) sum_i g_i (e_i - <v_i, p>):
          one d x d solve per person in place of an M x M one, batched in `tacit.engine.ridge`.
-Sees     which items were rated only through the sum: it reads *how* people rate. Of the noise,
-         sigma^2 sets how sure it is and kappa alone how it ranks people.
+Reads    *how* people rate. *Which* items a person rated enters only as the range of the sum over i.
+         sigma^2 sets the size of the log odds; their order among people depends on kappa alone.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from tacit.auditing.attacks.base import Floats, Labels, Learner, item_means, rep
 from tacit.engine.ridge import alternating_ridge, fitted_values, solve
 
 FOLDS = 5
+"""Parts of the people, of which each judges the shrinkage of gaps learned on the others."""
 SHRINKAGES = np.geomspace(0.5, 2000.0, 40)
-"""Tried strengths of the pull to 0, in effective ratings."""
+"""Strengths of the pull of gaps to 0 among which one is chosen, in effective ratings."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinearModel:
-    """Parameters of the score, in stars; items are rows."""
+    """Parameters of the score, under the letters of the module's text; stars are the unit."""
 
     prior_odds: float
     """ln(pi / (1 - pi)), pi the share of people with label 1."""
@@ -51,7 +52,7 @@ class LinearModel:
     """Variances of noise and tastes."""
 
     def log_odds(self, ratings: sparse.csr_array) -> Floats:
-        """(n_users,) LLR of each person, by the identity of this module's text."""
+        """Return the (n_users,) log odds LLR, by the identity in the module's text."""
         errors = replace_data(ratings, ratings.data - self.centres[ratings.indices])
         tastes = solve(errors, self.profiles, self.variances.kappa)
         unexplained = errors.data - fitted_values(errors, tastes, self.profiles)
@@ -61,14 +62,15 @@ class LinearModel:
 
 
 class LinearDiscriminant(Learner):
-    """The log odds of the linear model, everything in it estimated from the training people.
+    """The log odds of the linear model, whose parameters are estimated from the training people.
 
     Args:
-        factors: Length d of a profile.
-        penalty: Penalty of the factorization, for residuals of standard deviation 1. With profiles
-            and tastes both penalised, it scales like a residual, not like its square.
+        factors: Length d of an item's profile.
+        penalty: Penalty of the factorization, for residuals of standard deviation 1; `fit`
+            multiplies it by the residuals' standard deviation. It scales like a residual and not
+            like its square because both profiles and tastes are penalised.
         sweeps: Rounds of the factorization.
-        seed: Seed of the factorization and of the people left out.
+        seed: Seed of the factorization and of the people held out to estimate variances.
     """
 
     name = "lda"
@@ -84,76 +86,100 @@ class LinearDiscriminant(Learner):
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         """Learn from (people, items) ratings and (people,) labels of 0 and 1."""
-        known = self._check_training(ratings, labels)
-        signs = 2.0 * known - 1.0
-        gaps = group_gaps(ratings, known, seed=self.seed) / 2
+        checked_labels = self._check_training(ratings, labels)
+        signs = 2.0 * checked_labels - 1.0
+        gaps = group_gaps(ratings, checked_labels, seed=self.seed) / 2
         by_group = np.repeat(signs, np.diff(ratings.indptr)) * gaps[ratings.indices]
         without_group = replace_data(ratings, ratings.data - by_group)
         centres = item_means(without_group)
         residuals = replace_data(ratings, without_group.data - centres[ratings.indices])
-        profiles, variances = self._taste(residuals)
-        odds = float(np.log(known.sum() / (len(known) - known.sum())))
+        profiles, variances = self._fit_profiles(residuals)
+        odds = float(np.log(checked_labels.sum() / (len(checked_labels) - checked_labels.sum())))
         self.model = LinearModel(odds, centres, gaps, profiles, variances)
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
-        """(people,) log odds of 1; NotFittedError before `fit`."""
+        """Return the (people,) log odds of label 1; raise NotFittedError before `fit`."""
         self._check_scored(ratings)
         assert self.model is not None
         return self.model.log_odds(ratings)
 
-    def _taste(self, residuals: sparse.csr_array) -> tuple[Floats, Variances]:
-        """Fit profiles to nine people in ten, and variances to the tenth.
+    def _fit_profiles(self, residuals: sparse.csr_array) -> tuple[Floats, Variances]:
+        """Fit profiles to nine people in ten, and the variances to the other tenth.
 
-        On the people it was fitted to, a factorization explains noise too: the noise left over
-        would come out too small.
+        A factorization also explains noise of the people it is fitted to, so that the variance of
+        the noise would be underestimated on them.
+
+        Args:
+            residuals: (n_users, n_items) stars less item means and group gaps.
+
+        Returns:
+            (n_items, d) profiles, and the variances.
         """
         spread = float(np.sqrt(np.mean(residuals.data**2))) if residuals.nnz else 0.0
-        if spread < 1e-9:  # every rating is its item's mean: there is no taste to find
+        if spread < 1e-9:  # every rating equals its item's mean, but for rounding
             return np.zeros((residuals.shape[1], self.factors)), Variances(1.0, 1.0)
         order = np.random.default_rng(self.seed).permutation(residuals.shape[0])
-        aside = order[: max(1, len(order) // 10)]
+        held_out = order[: max(1, len(order) // 10)]
         _, profiles = alternating_ridge(
-            residuals[np.sort(order[len(aside) :])],
+            residuals[np.sort(order[len(held_out) :])],
             factors=self.factors,
             penalty=self.penalty * spread,
             sweeps=self.sweeps,
             seed=self.seed,
         )
-        return profiles, estimate_variances(residuals[np.sort(aside)], profiles)
+        return profiles, estimate_variances(residuals[np.sort(held_out)], profiles)
 
 
 def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Floats:
-    """(n_items,) mean stars of group 1 minus mean stars of group 0, pulled to 0.
+    """Return (n_items,) mean stars of label 1 minus mean stars of label 0, pulled to 0.
 
     The raw gap of an item with n0 and n1 ratings is multiplied by n / (n + shrinkage), where
-    1/n = 1/n0 + 1/n1; without ratings from both groups it is 0. One shrinkage serves all items: the
-    one whose gaps on four fifths of the people come nearest to the raw gaps on the other fifth.
+    1/n = 1/n0 + 1/n1. It is 0 if a group did not rate the item. All items have the same shrinkage:
+    the one with which gaps learned on four fifths of the people come nearest to the raw gaps of the
+    other fifth, in squares weighted by n and summed over the fifths.
+
+    Args:
+        ratings: (n_users, n_items) CSR of stars.
+        labels: (n_users,) 0 or 1.
+        seed: Seed of the division into fifths.
     """
     folds = np.random.default_rng(seed).permutation(len(labels)) % FOLDS
-    counts, sums = _by_group_and_fold(ratings, labels, folds)
+    counts, sums = _sum_by_group_and_fold(ratings, labels, folds)
     loss = np.zeros(len(SHRINKAGES))
     for fold in range(FOLDS):
         other_folds = np.arange(FOLDS) != fold
-        learned, n_learned = _raw_gaps(counts[:, other_folds].sum(1), sums[:, other_folds].sum(1))
+        learned, n_learned = _raw_gaps(
+            counts[:, other_folds].sum(axis=1), sums[:, other_folds].sum(axis=1)
+        )
         judged, n_judged = _raw_gaps(counts[:, fold], sums[:, fold])
+        # (shrinkages, n_items)
         shrunk = learned * n_learned / (n_learned + SHRINKAGES[:, None])
         loss += (judged - shrunk) ** 2 @ n_judged
-    gaps, n = _raw_gaps(counts.sum(1), sums.sum(1))
+    gaps, n = _raw_gaps(counts.sum(axis=1), sums.sum(axis=1))
     chosen: Floats = gaps * n / (n + SHRINKAGES[np.argmin(loss)])
-    # A gap made of rounding error alone would still rank people.
+    # A gap that is rounding error is set to 0: it would still rank people.
     largest = np.abs(ratings.data).max(initial=0.0)
     return np.where(np.abs(gaps) > 1e-9 * largest, chosen, 0.0)
 
 
-def _by_group_and_fold(
+def _sum_by_group_and_fold(
     ratings: sparse.csr_array, labels: Labels, folds: Labels
 ) -> tuple[Floats, Floats]:
-    """Count and sum ratings by group, fold and item: two (2, FOLDS, n_items) arrays."""
+    """Return the numbers and the sums of ratings, two (2, FOLDS, n_items) arrays.
+
+    The axes are label, fold and item.
+
+    Args:
+        ratings: (n_users, n_items) CSR of stars.
+        labels: (n_users,) 0 or 1.
+        folds: (n_users,) fold of each person.
+    """
     n_users, n_items = ratings.shape
-    cell = labels * FOLDS + folds
+    cell_of_user = labels * FOLDS + folds
+    # (cells, n_users): 1 where the person belongs to the cell of a label and a fold.
     member = sparse.csr_array(
-        (np.ones(n_users), (cell, np.arange(n_users))), shape=(2 * FOLDS, n_users)
+        (np.ones(n_users), (cell_of_user, np.arange(n_users))), shape=(2 * FOLDS, n_users)
     )
     rated = sparse.csr_array(
         (np.ones(ratings.nnz), ratings.indices, ratings.indptr), shape=ratings.shape
@@ -163,7 +189,14 @@ def _by_group_and_fold(
 
 
 def _raw_gaps(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """(items,) gaps of the means and effective numbers of ratings; 0 where a group rated none."""
+    """Return (items,) gaps between the groups' means, and (items,) effective numbers of ratings.
+
+    The effective number is n of `group_gaps`. Both are 0 for an item that a group did not rate.
+
+    Args:
+        counts: (2, items) number of ratings of each group.
+        sums: (2, items) sum of their stars.
+    """
     in_both_groups = (counts > 0).all(axis=0)
     safe = np.where(in_both_groups, counts, 1.0)
     means = sums / safe
@@ -175,36 +208,42 @@ def _raw_gaps(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Variances:
-    """noise: sigma^2, squared stars; kappa = sigma^2 / tau^2, tau^2 the variance of each taste."""
+    """Variances of noise and tastes."""
 
     noise: float
+    """sigma^2, the variance of the noise, in squared stars."""
     kappa: float
+    """sigma^2 / tau^2, with tau^2 the variance of each taste."""
 
 
 def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Variances:
-    """Find the variances of largest likelihood, for people that profiles were not fitted to.
+    """Return the variances of largest likelihood, for people that profiles were not fitted to.
 
     Each person's residuals are e ~ N(0, sigma^2 (I + V V' / kappa)). With V'V = Q diag(l) Q' and
     b = Q'V'e, minus twice the log likelihood of all N residuals is
-        N ln sigma^2 + sum ln(1 + l / kappa) + [sum e^2 - sum b^2 / (l + kappa)] / sigma^2,
-    whose best sigma^2 is the bracket over N: a search over kappa alone is left.
+        N ln sigma^2 + sum ln(1 + l / kappa) + [sum e^2 - sum b^2 / (l + kappa)] / sigma^2.
+    At a given kappa the best sigma^2 is the bracket over N, so only kappa is searched.
+
+    Args:
+        residuals: (n_users, n_items) CSR: the e of each person.
+        profiles: (n_items, d) V.
     """
     total = float(residuals.data @ residuals.data)
     count = int(residuals.nnz)
     if total == 0.0:
         return Variances(1.0, 1.0)
-    scales, projections = _by_direction(residuals, profiles)
+    scales, projections = _project_on_directions(residuals, profiles)
     scale = float(scales.mean())
     if scale == 0.0:  # no profile reaches these people
         return Variances(total / count, 1.0)
 
     def noise(kappa: float) -> float:
-        """Best sigma^2 at this kappa."""
+        """Return the best sigma^2 at this kappa."""
         explained = float(np.sum(projections**2 / (scales + kappa)))
         return max(total - explained, 1e-9 * total) / count
 
     def loss(log_kappa: float) -> float:
-        """Minus twice the log likelihood, up to a constant, at the best sigma^2."""
+        """Return minus twice the log likelihood, up to a constant, at the best sigma^2."""
         kappa = float(np.exp(log_kappa))
         return float(count * np.log(noise(kappa)) + np.sum(np.log1p(scales / kappa)))
 
@@ -215,8 +254,8 @@ def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Varianc
     return Variances(noise(kappa), kappa)
 
 
-def _by_direction(residuals: sparse.csr_array, profiles: Floats) -> tuple[Floats, Floats]:
-    """Compute l and b of `estimate_variances`, each (n_users, d): a row for each person."""
+def _project_on_directions(residuals: sparse.csr_array, profiles: Floats) -> tuple[Floats, Floats]:
+    """Return l and b of `estimate_variances`, each (n_users, d)."""
     grams = np.stack(
         [
             profiles[rated].T @ profiles[rated]

@@ -1,7 +1,9 @@
 """Features of the nonlinear attackers: directions, summaries and the order of items.
 
-Features of a person come from the person's own release and from directions learned on the training
-people, so that scores do not depend on who else is scored.
+The mask of a release has 1 for each shown item; its residuals are stars less the training people's
+item means. Directions are the leading right singular vectors of either matrix of the training
+people. The features of a person depend on their own release and on the training people alone, not
+on who else is scored.
 """
 
 from __future__ import annotations
@@ -17,57 +19,68 @@ from scipy import sparse
 from tacit.auditing.attacks.base import Floats, Ints, Releases, item_means, replace_data
 
 FEW_PEOPLE = 1500
-"""With fewer training people there are fewer directions."""
-DIRECTIONS, DIRECTIONS_OF_FEW = 60, 20
-"""Directions of the mask, and as many of the residuals: of enough people, and of few."""
+"""With fewer training people there are `DIRECTIONS_OF_FEW` directions instead of `DIRECTIONS`."""
+DIRECTIONS = 60
+"""Directions of the mask, and as many of the residuals."""
+DIRECTIONS_OF_FEW = 20
+"""Directions of the mask, and as many of the residuals, with few training people."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Quantiles of popularity among a person's items."""
 BINS = 10
-"""Bins of the histogram of stars, where there are many different stars."""
+"""Bins of the histogram of stars, if there are more than twice as many different values."""
 QUARTERS = 4
-"""Equal parts of a person's items by time."""
+"""Equal parts into which a person's items are divided by time."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Features of some people, a row each."""
+    """Features of some people, with a row for each person."""
 
     mask: Floats
-    """(people, directions) coordinates of which items are shown, largest direction first."""
+    """(people, directions) coordinates of the mask, for the largest singular value first."""
     residuals: Floats
-    """(people, directions) coordinates of stars less item means, largest direction first."""
+    """(people, directions) coordinates of the residuals, for the largest singular value first."""
     root: Floats
     """(people, 1) square root of the number of shown items, at least 1."""
     meta: Floats
-    """(people, summaries) summaries of the release."""
+    """(people, columns) summaries of the release, as `_summary_features` lists them."""
     order: Floats
-    """(people, columns) how items are ordered in time; no column without epochs."""
+    """(people, columns) order of the items in time; (people, 0) without epoch labels."""
 
     def directions(self, mask: int, residuals: int) -> Floats:
-        """Return the first coordinates of each, plain and divided by `root`."""
+        """Return coordinates, as they are and divided by `root`, as columns.
+
+        Args:
+            mask: How many of the first coordinates of the mask are returned.
+            residuals: How many of the first coordinates of the residuals are returned.
+        """
         plain = np.hstack([self.mask[:, :mask], self.residuals[:, :residuals]])
         return np.hstack([plain, plain / self.root])
 
     def summaries(self) -> Floats:
-        """Return the summaries, and how items are ordered in time."""
+        """Return the columns of `meta` and `order`."""
         return np.hstack([self.meta, self.order])
 
 
 class Space:
-    """Item means, directions and histogram bins of the training people."""
+    """Item means, directions and histogram bins of the training people.
+
+    Args:
+        seen: The releases of the training people.
+    """
 
     def __init__(self, seen: Releases) -> None:
         self._means = item_means(seen.ratings)
         has_few_people = seen.ratings.shape[0] < FEW_PEOPLE
         directions = DIRECTIONS_OF_FEW if has_few_people else DIRECTIONS
         size = min(directions, *seen.ratings.shape)
-        self._mask_directions = _directions(_mask(seen), size)
-        self._residual_directions = _directions(self._errors(seen), size)
-        self._edges = _edges(seen.ratings.data)
+        self._mask_directions = _leading_directions(_mask(seen), size)
+        self._residual_directions = _leading_directions(self._residuals(seen), size)
+        self._histogram_edges = _histogram_edges(seen.ratings.data)
         self._blocks_of: WeakKeyDictionary[Releases, Blocks] = WeakKeyDictionary()
 
     def blocks(self, seen: Releases) -> Blocks:
-        """Return the features of these people, computed once for all attackers."""
+        """Return the features of these people; they are computed once for all attackers."""
         if seen not in self._blocks_of:
             self._blocks_of[seen] = self._compute_blocks(seen)
         return self._blocks_of[seen]
@@ -75,56 +88,66 @@ class Space:
     def _compute_blocks(self, seen: Releases) -> Blocks:
         """Compute the features of these people."""
         mask = _mask(seen)
-        errors = self._errors(seen)
+        residuals = self._residuals(seen)
         counts = np.diff(seen.ratings.indptr).astype(float)
         root = np.sqrt(np.maximum(counts, 1.0))[:, None]
         order = np.zeros((len(counts), 0))
         if seen.epochs is not None:
-            moments = self._moments(seen, mask, errors) / root
-            order = np.hstack([_order_features(seen, errors), moments])
+            time_weighted = self._time_weighted_coordinates(seen, mask, residuals) / root
+            order = np.hstack([_order_features(seen, residuals), time_weighted])
         return Blocks(
             mask=mask @ self._mask_directions,
-            residuals=errors @ self._residual_directions,
+            residuals=residuals @ self._residual_directions,
             root=root,
-            meta=_summary_features(seen, errors, self._edges),
+            meta=_summary_features(seen, residuals, self._histogram_edges),
             order=order,
         )
 
-    def _moments(self, seen: Releases, mask: sparse.csr_array, errors: sparse.csr_array) -> Floats:
-        """(people, columns) coordinates of items weighed by time, from -1/2 early to 1/2 late."""
+    def _time_weighted_coordinates(
+        self, seen: Releases, mask: sparse.csr_array, residuals: sparse.csr_array
+    ) -> Floats:
+        """Return (people, columns) coordinates of mask and residuals, with items weighed by time.
+
+        The weights go from -1/2 for the earliest items of a person to 1/2 for the latest.
+        """
         half = DIRECTIONS // 2
         late = positions(seen)
         return np.hstack(
             [
                 replace_data(mask, late) @ self._mask_directions[:, :half],
-                replace_data(errors, errors.data * late) @ self._residual_directions[:, :half],
+                replace_data(residuals, residuals.data * late)
+                @ self._residual_directions[:, :half],
             ]
         )
 
-    def _errors(self, seen: Releases) -> sparse.csr_array:
-        """(people, items) stars less the training people's item means."""
+    def _residuals(self, seen: Releases) -> sparse.csr_array:
+        """Return (people, items) stars less the training people's item means."""
         return replace_data(seen.ratings, seen.ratings.data - self._means[seen.ratings.indices])
 
 
 _spaces: WeakKeyDictionary[Releases, Space] = WeakKeyDictionary()
+"""Space of each group of training people, for as long as their releases exist."""
 
 
 def space_of(seen: Releases) -> Space:
-    """Return the training people's space; attackers trained on the same people share it."""
+    """Return the space of these training people; attackers trained on the same object share it."""
     if seen not in _spaces:
         _spaces[seen] = Space(seen)
     return _spaces[seen]
 
 
 def positions(seen: Releases) -> Floats:
-    """(shown,) rank of an item's epoch among the person's own, from -1/2 to 1/2, ties averaged."""
+    """Return (shown,) ranks of items by epoch among the person's own items, from -1/2 to 1/2.
+
+    Items of the same epoch share the mean of their ranks.
+    """
     assert seen.epochs is not None
     rows = seen.rows
     labels = seen.epochs.data
     counts = np.diff(seen.ratings.indptr)
     order = np.lexsort((labels, rows))
     sorted_ranks = np.arange(len(rows)) - seen.ratings.indptr[rows[order]]
-    # A group holds a person's items of one epoch, which share the mean of their ranks.
+    # A group holds a person's items of one epoch.
     _, group = np.unique(_number_pairs(rows, labels)[order], return_inverse=True)
     mean_ranks = np.bincount(group, sorted_ranks) / np.bincount(group)
     ranks = np.empty(len(rows))
@@ -133,8 +156,8 @@ def positions(seen: Releases) -> Floats:
     return centred
 
 
-def _directions(matrix: sparse.csr_array, size: int) -> Floats:
-    """(items, size) leading right singular vectors; zeros for a matrix of zeros."""
+def _leading_directions(matrix: sparse.csr_array, size: int) -> Floats:
+    """Return (items, size) leading right singular vectors; zeros for a matrix of zeros."""
     from sklearn.utils.extmath import randomized_svd
 
     if not matrix.nnz or not np.any(matrix.data):
@@ -143,8 +166,12 @@ def _directions(matrix: sparse.csr_array, size: int) -> Floats:
     return vectors
 
 
-def _edges(stars: Floats) -> Floats:
-    """Borders of histogram bins: between released stars, or tenths where these are many."""
+def _histogram_edges(stars: Floats) -> Floats:
+    """Return the edges between histogram bins of stars, ascending.
+
+    They lie halfway between neighbouring values, one value a bin; if there are more than 2 * BINS
+    different values, they are the quantiles that divide the stars into BINS equal parts.
+    """
     distinct = np.unique(stars)
     if len(distinct) > 2 * BINS:
         return np.quantile(stars, np.arange(1, BINS) / BINS)
@@ -152,17 +179,18 @@ def _edges(stars: Floats) -> Floats:
     return edges
 
 
-def _summary_features(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
-    """(people, summaries) what one release says, without the order of its items.
+def _summary_features(seen: Releases, residuals: sparse.csr_array, edges: Floats) -> Floats:
+    """Return (people, columns) summaries of releases that ignore the order of items.
 
-    In this order: log(1 + number of items); mean and variance of stars, mean and mean square of
-    errors; a histogram of stars; public tables; quantiles of log(1 + popularity); years; for each
-    genre its share of the items; for each genre its items' mean error, drawn towards 0.
+    The columns are: log(1 + number of items); mean and variance of stars; mean and mean square of
+    residuals; a histogram of stars; the columns of `_table_features`,
+    `_log_popularity_quantiles` and `_year_features`; for each genre its share of the items; for
+    each genre the sum of its items' residuals over 1 + their number.
 
     Args:
         seen: Releases of the people.
-        errors: (people, items) stars less item means.
-        edges: Borders of the histogram bins of stars.
+        residuals: (people, items) stars less item means.
+        edges: Edges between the histogram bins of stars.
     """
     rows = seen.rows
     items = seen.ratings.indices
@@ -180,37 +208,53 @@ def _summary_features(seen: Releases, errors: sparse.csr_array, edges: Floats) -
         np.log1p(counts),
         mean,
         _mean(rows, stars**2, counts) - mean**2,
-        _mean(rows, errors.data, counts),
-        _mean(rows, errors.data**2, counts),
+        _mean(rows, residuals.data, counts),
+        _mean(rows, residuals.data**2, counts),
         *histogram,
-        *_table_features(rows, errors.data, offsets, log_keep, counts),
+        *_table_features(rows, residuals.data, offsets, log_keep, counts),
         *_log_popularity_quantiles(seen, rows, counts),
         *_year_features(seen, rows),
     ]
     genres = seen.public.genres
     in_genre = _mask(seen) @ genres
     shares = in_genre / np.maximum(counts, 1.0)[:, None]
-    return np.hstack([np.stack(columns, axis=1), shares, (errors @ genres) / (in_genre + 1.0)])
+    return np.hstack([np.stack(columns, axis=1), shares, (residuals @ genres) / (in_genre + 1.0)])
 
 
 def _table_features(
-    rows: Ints, errors: Floats, offsets: Floats, log_keep: Floats, counts: Floats
+    rows: Ints, residuals: Floats, offsets: Floats, log_keep: Floats, counts: Floats
 ) -> list[Floats]:
-    """(people,) columns of what the public tables say of shown items: means, and means times root.
+    """Return eight (people,) columns that compare shown items with the public tables.
 
-    `root` is the root of the number of items, so the second are means in units of their standard
-    error.
+    Four are means over a person's items: of residual * offset, offset, log_keep and
+    residual * log_keep. The other four are these means times the square root of the number of
+    items, that is, in units proportional to their standard errors.
+
+    Args:
+        rows: (shown,) row number of the person of each entry.
+        residuals: (shown,) stars less item means.
+        offsets: (shown,) public offset of the shown item.
+        log_keep: (shown,) public `log_keep` of the shown item.
+        counts: (people,) number of shown items.
     """
     root = np.sqrt(np.maximum(counts, 1.0))
     means = [
         _mean(rows, column, counts)
-        for column in (errors * offsets, offsets, log_keep, errors * log_keep)
+        for column in (residuals * offsets, offsets, log_keep, residuals * log_keep)
     ]
     return [*means, *(mean * root for mean in means)]
 
 
 def _log_popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> list[Floats]:
-    """(people,) for each of QUANTILES, of log(1 + popularity); 0 for who shows nothing."""
+    """Return for each of QUANTILES a (people,) column of quantiles of log(1 + popularity).
+
+    They are over the person's shown items; 0 for a person who shows nothing.
+
+    Args:
+        seen: Releases of the people.
+        rows: (shown,) row number of the person of each entry.
+        counts: (people,) number of shown items.
+    """
     if not len(rows):
         return [counts * 0 for _ in QUANTILES]
     log_popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
@@ -226,27 +270,33 @@ def _log_popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> lis
 
 
 def _year_features(seen: Releases, rows: Ints) -> list[Floats]:
-    """(people,) mean and variance of the years of shown items, less the catalogue's mean year.
+    """Return two (people,) columns: mean and variance of the years of a person's shown items.
 
-    Items of unknown years are left out. There is no column if no year of the catalogue is known.
+    The mean is relative to the mean year of the catalogue. Items of unknown year are left out.
+    The list is empty if no year of the catalogue is known.
     """
-    known = np.isfinite(seen.public.years)
-    if not known.any():
+    has_year = np.isfinite(seen.public.years)
+    if not has_year.any():
         return []
-    middle = float(seen.public.years[known].mean())
-    years = np.where(known, seen.public.years - middle, 0.0)[seen.ratings.indices]
+    mean_year = float(seen.public.years[has_year].mean())
+    years = np.where(has_year, seen.public.years - mean_year, 0.0)[seen.ratings.indices]
     counts = np.bincount(
-        rows, known[seen.ratings.indices].astype(float), minlength=seen.ratings.shape[0]
+        rows, has_year[seen.ratings.indices].astype(float), minlength=seen.ratings.shape[0]
     )
     mean = _mean(rows, years, counts)
     return [mean, _mean(rows, years**2, counts) - mean**2]
 
 
-def _order_features(seen: Releases, errors: sparse.csr_array) -> Floats:
-    """(people, columns) log(1 + number of epochs), and facts of each quarter of a person's items.
+def _order_features(seen: Releases, residuals: sparse.csr_array) -> Floats:
+    """Return (people, columns): log(1 + number of epochs), and features of four parts in time.
 
-    Items are divided into quarters by epoch. The facts of a quarter are its share of the items, its
-    mean error (stars less item means), its mean log(1 + popularity), and the share of each genre.
+    A person's items are divided into QUARTERS parts by epoch. The features of each part are its
+    share of the items, its mean residual, its mean log(1 + popularity), and the share of each genre
+    in it.
+
+    Args:
+        seen: Releases of the people, with epoch labels.
+        residuals: (people, items) stars less item means.
     """
     assert seen.epochs is not None
     rows = seen.rows
@@ -259,29 +309,40 @@ def _order_features(seen: Releases, errors: sparse.csr_array) -> Floats:
     quarters = np.minimum(quarters, QUARTERS - 1)
     n_shown = np.maximum(np.bincount(rows, minlength=people), 1.0)
     log_popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
-    for this_quarter in range(QUARTERS):
-        inside = (quarters == this_quarter).astype(float)
-        counts: Floats = np.bincount(rows, inside, minlength=people).astype(float)
-        facts = [counts / n_shown, _mean(rows, errors.data * inside, counts)]
-        facts.append(_mean(rows, log_popularity * inside, counts))
-        genres = replace_data(seen.ratings, inside) @ seen.public.genres
-        columns += [np.stack(facts, axis=1), genres / np.maximum(counts, 1.0)[:, None]]
+    for quarter in range(QUARTERS):
+        in_quarter = (quarters == quarter).astype(float)
+        counts: Floats = np.bincount(rows, in_quarter, minlength=people).astype(float)
+        share = counts / n_shown
+        mean_residual = _mean(rows, residuals.data * in_quarter, counts)
+        mean_log_popularity = _mean(rows, log_popularity * in_quarter, counts)
+        genres = replace_data(seen.ratings, in_quarter) @ seen.public.genres
+        columns.append(np.stack([share, mean_residual, mean_log_popularity], axis=1))
+        columns.append(genres / np.maximum(counts, 1.0)[:, None])
     return np.hstack(columns)
 
 
 def _number_pairs(rows: Ints, epochs: Floats) -> Ints:
-    """(shown,) one number for each pair of a person and an epoch, ascending by person and epoch."""
+    """Return (shown,) a number that names the entry's pair of person and epoch.
+
+    Numbers ascend by person, then by epoch.
+    """
     labels = epochs.astype(np.int64)
     numbers: Ints = rows * (labels.max(initial=0) + 1) + labels
     return numbers
 
 
 def _mean(rows: Ints, values: Floats, counts: NDArray[Any]) -> Floats:
-    """(people,) mean of each person's values; 0 for a person without any."""
+    """Return (people,) sums of each person's values over `counts`; 0 for a person without values.
+
+    Args:
+        rows: (shown,) row number of the person of each value.
+        values: (shown,) values.
+        counts: (people,) numbers to divide by; below 1 they count as 1.
+    """
     means: Floats = np.bincount(rows, values, minlength=len(counts)) / np.maximum(counts, 1.0)
     return means
 
 
 def _mask(seen: Releases) -> sparse.csr_array:
-    """(people, items) 1 for each shown item."""
+    """Return (people, items) with 1 for each shown item."""
     return replace_data(seen.ratings, np.ones(seen.ratings.nnz))

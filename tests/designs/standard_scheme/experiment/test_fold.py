@@ -96,7 +96,7 @@ def test_each_value_estimates_how_many_were_rated(monkeypatch):
     """The sum of 1 / keep over shown items less the true number, by its number and its deviation:
     6 - 4 for label 0 with variance 2 + 12, and 3 - 4 for label 1 with variance 0 + 2."""
     recorder = _Recorder()
-    monkeypatch.setattr(fold, "boosted_trees", lambda labels, quick: [recorder])
+    monkeypatch.setattr(fold, "make_boosted_trees", lambda labels, quick: [recorder])
     public = PublicKnowledge(
         popularity=np.ones(4),
         offsets=np.zeros((1, 4)),

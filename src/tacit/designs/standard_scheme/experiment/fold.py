@@ -30,7 +30,7 @@ from tacit.auditing.attacks import (
 )
 from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
-from tacit.auditing.attacks.modern import boosted_trees, log_odds
+from tacit.auditing.attacks.modern import make_boosted_trees, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists
@@ -516,7 +516,7 @@ class KnownCount:
             labels: (people,) 0 or 1.
         """
         self._space = space_of(seen)
-        (self._model,) = boosted_trees(labels, quick=self.quick)
+        (self._model,) = make_boosted_trees(labels, quick=self.quick)
         self._model.fit(self._features(seen, counts, keep), labels)
         return self
 
