@@ -10,11 +10,12 @@ from tacit.auditing.attacks.membership import (
     FromLists,
     FromPredictions,
     Game,
+    Round,
     control_works,
     count_guesses,
     least_epsilon,
-    play,
-    study,
+    membership_study,
+    play_game,
 )
 from tacit.auditing.empirical import clopper_pearson
 from tacit.designs.xmap.audit.tables import DELTA, GAMES, play_once
@@ -90,7 +91,7 @@ def test_randomized_response_is_bounded_rightly():
 
 def test_lists_of_nx_map_tell_who_was_there():
     """The control: without noise the attack works, on every world tried."""
-    lists, _ = play(GAMES[0], fits=2)
+    lists, _ = play_game(GAMES[0], fits=2)
     assert lists.auc > 0.8
     assert lists.lower_bound > 0
     assert lists.verdict == "no claim"
@@ -98,7 +99,7 @@ def test_lists_of_nx_map_tell_who_was_there():
 
 def test_the_sound_variant_stays_below_its_claim():
     """Under the guarantee the guesses prove no epsilon above it, though right ones would."""
-    rows = play(GAMES[1], fits=2)
+    rows = play_game(GAMES[1], fits=2)
     assert all(row.lower_bound <= row.epsilon == 1.0 for row in rows)
     assert {row.verdict for row in rows} == {"no violation found"}
     assert not control_works(rows)
@@ -107,7 +108,7 @@ def test_the_sound_variant_stays_below_its_claim():
 def test_a_fit_of_xmap_that_forgets_its_noise_is_caught():
     """Planted: the sound fit without noise, with its claim. The worlds are of a fixed seed."""
     settings = {"epsilon": math.inf, "delta": DELTA, "stars": True}
-    lists, _ = play(Game("planted", partial(play_once, settings), 1.0, DELTA))
+    lists, _ = play_game(Game("planted", partial(play_once, settings), 1.0, DELTA))
     assert lists.verdict == "violation"
 
 
@@ -120,16 +121,17 @@ def test_a_claim_that_no_guess_could_refute_is_a_weak_audit(epsilon, delta, verd
 
     def always_right(generator):
         inside = (generator.random(60) < 0.5).astype(np.int64)
-        return inside, {"lists": inside.astype(float)}
+        return Round(inside, {"lists": inside.astype(float)})
 
-    (row,) = play(Game("leak", always_right, epsilon, delta), fits=2)
+    (row,) = play_game(Game("leak", always_right, epsilon, delta), fits=2)
     assert row.right == row.guesses == 60
     assert row.verdict == verdict
 
 
 def test_weak_games_fail_a_whole_audit_and_not_a_short_one():
     """With the samples of the default the audit says that the game cannot refute its claim."""
-    weak = Game("weak", lambda generator: (np.array([0, 1]), {"lists": np.zeros(2)}), 1.0, 1e-6)
-    made = study(lambda: (weak,), "recommender", "attack")
+    weak_round = Round(np.array([0, 1]), {"lists": np.zeros(2)})
+    weak = Game("weak", lambda generator: weak_round, 1.0, 1e-6)
+    made = membership_study(lambda: (weak,), "recommender", "attack")
     assert made.run(None, True, lambda _: None)[1] == []
     assert "weak, lists: no guesses" in made.run(None, False, lambda _: None)[1][0]

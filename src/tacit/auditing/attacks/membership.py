@@ -1,14 +1,16 @@
 """Was this person among those a recommender learned from? Guesses, and a game against whole fits.
 
-Rule     Some people are always in. Of the others, the targets, each is in by a fair coin. The
-         attacker scores the targets and guesses about those at both ends.
+Rule     Some people are always in the ratings. Each of the others, the targets, is in by a fair
+         coin. The attacker scores the targets, guesses that those with the highest scores are in
+         and those with the lowest are out, and makes no guess about the targets between.
 
 Source   lists: Calandrino, Kilzer, Narayanan, Felten, Shmatikov: You might also like: privacy risks
-         of collaborative filtering (S&P 2011), which reads related-item lists; here accounts that
-         the attacker made for the purpose stand in for them. predictions: after Yeom, Giacomelli,
-         Fredrikson, Jha: Privacy risk in machine learning (CSF 2018). Guesses into epsilon:
+         of collaborative filtering (S&P 2011), which reads related-item lists; here the attacker
+         reads the list of an account with one item instead. predictions: after Yeom, Giacomelli,
+         Fredrikson, Jha: Privacy risk in machine learning (CSF 2018). epsilon from guesses:
          Steinke, Nasr, Jagielski: Privacy auditing with one (1) training run (NeurIPS 2023).
-Knows    the person's ratings, as a friend or a data set elsewhere would. Not who else was there.
+Knows    the target's ratings, as a friend or the owner of another data set would. The attacker does
+         not know who else is in.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
@@ -28,19 +30,23 @@ from tacit.auditing.empirical import ALPHA
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import History, Recommender
 
-Known = Mapping[Any, float]
+TargetRatings = Mapping[Any, float]
 """The target's ratings: item id to stars."""
 
-_SURE = 0.5  # share of the targets who are guessed about: those of the highest and lowest scores
-FITS, FEW_FITS = 10, 2
+_SHARE_GUESSED = 0.5
+"""Share of the targets about whom guesses are made: half of them at each end of the scores."""
+FITS = 10
+"""Fits of each game in an audit."""
+FEW_FITS = 2
+"""Fits of each game in a short audit."""
 
 
 @dataclass(frozen=True)
 class FromLists:
-    """Scores by what an account with ONE of the target's items sees of the others in lists.
+    """An attack that reads lists of accounts with ONE of the target's items.
 
-    The account gives it the most stars. Where nobody else rated both, the others rise only if the
-    target was there.
+    Such an account gives its item the most stars. It scores how high the target's other items are
+    listed. If nobody else rated both items, the other item rises only if the target was in.
     """
 
     length: int
@@ -50,178 +56,225 @@ class FromLists:
     name: str = "lists"
     """Name of the attack."""
 
-    def score(self, model: Recommender, known: Known) -> float:
-        """Return the mean ranks gained against an account without ratings, over the list's length.
+    def score(self, model: Recommender, target_ratings: TargetRatings) -> float:
+        """Return the mean number of ranks that the target's other items rise, over the length.
 
-        0.0 for a person with one rating.
+        The rise is against the list of an account without ratings. The mean is over all ordered
+        pairs of two of the target's items: that of the account, and the other one. The score is 0.0
+        for a target with one rating.
         """
-        before = self._ranks(model, {})
-        below = self.length + 1
+        ranks_for_new_account = self._ranks(model, {})
+        unlisted = self.length + 1
         gains = []
-        for item in known:
-            after = self._ranks(model, {item: self.best})
-            others = [other for other in known if other != item]
-            gains += [before.get(other, below) - after.get(other, below) for other in others]
+        for item in target_ratings:
+            ranks = self._ranks(model, {item: self.best})
+            for other in target_ratings:
+                if other != item:
+                    before = ranks_for_new_account.get(other, unlisted)
+                    gains.append(before - ranks.get(other, unlisted))
         return float(np.mean(gains)) / self.length if gains else 0.0
 
     def _ranks(self, model: Recommender, history: History) -> dict[Any, int]:
-        """Return the rank of each item in the list for a history."""
+        """Return the rank, from 1, of each item in the list for a history."""
         listed = model.recommend(history=history, n=self.length)
         return {row.item_id: row.rank for row in listed}
 
 
 @dataclass(frozen=True)
 class FromPredictions:
-    """Scores by how far predictions move towards the target's ratings if one of them is known."""
+    """An attack that reads predictions for accounts with ONE of the target's ratings."""
 
     name: str = "predictions"
     """Name of the attack."""
 
-    def score(self, model: Recommender, known: Known) -> float:
-        """Return the mean stars by which predictions come nearer to the target's ratings."""
-        items = list(known)
-        given = np.array([known[item] for item in items])
-        before = np.abs(model.predict(items, history={}) - given)
+    def score(self, model: Recommender, target_ratings: TargetRatings) -> float:
+        """Return by how many stars the predictions come nearer to the target's other ratings.
+
+        Errors of predictions for an account with one rating are compared with those for an account
+        without ratings, in mean over all ordered pairs of two of the target's ratings. The score is
+        0.0 if no pair has predictions.
+        """
+        items = list(target_ratings)
+        stars = np.array([target_ratings[item] for item in items])
+        errors_for_new_account = np.abs(model.predict(items, history={}) - stars)
         gains = []
-        for place, item in enumerate(items):
-            after = np.abs(model.predict(items, history={item: known[item]}) - given)
-            gains.append(np.delete(before - after, place))
-        nearer = np.concatenate(gains)
-        nearer = nearer[np.isfinite(nearer)]  # items outside the target domain have no prediction
-        return float(nearer.mean()) if nearer.size else 0.0
+        for index, item in enumerate(items):
+            history = {item: target_ratings[item]}
+            errors = np.abs(model.predict(items, history=history) - stars)
+            gains.append(np.delete(errors_for_new_account - errors, index))
+        all_gains = np.concatenate(gains)
+        # Items outside the target domain have no prediction.
+        all_gains = all_gains[np.isfinite(all_gains)]
+        return float(all_gains.mean()) if all_gains.size else 0.0
 
 
 def count_guesses(labels: Labels, scores: Floats, share: float = 1.0) -> tuple[int, int]:
-    """Guess that the highest scores are in and the lowest out: count right and all guesses.
+    """Guess that people of the highest scores are in and those of the lowest are out.
 
     Args:
         labels: (people,) 1 in, 0 out.
         scores: (people,) scores.
-        share: Share of the people who are guessed about, half of them at each end.
+        share: Share of the people about whom a guess is made, half of them at each end; at least
+            one person at each end.
 
     Returns:
-        Number of guesses that were right, and number of guesses.
+        The number of right guesses, and the number of all guesses.
+
+    Raises:
+        DataError: Labels and scores differ in number, or there are fewer than two people.
     """
     if len(labels) != len(scores) or len(labels) < 2:
         raise DataError("guesses need one score per person, of two people or more")
-    made = max(1, min(round(share * len(scores) / 2), len(scores) // 2))  # 7 of 15 at each end
+    # Both ends have the same number: with 15 people and share 1, it is 7.
+    at_each_end = max(1, min(round(share * len(scores) / 2), len(scores) // 2))
     order = np.argsort(scores, kind="stable")
-    right = int((labels[order[:made]] == 0).sum() + (labels[order[-made:]] == 1).sum())
-    return right, 2 * made
+    right_out = int((labels[order[:at_each_end]] == 0).sum())
+    right_in = int((labels[order[-at_each_end:]] == 1).sum())
+    return right_out + right_in, 2 * at_each_end
 
 
 def least_epsilon(
-    right: int, made: int, *, people: int, delta: float = 0.0, level: float = 0.05
+    right: int, guesses: int, *, people: int, delta: float = 0.0, level: float = 0.05
 ) -> float:
-    """Lower bound of epsilon from guesses about people who were each in or out by a fair coin.
+    """Return a lower bound of epsilon from guesses about people who were in by a fair coin each.
 
-    With chance 1 - level it is at most the epsilon of an (epsilon, delta)-private training. If
-    delta is 0 this is Clopper and Pearson's limit p of the chance of a right guess, as
-    ln(p / (1 - p)): guesses of one run depend on each other, but private ones are right no more
-    often than independent ones (Steinke et al., Theorem 5.2).
+    With a chance of at least 1 - level the bound is at most the epsilon of an (epsilon,
+    delta)-private training. If delta is 0, the bound is ln(p / (1 - p)), with p Clopper and
+    Pearson's lower limit of the chance of a right guess. The guesses of one run depend on each
+    other, but those against a private training are right no more often than independent ones
+    (Steinke et al., Theorem 5.2).
 
     Args:
-        right: Guesses that were right.
-        made: All guesses.
-        people: All people whose presence was tossed, guessed about or not.
+        right: Number of right guesses.
+        guesses: Number of all guesses.
+        people: Number of people whose presence was tossed, with or without a guess about them.
         delta: Delta of the training.
-        level: Chance with which the bound may be wrong.
-    """
-    if not 0 <= right <= made <= people or made == 0:
-        raise ConfigError(f"{right} right of {made} guesses about {people} people is no count.")
+        level: Chance with which the bound may be too large.
 
-    def chance(epsilon: float) -> float:
-        """Return an upper bound of the chance that so many guesses or more are right."""
-        p = 1 / (1 + math.exp(-epsilon))
-        tail = float(stats.binom.sf(right - 1, made, p))
+    Returns:
+        The bound in nats, at least 0; infinity if the guesses would refute even epsilon 50.
+
+    Raises:
+        ConfigError: Not 0 <= right <= guesses <= people, or there are no guesses.
+    """
+    if not 0 <= right <= guesses <= people or guesses == 0:
+        raise ConfigError(f"{right} right of {guesses} guesses about {people} people is no count.")
+
+    def chance_of_so_many(epsilon: float) -> float:
+        """Return an upper bound of the chance that `right` guesses or more are right.
+
+        With B ~ Binomial(guesses, e^epsilon / (1 + e^epsilon)) it is
+            P(B >= right) + 2 people delta max_{1 <= i <= right} P(right - i <= B < right) / i.
+        """
+        chance_of_right_guess = 1 / (1 + math.exp(-epsilon))
+        tail = float(stats.binom.sf(right - 1, guesses, chance_of_right_guess))
         if delta == 0:
             return tail
         fewer = np.arange(1, right + 1)
-        within = stats.binom.sf(right - 1 - fewer, made, p) - tail
-        return tail + 2 * people * delta * float((within / fewer).max(initial=0.0))
+        just_below = stats.binom.sf(right - 1 - fewer, guesses, chance_of_right_guess) - tail
+        return tail + 2 * people * delta * float((just_below / fewer).max(initial=0.0))
 
-    if chance(0.0) > level:
+    if chance_of_so_many(0.0) > level:
         return 0.0
-    if chance(50.0) <= level:
+    if chance_of_so_many(50.0) <= level:
         return math.inf
-    return float(optimize.brentq(lambda epsilon: chance(epsilon) - level, 0.0, 50.0))
+    return float(optimize.brentq(lambda epsilon: chance_of_so_many(epsilon) - level, 0.0, 50.0))
 
 
-Scored = tuple[Labels, Mapping[str, Floats]]
-"""Who was in, and each attack's scores of the targets."""
+class Round(NamedTuple):
+    """One round of a game: one fit, and the attacks on it."""
+
+    labels: Labels
+    """(targets,) 1 for targets who were in, 0 for those who were out."""
+    scores: Mapping[str, Floats]
+    """(targets,) scores by the name of each attack; a higher score means more likely in."""
+
+
 Verdict = Literal["violation", "no violation found", "weak audit", "no claim"]
 
 
 @dataclass(frozen=True)
 class Game:
-    """A method that is attacked, and what it claims."""
+    """A method under attack, and its claim."""
 
     method: str
     """Name of the method."""
-    once: Callable[[np.random.Generator], Scored]
-    """Draws new people and coins, fits once, and attacks."""
+    play_round: Callable[[np.random.Generator], Round]
+    """Draws people and coins, fits the method to those who are in, and attacks the fit."""
     epsilon: float | None = None
-    """Epsilon that is claimed; None: nothing, and the attacks have to work."""
+    """Epsilon that the method claims; None: no claim, and some attack has to beat a coin."""
     delta: float | None = None
-    """Delta of the claim."""
+    """Delta of the claim; None is taken as 0."""
 
 
 @dataclass(frozen=True)
 class GameResult:
-    """Findings of one attack on a method, over all fits."""
+    """Findings of one attack on a method, over all rounds."""
 
     method: str
     """Name of the method."""
     attack: str
     """Name of the attack."""
     epsilon: float | None
-    """Epsilon that is claimed; None: nothing."""
+    """Epsilon that the method claims; None: no claim."""
     delta: float | None
     """Delta of the claim."""
     auc: float
-    """Mean AUC over fits."""
+    """Mean AUC over the rounds."""
     low: float
     """Lower end of its 95 % interval (Student's t)."""
     high: float
     """Upper end of that interval."""
     lower_bound: float
-    """Lower bound of epsilon, by the guesses of all fits together."""
+    """Lower bound of epsilon, in nats, from the guesses of all rounds together."""
     right: int
-    """Guesses that were right."""
+    """Number of right guesses."""
     guesses: int
-    """Guesses that were made."""
+    """Number of all guesses."""
     people: int
-    """People of all fits, guessed about or not."""
+    """Number of targets, summed over the rounds."""
     fits: int
-    """Number of fits."""
+    """Number of rounds."""
     alpha: float
-    """Chance with which the lower bound may be wrong, at most."""
+    """Chance with which the lower bound may be too large, at most."""
     verdict: Verdict
-    """"weak audit" where not even right guesses about everybody would refute the claim."""
+    """"violation" if the lower bound exceeds the claim; "weak audit" if it would not even if all
+    guesses were right; "no claim" if there is no claim."""
 
 
-def play(
+def play_game(
     game: Game, *, fits: int = FITS, seed: int = 0, progress: Advance = lambda _: None
 ) -> list[GameResult]:
-    """Play a game, and return one row for each attack."""
+    """Play the rounds of a game, and return the findings of each attack.
+
+    Args:
+        game: The game.
+        fits: Number of rounds, each with one call of `game.play_round`.
+        seed: Seed of all rounds.
+        progress: Called with 1 after each round.
+    """
     rounds = []
-    for fit in range(fits):
-        rounds.append(game.once(np.random.default_rng((seed, fit))))
+    for number in range(fits):
+        rounds.append(game.play_round(np.random.default_rng((seed, number))))
         progress(1)
-    return [_judge(game, attack, rounds) for attack in rounds[0][1]]
+    return [_judge_attack(game, attack, rounds) for attack in rounds[0].scores]
 
 
-def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
-    """Judge one attack over the game's rounds."""
-    pairs = [(inside, scores[attack]) for inside, scores in rounds]
-    mean_auc, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
-    counts = [count_guesses(inside, given, _SURE) for inside, given in pairs]
-    right = sum(right_in_round for right_in_round, _ in counts)
-    made = sum(made_in_round for _, made_in_round in counts)
-    people = sum(len(inside) for inside, _ in pairs)
+def _judge_attack(game: Game, attack: str, rounds: Sequence[Round]) -> GameResult:
+    """Judge one attack over all rounds of the game."""
+    areas = []
+    right = guesses = people = 0
+    for this_round in rounds:
+        scores = this_round.scores[attack]
+        areas.append(auc(this_round.labels, scores))
+        right_in_round, guesses_in_round = count_guesses(this_round.labels, scores, _SHARE_GUESSED)
+        right += right_in_round
+        guesses += guesses_in_round
+        people += len(this_round.labels)
+    mean_auc, low, high = mean_interval(areas)
     delta = game.delta or 0.0
-    bound = least_epsilon(right, made, people=people, delta=delta, level=ALPHA)
-    bound_if_all_right = least_epsilon(made, made, people=people, delta=delta, level=ALPHA)
+    bound = least_epsilon(right, guesses, people=people, delta=delta, level=ALPHA)
+    bound_if_all_right = least_epsilon(guesses, guesses, people=people, delta=delta, level=ALPHA)
     verdict: Verdict = "no violation found"
     if game.epsilon is None:
         verdict = "no claim"
@@ -230,30 +283,39 @@ def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
     elif bound_if_all_right <= game.epsilon:  # no guesses could have refuted the claim
         verdict = "weak audit"
     return GameResult(
-        game.method,
-        attack,
-        game.epsilon,
-        game.delta,
-        mean_auc,
-        low,
-        high,
-        bound,
-        right,
-        made,
-        people,
-        len(pairs),
-        ALPHA,
-        verdict,
+        method=game.method,
+        attack=attack,
+        epsilon=game.epsilon,
+        delta=game.delta,
+        auc=mean_auc,
+        low=low,
+        high=high,
+        lower_bound=bound,
+        right=right,
+        guesses=guesses,
+        people=people,
+        fits=len(rounds),
+        alpha=ALPHA,
+        verdict=verdict,
     )
 
 
 def control_works(rows: Sequence[GameResult]) -> bool:
-    """Tell whether some attack beats a coin where nothing is claimed; else a pass says nothing."""
+    """Return whether some attack has an AUC surely above 0.5 on a method that claims nothing.
+
+    Otherwise the attacks are too weak for "no violation found" to mean anything.
+    """
     return any(row.epsilon is None and row.low > 0.5 for row in rows)
 
 
-def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Study:
-    """Make the games a part of an audit. method, attack: the headings of these two columns."""
+def membership_study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Study:
+    """Return a study that plays games as a part of an audit.
+
+    Args:
+        games: Returns the games; some of them claim nothing, as a control.
+        method: Heading of the table's column with the names of the methods.
+        attack: Heading of the table's column with the names of the attacks.
+    """
     columns: dict[str, Callable[[Any], object]] = {
         method: lambda row: row.method,
         attack: lambda row: row.attack,
@@ -265,24 +327,28 @@ def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Stud
     }
 
     def run(_: str | None, short: bool, advance: Advance) -> tuple[list[GameResult], list[str]]:
+        """Play all games; return their rows, and a sentence for each unexpected finding."""
         fits = FEW_FITS if short else FITS
         rows: list[GameResult] = []
         for game in games():
-            rows += play(game, fits=fits, progress=advance)
+            rows += play_game(game, fits=fits, progress=advance)
         reasons = {"violation": "membership guessed beyond the claim"}
         if not short:
             reasons["weak audit"] = "no guesses about so few people could refute the claim"
-        refused = [row for row in rows if row.verdict in reasons]
-        wrong = [f"{row.method}, {row.attack}: {reasons[row.verdict]}" for row in refused]
+        failed = [row for row in rows if row.verdict in reasons]
+        unexpected = [f"{row.method}, {row.attack}: {reasons[row.verdict]}" for row in failed]
         if not (short or control_works(rows)):
-            wrong.append("the membership attack fails without noise: its silence says nothing")
-        return rows, wrong
+            unexpected.append("the membership attack fails without noise: its silence says nothing")
+        return rows, unexpected
+
+    def chance_of_false_alarm(rows: list[GameResult]) -> float:
+        """Sum the chances of a false violation; rows without a claim have no violation."""
+        return sum(row.alpha for row in rows if row.epsilon is not None)
 
     return Study(
-        "membership",
-        columns,
-        lambda _, short: len(games()) * (FEW_FITS if short else FITS),
-        run,
-        # Without noise nothing is left to chance, so that the control does not fail by it.
-        lambda rows: sum(row.alpha for row in rows if row.epsilon is not None),
+        name="membership",
+        columns=columns,
+        steps=lambda _, short: len(games()) * (FEW_FITS if short else FITS),
+        run=run,
+        false_alarm=chance_of_false_alarm,
     )

@@ -272,7 +272,7 @@ SIMULATE = Command(SimulateSettings, simulate)
 
 def tour() -> Tour:
     """Show films for readers of books, and an attack on who was in the data."""
-    from tacit.auditing.attacks.membership import play
+    from tacit.auditing.attacks.membership import play_game
     from tacit.data.synthetic_worlds import generate_domains
     from tacit.designs.xmap.audit.tables import GAMES
     from tacit.designs.xmap.model import XMap
@@ -286,7 +286,7 @@ def tour() -> Tour:
     listed_films = ", ".join(f"film {row.item_id}" for row in recommendations)
     auc_of_method: dict[str, float] = {}
     for game in GAMES:
-        first_attack = play(game, fits=FITS)[0]
+        first_attack = play_game(game, fits=FITS)[0]
         auc_of_method[first_attack.method] = first_attack.auc
     without_noise = auc_of_method["nx-map"]
     with_noise = auc_of_method["x-map-sound"]

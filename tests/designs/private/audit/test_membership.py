@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit import Private
-from tacit.auditing.attacks.membership import Game, control_works, play
+from tacit.auditing.attacks.membership import Game, control_works, play_game
 from tacit.designs.private.audit.membership import GAME_DELTA as DELTA
 from tacit.designs.private.audit.membership import GAMES, play_once
 from tacit.designs.private.device import DeviceLists
@@ -18,7 +18,7 @@ from tacit.profile_sums.audit.worlds import ITEMS, PERSONS, neighbouring_tables
 
 def test_without_noise_the_files_tell_who_was_there():
     """The control, in both modes, from the model file and from the device file."""
-    rows = [row for game in GAMES[:2] for row in play(game, fits=3)]
+    rows = [row for game in GAMES[:2] for row in play_game(game, fits=3)]
     assert control_works(rows)
     assert all(row.auc > 0.7 for row in rows)
 
@@ -26,14 +26,14 @@ def test_without_noise_the_files_tell_who_was_there():
 @pytest.mark.parametrize("game", GAMES[2:], ids=lambda game: game.method)
 def test_with_noise_nothing_is_proved_above_the_claim(game):
     """Of one fit, and of four fits of the same people against their total."""
-    rows = play(game, fits=4)  # with fewer no guesses would refute the claim of four fits
+    rows = play_game(game, fits=4)  # with fewer no guesses would refute the claim of four fits
     assert {row.verdict for row in rows} == {"no violation found"}
 
 
 def test_a_fit_that_forgets_its_noise_is_caught():
     """Planted: epsilon 1 is claimed and no noise drawn."""
     forgotten = Game("planted", partial(play_once, math.inf, "top-items", 1), 1.0, DELTA)
-    assert {row.verdict for row in play(forgotten, fits=4)} == {"violation"}
+    assert {row.verdict for row in play_game(forgotten, fits=4)} == {"violation"}
 
 
 @pytest.mark.parametrize("mode", ["taste", "top-items"])

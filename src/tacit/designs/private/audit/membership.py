@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.auditing.attacks.membership import Game, Scored, study
+from tacit.auditing.attacks.membership import Game, Round, membership_study
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.private.device import DeviceLists
@@ -39,7 +39,7 @@ ScoreItems = Callable[[Mapping[Any, float]], Sequence[float]]
 """From a history to the score of every item, by one file."""
 
 
-def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Generator) -> Scored:
+def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Generator) -> Round:
     """Make one world and `fits` fits of the same people, each after the one before.
 
     Returns:
@@ -63,7 +63,7 @@ def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Genera
     scores = {}
     for name, files in seen.items():
         scores[name] = np.array([_membership_score(files, without_targets, own) for own in targets])
-    return inside.astype(np.int64), scores
+    return Round(inside.astype(np.int64), scores)
 
 
 def _membership_score(
@@ -126,4 +126,4 @@ def _games() -> tuple[Game, ...]:
 
 
 GAMES = _games()
-STUDY = study(lambda: GAMES, "model", "from")
+STUDY = membership_study(lambda: GAMES, "model", "from")

@@ -30,7 +30,7 @@ from tacit.auditing.attacks import (
 )
 from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
-from tacit.auditing.attacks.modern import make_boosted_trees, log_odds
+from tacit.auditing.attacks.modern import log_odds, make_boosted_trees
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists

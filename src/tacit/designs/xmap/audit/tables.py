@@ -18,7 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.auditing.attacks.membership import FromLists, FromPredictions, Game, Scored, study
+from tacit.auditing.attacks.membership import (
+    FromLists,
+    FromPredictions,
+    Game,
+    Round,
+    membership_study,
+)
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.xmap import XMap
@@ -119,7 +125,7 @@ guarantee would allow every guess to be right."""
 ATTACKS = (FromLists(20, SCALE.maximum), FromPredictions())
 
 
-def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
+def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Round:
     """Generate ratings, fit a model with these settings, and score the targets by each attack.
 
     Args:
@@ -155,7 +161,7 @@ def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Score
     scores = {}
     for attack in ATTACKS:
         scores[attack.name] = np.array([attack.score(model, person) for person in targets])
-    return is_present.astype(np.int64), scores
+    return Round(is_present.astype(np.int64), scores)
 
 
 GAMES = (
@@ -170,4 +176,4 @@ GAMES = (
 """The membership game without privacy, where the attack must work, and with it, where it must fail.
 """
 
-STUDY = study(lambda: GAMES, "recommender", "attack")
+STUDY = membership_study(lambda: GAMES, "recommender", "attack")
