@@ -53,7 +53,9 @@ def runs(ways: Sequence[str], world: World, epsilon: float, seeds: Sequence[int]
                     for vendor in range(world.vendors)
                 ]
                 vendors = dict(zip(world.vendor_names, (vendor for vendor, _ in made), strict=True))
-                network = Network(vendors, home_sees_clicks=way == "all", visit_epsilon=made[0][1])
+                network = Network(
+                    vendors, own_vendor_sees_clicks=way == "all", visit_epsilon=made[0][1]
+                )
                 run = Run(network, world, truth, seed)
                 run.train(world.arrivals)
                 yield run.make_row(way, epsilon, seed, run.training, "cumulative")

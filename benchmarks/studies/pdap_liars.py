@@ -144,7 +144,7 @@ def run(home: str, lie: str, seen: float, world: int, terms: Terms) -> Run:
         for visit in range(terms.visits):
             if home == "joint" and visit % _TOGETHER == 0:
                 for number in range(1, VENDORS):
-                    _learned(vendors[number].home, number, truth, generator)
+                    _learned(vendors[number].policy, number, truth, generator)
             found = network.visit(
                 NAMES[0],
                 contexts[visit],

@@ -33,24 +33,24 @@ class Lying(Network):
         offers: Mapping[str, Lie] | None = None,
         rewards: Mapping[str, Lie] | None = None,
     ) -> None:
-        super().__init__(vendors, home_sees_clicks=False)
+        super().__init__(vendors, own_vendor_sees_clicks=False)
         self._chance = seen
         self._generator = np.random.default_rng([seed, 2])
         self._offers = offers or {}
         self._rewards = rewards or {}
 
-    def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
+    def offer(self, own_vendor: str, peer: str, forward: bytes) -> bytes | None:
         """Pass the offer on as the liar changes it."""
-        found = super().offer(home, peer, forward)
+        found = super().offer(own_vendor, peer, forward)
         return found if found is None or peer not in self._offers else self._offers[peer](found)
 
-    def report(self, home: str, visit: Visit, reward: float) -> None:
+    def report(self, own_vendor: str, visit: Visit, reward: float) -> None:
         """Report a click as the liar changes it, after what home saw itself."""
         peer = visit.peer or ""
         if self._generator.random() < self._chance:
-            self.vendors[home].observe_click(visit, reward)
-        sent = self.vendors[peer].observe_guest_click(home, visit.request, reward)
+            self.vendors[own_vendor].observe_click(visit, reward)
+        sent = self.vendors[peer].observe_guest_click(own_vendor, visit.request, reward)
         if sent is not None and peer in self._rewards:
             sent = self._rewards[peer](sent)
         if sent is not None:
-            self.vendors[home].receive_reward(peer, sent)
+            self.vendors[own_vendor].receive_reward(peer, sent)

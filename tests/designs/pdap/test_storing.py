@@ -91,10 +91,10 @@ def test_it_goes_on_as_it_would_have(monkeypatch):
     restore(other, saved(lived(one, 60)))
     monkeypatch.setattr(NormalDraws, "take", lambda _, count: np.zeros(count))
     for context in np.random.default_rng(2).random((30, 2)):
-        first, second = one.home.select(context), other.home.select(context)
+        first, second = one.policy.select(context), other.policy.select(context)
         assert first == second
-        one.home.update(first, 1.0)
-        other.home.update(second, 1.0)
+        one.policy.update(first, 1.0)
+        other.policy.update(second, 1.0)
     assert saved(one) == saved(other)
 
 
@@ -107,7 +107,7 @@ def test_a_restored_learner_explores_by_draws_of_its_own():
     for _ in range(2):
         other = vendor(horizon=20_000)
         restore(other, before)
-        seen.append([choice.arm for choice in other.home.select_many(contexts)])
+        seen.append([choice.arm for choice in other.policy.select_many(contexts)])
     assert seen[0] != seen[1]
 
 
@@ -117,7 +117,7 @@ def test_what_is_believed_is_kept():
     restore(other, saved(one))
     contexts = np.random.default_rng(2).random((10, 2))
     for before, after in zip(
-        one.home.estimate(contexts), other.home.estimate(contexts), strict=True
+        one.policy.estimate(contexts), other.policy.estimate(contexts), strict=True
     ):
         assert np.array_equal(before, after)
 
@@ -125,20 +125,20 @@ def test_what_is_believed_is_kept():
 def test_features_stay_those_of_the_start():
     """A vendor that has ten times as many videos today goes on with the features it began with."""
     one, other = vendor(horizon=20_000, degree=None), vendor(horizon=20_000, degree=0)
-    assert one.home.features.degree == 3
+    assert one.policy.features.degree == 3
     restore(other, saved(one))
-    assert other.home.features.degree == 3
-    other.home.update(other.home.select(np.array([0.3, 0.3])), 1.0)
+    assert other.policy.features.degree == 3
+    other.policy.update(other.policy.select(np.array([0.3, 0.3])), 1.0)
 
 
 def test_a_visit_begun_before_is_learned_after_once():
     """The learner still knows which visits wait, and refuses a second answer."""
     one, other = lived(vendor()), vendor()
-    visit = one.home.select(np.array([0.1, 0.1]))
+    visit = one.policy.select(np.array([0.1, 0.1]))
     restore(other, saved(one))
-    other.home.update(visit, 1.0)
+    other.policy.update(visit, 1.0)
     with pytest.raises(Exception, match="answered already"):
-        other.home.update(visit, 1.0)
+        other.policy.update(visit, 1.0)
 
 
 def test_names_that_joined_and_left_come_back():
@@ -188,7 +188,7 @@ def test_who_is_not_learned_sees_what_a_guest_sees():
     here = np.array([0.3, 0.3])
     assert (
         one.choose_without_learning(here)
-        == one.arms[0][int(one.home.serve_forwarded(here[None])[0])]
+        == one.arms[0][int(one.policy.serve_forwarded(here[None])[0])]
     )
     assert saved(one) == before
 

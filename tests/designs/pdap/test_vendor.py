@@ -71,9 +71,12 @@ def test_all_neighbours_are_asked_at_every_visit(arm):
     """Who is asked does not depend on what was chosen, own video or neighbour; all get the same."""
     home = vendor(arm, peers=("b", "c"), asks_all=True, trust_settings=TrustSettings(share=1.0))
     visit = home.choose(HERE)
-    assert visit.asks == ("b", "c")
+    assert visit.peers_to_ask == ("b", "c")
     assert Forward.decode(visit.forward).request
     assert visit.is_waiting() == (arm >= 2)
+    if visit.is_waiting():
+        home.receive_offer(visit, Offer(visit.request, "u").encode())
+        assert not visit.is_waiting()
 
 
 def test_where_all_are_asked_no_word_is_waited_for():
@@ -84,7 +87,7 @@ def test_where_all_are_asked_no_word_is_waited_for():
     assert home.receive_offer(visit, peer.serve("a", visit.forward)) == "u"
     assert not home.receive_reward("b", peer.observe_guest_click("a", visit.request, 1.0))
     home.observe_click(visit, 1.0)
-    assert home.home.learned == [(2, 1.0)]
+    assert home.policy.learned == [(2, 1.0)]
 
 
 def test_no_message_holds_a_context_as_it_was():
@@ -108,7 +111,7 @@ def test_an_own_video_needs_nobody():
     visit = home.choose(HERE)
     home.observe_click(visit, 1.0)
     assert (visit.video, visit.forward) == ("x", None)
-    assert home.home.learned == [(0, 1.0)]
+    assert home.policy.learned == [(0, 1.0)]
 
 
 def test_a_neighbour_is_asked_and_its_word_learned():
@@ -118,7 +121,7 @@ def test_a_neighbour_is_asked_and_its_word_learned():
     assert home.receive_offer(visit, peer.serve("a", visit.forward)) == "u"
     word = peer.observe_guest_click("a", visit.request, 1.0)
     assert home.receive_reward("b", word)
-    assert home.home.learned == [(2, 1.0)]
+    assert home.policy.learned == [(2, 1.0)]
 
 
 def test_what_crosses_holds_no_name_and_no_context():
@@ -151,7 +154,7 @@ def test_colluding_peers_see_one_randomisation(monkeypatch):
     monkeypatch.setattr(Forwarder, "forward", counted)
     home = vendor(2, peers=("b", "c", "d"), asks_all=True)
     visit = home.choose(HERE)
-    assert visit.asks == ("b", "c", "d")
+    assert visit.peers_to_ask == ("b", "c", "d")
     assert [one.encode() for one in drawn] == [visit.forward]
 
 
@@ -162,8 +165,8 @@ def test_a_silent_or_broken_neighbour_leaves_an_own_video(answer):
     visit = home.choose(HERE)
     assert home.receive_offer(visit, answer) in ("x", "y")
     home.observe_click(visit, 1.0)
-    assert len(home.home.learned) == 1
-    assert home.home.learned[0][0] in (0, 1)
+    assert len(home.policy.learned) == 1
+    assert home.policy.learned[0][0] in (0, 1)
 
 
 def test_an_offer_to_another_request_is_no_offer():
@@ -187,7 +190,7 @@ def test_words_out_of_range_are_clamped():
     visit = home.choose(HERE)
     home.receive_offer(visit, Offer(visit.request, "u").encode())
     home.receive_reward("b", Reward.from_number(visit.request, 1e12).encode())
-    assert home.home.learned == [(2, 1.5)]
+    assert home.policy.learned == [(2, 1.5)]
 
 
 def test_a_replayed_or_foreign_word_is_not_learned():
@@ -201,7 +204,7 @@ def test_a_replayed_or_foreign_word_is_not_learned():
     assert not home.receive_reward("b", b"rubbish")
     assert home.receive_reward("b", word)
     assert not home.receive_reward("b", word)
-    assert len(home.home.learned) == 1
+    assert len(home.policy.learned) == 1
 
 
 def test_a_word_without_an_offer_is_not_learned():
@@ -211,7 +214,7 @@ def test_a_word_without_an_offer_is_not_learned():
     assert not home.receive_reward("b", Reward.from_number(visit.request, 1.0).encode())
     home.receive_offer(visit, None)
     home.observe_click(visit, 0.0)
-    assert [arm for arm, _ in home.home.learned] == [visit.choice.arm]
+    assert [arm for arm, _ in home.policy.learned] == [visit.choice.arm]
     assert visit.choice.arm != 2
 
 
@@ -223,7 +226,7 @@ def test_a_click_that_home_saw_counts_and_not_the_word():
     home.observe_click(visit, 0.0)
     home.receive_reward("b", Reward.from_number(visit.request, 1.0).encode())
     home.observe_click(visit, 1.0)
-    assert home.home.learned == [(2, 0.0)]
+    assert home.policy.learned == [(2, 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +268,7 @@ def test_a_video_that_left_is_not_learned():
     visit = home.choose(HERE)
     home.remove_video("x")
     home.observe_click(visit, 1.0)
-    assert home.home.learned == []
+    assert home.policy.learned == []
 
 
 def test_neighbours_come_and_go():

@@ -14,6 +14,7 @@ import pytest
 from tacit.designs.pdap.serve.articles import MOST_VIDEOS
 from tacit.designs.pdap.serve.demo import KEYS_FILE
 from tacit.designs.pdap.serve.state import VendorState
+from tacit.service import idempotency
 from tacit.service.keys import Role, add_key
 from tests.service.vendors.conftest import One, Pair
 
@@ -78,8 +79,8 @@ def test_an_article_joins_at_the_end_of_the_epoch(newspaper: One) -> None:
     shown(newspaper, 1)
     answer = join(newspaper, "Breaking: rain", "cinema-1")
     assert answer.json() == {"joined": ["Breaking: rain"]}
-    ends = state_of(newspaper).vendor.home.epochs.ends_at
-    arrivals = state_of(newspaper).vendor.home.epochs.arrivals
+    ends = state_of(newspaper).vendor.policy.epochs.ends_at
+    arrivals = state_of(newspaper).vendor.policy.epochs.arrivals
     assert ends - arrivals > 0
     assert "Breaking: rain" not in shown(newspaper, ends - arrivals)
     assert "Breaking: rain" in shown(newspaper, 120)
@@ -145,6 +146,16 @@ def test_articles_survive_a_restart(tmp_path: Any, pairs: Any, again: Any) -> No
             new.home.keys["editor"] = home.keys["editor"]
             assert "Stays" in listed(new.home)
             assert "Stays" in state_of(new.home).vendor.videos
+
+
+def test_a_long_name_of_a_vendor_hides_no_article(
+    newspaper: One, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Articles are listed where the state's name is a digest, because the plain one is too long."""
+    monkeypatch.setattr(idempotency, "_MOST_STATE_NAME", 10)
+    assert newspaper.served.state_name.startswith("vendors/long/")
+    assert join(newspaper, "Stays").status_code == 200
+    assert "Stays" in listed(newspaper)
 
 
 def test_what_the_settings_name_stays(newspaper: One) -> None:

@@ -47,7 +47,7 @@ def served(folder):
 def asked(desk, most=500):
     """A visit that waits for the neighbour."""
     for _ in range(most):
-        begun = desk.begin(HERE, ("arthouse",))
+        begun = desk.begin_visit(HERE, ("arthouse",))
         if begun.peer is not None:
             return begun
     raise AssertionError("nobody was asked")
@@ -55,7 +55,7 @@ def asked(desk, most=500):
 
 def held(desk):
     """Visits learned since the last release."""
-    return int(desk.vendor.home.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
+    return int(desk.vendor.policy.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
 
 
 def test_arrays_and_numbers_come_back():
@@ -81,7 +81,7 @@ def test_a_desk_comes_back(settings):
     """Encoded, decoded and encoded again it is the same bytes."""
     desk = VendorState(settings.vendor())
     begun = asked(desk)
-    desk.finish(begun.number, HERE, None)
+    desk.finish_visit(begun.number, HERE, None)
     kept = desk.encode(settings.lasting_settings)
     again = VendorState.decode(kept, settings.vendor(), settings.lasting_settings)
     assert again.encode(settings.lasting_settings) == kept
@@ -96,9 +96,9 @@ def test_other_settings_are_not_gone_on_with(settings):
 def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
     """Long after other visits took all rows, a ticket still teaches: once."""
     desk = VendorState(settings.vendor())
-    first = desk.begin(HERE, ())
+    first = desk.begin_visit(HERE, ())
     for _ in range(OPEN_VISITS + 1):
-        desk.begin(HERE, ())
+        desk.begin_visit(HERE, ())
     before = held(desk)
     for reward in (1.0, 1.0, 0.0):
         desk.observe_click(Ticket.from_visit(first), reward)
@@ -111,10 +111,10 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
     for others in (0, OPEN_VISITS):
         begun = asked(desk)
         offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
-        shown = desk.finish(begun.number, HERE, offer)
+        shown = desk.finish_visit(begun.number, HERE, offer)
         assert (shown.video, shown.peer) == ("theirs", "arthouse")
         for _ in range(others):
-            desk.begin(HERE, ())
+            desk.begin_visit(HERE, ())
         before = held(desk)
         desk.observe_click(Ticket.from_visit(shown), 1.0)
         desk.observe_click(Ticket.from_visit(shown), 1.0)
@@ -125,7 +125,7 @@ def test_a_settled_visit_teaches_nothing(settings):
     """The neighbour had nothing, an own video was shown instead: its click is not learned."""
     desk = VendorState(settings.vendor())
     begun = asked(desk)
-    shown = desk.finish(begun.number, HERE, None)
+    shown = desk.finish_visit(begun.number, HERE, None)
     assert (shown.peer, Ticket.from_visit(shown).number) == (None, 0)
     desk.observe_click(Ticket.from_visit(shown), 1.0)
     assert held(desk) == 0
@@ -137,14 +137,14 @@ def test_a_stored_context_goes_with_its_visit(settings):
     desk = VendorState(settings.vendor())
     begun = asked(desk)
     offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
-    shown = desk.finish(begun.number, HERE, offer)
+    shown = desk.finish_visit(begun.number, HERE, offer)
     place = begun.number % OPEN_VISITS
     assert desk.visits["context"][place].tolist() == to_steps(HERE).tolist()
     desk.observe_click(Ticket.from_visit(shown), 1.0)
     assert not desk.visits["context"][place].any()
     asked(desk)
     for _ in range(OPEN_VISITS):
-        desk.begin(HERE, ())
+        desk.begin_visit(HERE, ())
     assert not desk.visits["context"].any()
 
 
@@ -152,7 +152,7 @@ def test_a_visit_that_is_not_learned_teaches_nothing(settings):
     """The ticket of somebody whose budget is spent, and one of an arm that has left."""
     desk = VendorState(settings.vendor())
     desk.observe_click(Ticket(0, 0, 0, (0, 0)), 1.0)
-    begun = desk.begin(HERE, ())
+    begun = desk.begin_visit(HERE, ())
     desk.vendor.remove_video(begun.video)
     desk.observe_click(Ticket.from_visit(begun), 1.0)
     assert held(desk) == 0
@@ -163,8 +163,8 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
     desk = VendorState(settings.vendor())
     begun = asked(desk)
     for _ in range(OPEN_VISITS):
-        desk.begin(HERE, ())
-    shown = desk.finish(begun.number, HERE, None)
+        desk.begin_visit(HERE, ())
+    shown = desk.finish_visit(begun.number, HERE, None)
     assert shown.video in settings.videos
     assert (shown.peer, shown.number) == (None, 0)
 
@@ -305,7 +305,7 @@ def test_a_step_that_fails_is_not_gone_on_from(settings):
     _, kept = cache.make_transition(_begun)(None, None)
 
     def fails(desk):
-        desk.begin(HERE, ())
+        desk.begin_visit(HERE, ())
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -354,14 +354,14 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, old, new, told):
 
 
 def _begun(desk):
-    desk.begin(HERE, ())
+    desk.begin_visit(HERE, ())
     return reply({})
 
 
 def test_a_repr_holds_no_context(settings):
     """Visits, tickets and states in a log line would be releases of what visitors sent."""
     state = VendorState(settings.vendor())
-    visit = state.begin(HERE, ())
+    visit = state.begin_visit(HERE, ())
     ticket = Ticket.from_visit(visit)
     written = [str(step) for step in ticket.steps] + [str(feature) for feature in HERE.tolist()]
     for shown in (repr(state), repr(visit), repr(ticket), repr(visit.choice)):

@@ -37,7 +37,7 @@ def spent(one, user="ann"):
 def sums(one):
     """Visits learned since the last release, by the sums of the constant feature."""
     desk = one.served.cache.open_state(one.kept())
-    return int(desk.vendor.home.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
+    return int(desk.vendor.policy.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
 
 
 def test_a_visit_is_answered_charged_and_learned_once(pair):

@@ -1,4 +1,4 @@
-"""Forwarding: a visitor's context is randomised once, and other vendors serve it.
+"""Forwarding: a visitor's context is randomised once and sent to other vendors, which offer videos.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
             randomised response of the context's cell.
@@ -34,8 +34,8 @@ class Agreement:
     """The form in which vendors agree to send contexts.
 
     Attributes:
-        features: d; 0 sends requests without a context.
-        slices: of each feature; with noise, slices^features is at most 2^20.
+        features: d, numbers of a context; 0 sends requests without a context.
+        slices: number of slices of each feature. With noise, slices^features is at most 2^20.
         epsilon: nats of one context; inf sends the true cell.
     """
 
@@ -70,14 +70,14 @@ class Agreement:
     def epsilon_in_millionths(self) -> int:
         """The field `epsilon` of messages: millionths of a nat, rounded up.
 
-        0 if the message does not depend on the context.
+        0 if the message does not depend on the context; NO_NOISE at epsilon = inf.
         """
         if not self.depends_on_context:
             return 0
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
-        """Return whether a message has the form that was agreed on."""
+        """Return whether a message has the features, slices and epsilon that were agreed on."""
         actual = (len(forward.places), forward.slices, forward.epsilon)
         return actual == (self.features, self.slices, self.epsilon_in_millionths)
 
@@ -89,7 +89,7 @@ _ROUNDING_MARGIN = 2**-40
 
 
 class Forwarder:
-    """Randomises the context of each visit once. The caller has to limit a person's visits.
+    """Randomises the context of each visit once. The caller has to limit the visits of a person.
 
     Attributes:
         agreement: how contexts are sent.
@@ -119,10 +119,10 @@ class Forwarder:
         return PureAccountant().add(self.response.event).epsilon()
 
     def forward(self, context: NDArray[np.float64]) -> Forward:
-        """Write the message of one visit, the same for all receivers.
+        """Write the message of one visit, which all receivers get.
 
         Args:
-            context: (d,) in [0, 1].
+            context: (d,) in [0, 1]; ignored if requests have no context.
         """
         features = self.agreement.features
         slices = self.agreement.slices
@@ -142,11 +142,11 @@ class Forwarder:
     def _draw_request_number(self) -> bytes:
         """Return the next REQUEST_BYTES random bytes.
 
-        Those of 256 requests are drawn at once. A forked process draws its own.
+        The bytes of 256 requests are drawn at once. A forked process draws bytes of its own.
         """
         if not self._random_bytes or os.getpid() != self._process:
             self._process = os.getpid()
-            words = self._source.words(2 * 256)  # a number has 16 bytes, a word 8
+            words = self._source.words(2 * 256)  # a request number has 16 bytes, a word has 8
             self._random_bytes = words.astype(">u8").tobytes()
         number = self._random_bytes[:REQUEST_BYTES]
         self._random_bytes = self._random_bytes[REQUEST_BYTES:]
@@ -159,16 +159,16 @@ class Host:
     Only the vendor that forwarded a visit learns it.
 
     Attributes:
-        home: the vendor's own learner.
+        policy: the vendor's own learner.
     """
 
-    def __init__(self, home: Policy) -> None:
+    def __init__(self, policy: Policy) -> None:
         """Serve by this learner."""
-        self.home = home
+        self.policy = policy
 
     def select(self, context: NDArray[np.float64]) -> Choice:
         """Choose the own video believed best for a forwarded user."""
-        video = int(self.home.serve_forwarded(context[None, :])[0])
+        video = int(self.policy.serve_forwarded(context[None, :])[0])
         return Choice(video, "exploit", None)
 
     def exploit(self, context: NDArray[np.float64]) -> Choice:

@@ -39,22 +39,23 @@ class Visit:
         choice: of the vendor's own policy.
         video: name of the video to show; None while a neighbour is to be asked.
         peer: the neighbour whose offer is or will be shown; None for an own video.
-        asks: neighbours, `peer` among them, to send `forward` to: the same bytes to each, and
-            again in a retry.
-        forward: the encoded message to them; None if nobody is asked.
-        request: the number of the message, 16 bytes; empty if no neighbour's offer is to be shown.
+        peers_to_ask: neighbours, `peer` among them, to which `forward` is sent: the same bytes to
+            each, and the same in a retry.
+        forward: the encoded Forward; None if nobody is asked.
+        request: the number of the Forward, 16 bytes; empty if no neighbour's offer is to be shown.
         click: the reward that the vendor saw itself, 0 to 1; None before it is known.
-        report: the reward that the neighbour reported, clamped; None before it comes.
-        learned: whether the policy has learned from the visit.
+        report: the reward that the neighbour reported, clamped to the agreed range; None before
+            the report comes.
+        learned: whether the visit was given to the policy, which learns from it once.
         number: of the visit at this vendor, from 1; public.
-        offer_known: whether an answer to the request has come, or has been given up.
+        offer_known: whether the neighbour's answer has come, or the vendor has stopped waiting.
     """
 
     context: NDArray[np.float64] = field(repr=False)
     choice: Any = field(repr=False)
     video: str | None
     peer: str | None = None
-    asks: tuple[str, ...] = ()
+    peers_to_ask: tuple[str, ...] = ()
     forward: bytes | None = field(default=None, repr=False)
     request: bytes = b""
     click: float | None = field(default=None, repr=False)
@@ -64,23 +65,26 @@ class Visit:
     offer_known: bool = False
 
     def is_waiting(self) -> bool:
-        """Return whether a neighbour's offer is to be shown; False once it has none."""
-        return self.peer is not None
+        """Return whether the video is still to come from a neighbour's offer."""
+        return self.peer is not None and self.video is None
 
 
 class GuestPolicy(Protocol):
-    """Chooses own videos for users that other vendors forward."""
+    """Chooses own videos for users that other vendors forward. Contexts are (d,) in [0, 1]."""
 
     def select(self, context: NDArray[np.float64]) -> Choice:
-        """Choose an own video for a visit that may be learned from; it may explore."""
+        """Choose an own video for a visit that may be learned from. The choice may explore."""
 
     def exploit(self, context: NDArray[np.float64]) -> Choice:
         """Choose an own video for a visit that is not learned from."""
 
     def answer(self, choice: Choice, reward: float) -> float | None:
-        """Take a reward, 0 or 1, and return the reward to report to the forwarding vendor.
+        """Take a reward, 0 or 1, and return the reward to report to the vendor that forwarded.
 
-        A policy that learns from forwarded users learns it here. None reports nothing.
+        A policy that learns from forwarded users learns the reward here.
+
+        Returns:
+            The reward to report, perhaps with noise; None if nothing is reported.
         """
 
 
@@ -91,8 +95,8 @@ class _Guest:
     Attributes:
         request_message: the encoded Forward.
         answer: the encoded Offer that was sent back.
-        choice: the video of the offer, as `forwarded_users` chose it.
-        reward: the encoded Reward that was sent; None before there is one.
+        choice: of the offered video, by the vendor's policy for forwarded users.
+        reward: the encoded Reward that was sent; None if none was sent yet.
     """
 
     request_message: bytes
@@ -105,19 +109,20 @@ class Vendor:
     """One vendor among others.
 
     Attributes:
-        home: the policy for its own users; its arms 0 to K - 1 are videos, then neighbours.
+        policy: chooses for own users; at first its arms 0 to K - 1 are videos, and K to K + M - 2
+            are neighbours.
         forwarded_users: the policy for forwarded users, such as a `Host`; None serves none.
         asks_all: whether every visit's context is forwarded to all neighbours that can be asked, so
             that contexts do not decide who is asked. The vendor must then see all clicks itself: a
             neighbour that learned of a click would know whose offer was shown.
-        learning: whether visits are counted, explored and learned from. False shows what was
-            learned so far: the caller then reports no clicks.
+        learning: whether visits are counted and learned from, and the policy may explore. If
+            False, the vendor only shows what it learned so far, and the caller reports no clicks.
         visits: visits of own users so far.
     """
 
     def __init__(
         self,
-        home: Policy,
+        policy: Policy,
         videos: Sequence[str],
         *,
         forwarded_users: GuestPolicy | None = None,
@@ -131,7 +136,7 @@ class Vendor:
         """Start with nothing learned.
 
         Args:
-            home: the policy for own users.
+            policy: chooses for own users.
             videos: names of the own videos, in the order of the policy's arms.
             forwarded_users: the policy for forwarded users; None serves none.
             peers: names of the neighbours, in the order of the policy's arms.
@@ -146,16 +151,16 @@ class Vendor:
             ConfigError: The numbers of names and arms differ, a name occurs twice, or there are
                 neighbours and no forwarder.
         """
-        if (len(videos), len(peers)) != (len(home.own), len(home.neighbours)):
+        if (len(videos), len(peers)) != (len(policy.own), len(policy.neighbours)):
             raise ConfigError(
-                f"The policy has {len(home.own)} own videos and {len(home.neighbours)} neighbours; "
-                f"got {len(videos)} and {len(peers)} names."
+                f"The policy has {len(policy.own)} own videos and {len(policy.neighbours)} "
+                f"neighbours; got {len(videos)} and {len(peers)} names."
             )
         if len(set(videos)) < len(videos) or len(set(peers)) < len(peers):
             raise ConfigError("Two videos, or two neighbours, have the same name.")
         if peers and forwarder is None:
             raise ConfigError("A vendor needs a Forwarder to ask neighbours.")
-        self.home = home
+        self.policy = policy
         self.forwarded_users = forwarded_users
         self.asks_all = asks_all
         self.learning = True
@@ -172,14 +177,15 @@ class Vendor:
         self.resume(0, dict(enumerate(videos)), dict(enumerate(peers, len(videos))))
 
     def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
-        """Set the names and the number of visits, where `home` was restored to an earlier state.
+        """Set the names and the number of visits after `policy` was restored from a stored state.
 
-        Trust in neighbours starts anew. Visits and forwarded users that wait are forgotten.
+        Trust in neighbours starts anew. Visits that wait for a report are forgotten, and so are
+        forwarded users.
 
         Args:
             visits: of own users so far.
-            videos: names of own videos, by arm of `home`.
-            peers: names of neighbours, by arm of `home`.
+            videos: names of own videos, by number of the arm in `policy`.
+            peers: names of neighbours, by number of the arm in `policy`.
         """
         self.visits = visits
         self._videos = dict(videos)
@@ -200,19 +206,22 @@ class Vendor:
 
     @property
     def arms(self) -> tuple[dict[int, str], dict[int, str]]:
-        """Names of own videos, and names of neighbours, each by arm of `home`."""
+        """Names of own videos, and names of neighbours, each by number of the arm in `policy`."""
         return dict(self._videos), dict(self._peers)
 
     @property
     def caution_epsilon(self) -> float:
-        """Nats of one visit, present or absent, for trust; in addition to what `home` charges."""
+        """Nats that a visit costs for trust in neighbours, in addition to what `policy` costs.
+
+        0 if there is no forwarder, or no rule of trust uses sums; inf if the sums have no noise.
+        """
         if self._forwarder is None or not self._trust_settings.uses_sums:
             return 0.0
         release = neighbour_release(self._trust_settings, self._noise_epsilon)
         return PureAccountant().add(release.event).epsilon()
 
     def trust_in(self, peer: str) -> NeighbourTrust:
-        """Return what is known about a neighbour; ConfigError if there is none of this name."""
+        """Return the trust in a neighbour; ConfigError if there is no neighbour of this name."""
         _arm_of(self._peers, peer, "neighbour")
         return self._trust[peer]
 
@@ -221,8 +230,8 @@ class Vendor:
 
         Args:
             context: (d,) in [0, 1].
-            peers: neighbours that can be reached now; None means all. This must not depend on
-                earlier visits.
+            peers: names of the neighbours that can be reached now; None means all. Which ones
+                they are must not depend on earlier visits.
 
         Raises:
             ConfigError: There is no video, and no neighbour that can be asked.
@@ -237,31 +246,31 @@ class Vendor:
         if len(arms_to_ask) < len(self._peers):
             arms = [*self._videos, *arms_to_ask]
         if self.learning:
-            choice = self.home.select(context, arms)
+            choice = self.policy.select(context, arms)
         else:
-            choice = self.home.exploit(context, arms)
+            choice = self.policy.exploit(context, arms)
         video = self._videos.get(choice.arm)
         peer = self._peers.get(choice.arm)
         visit = Visit(context, choice, video, peer, number=self.visits)
         if self.asks_all:
-            visit.asks = tuple(self._peers[arm] for arm in arms_to_ask)
+            visit.peers_to_ask = tuple(self._peers[arm] for arm in arms_to_ask)
         elif peer is not None:
-            visit.asks = (peer,)
-        if visit.asks and self._forwarder is not None:
+            visit.peers_to_ask = (peer,)
+        if visit.peers_to_ask and self._forwarder is not None:
             self._write_forward(visit, self._forwarder)
         return visit
 
     def receive_offer(self, visit: Visit, answer: bytes | None) -> str:
-        """Take the neighbour's answer, and return the video to show.
+        """Take the neighbour's answer, and return the name of the video to show.
 
-        Without an offer an own video is shown.
+        If the answer offers no video, an own video is shown.
 
         Args:
-            visit: one that waits for the answer.
+            visit: whose `peer` was asked.
             answer: an encoded Offer or Refusal; None if nothing came in time.
 
         Raises:
-            ConfigError: The visit waits for no answer, or there is no own video to show.
+            ConfigError: The visit shows no neighbour's offer, or there is no own video to show.
         """
         peer = visit.peer
         if peer is None:
@@ -276,21 +285,21 @@ class Vendor:
             own_arms = list(self._videos)
             if not own_arms:
                 raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-            visit.choice = self.home.choose_again(visit.context, own_arms, instead=visit.choice)
+            visit.choice = self.policy.choose_again(visit.context, own_arms, instead=visit.choice)
             video = self._videos[visit.choice.arm]
             visit.peer = None
         elif visit.choice.phase == "train":
-            # A policy counts these visits at once and ignores their rewards, also this 0.
+            # A policy counts a "train" visit at once and ignores its reward, so 0 stands for it.
             self._learn(visit, 0.0)
         visit.video = video
         return video
 
     def observe_click(self, visit: Visit, reward: float) -> None:
-        """Learn a click, or its absence, that the vendor saw itself; repetitions are ignored.
+        """Learn the reward of a visit that the vendor saw itself. Only the first one is used.
 
         Args:
-            visit: whose video was shown, an own one or a neighbour's.
-            reward: 0 to 1.
+            visit: whose video was shown, an own video or a neighbour's.
+            reward: 0 to 1; 1 for a click, 0 for none.
 
         Raises:
             DataError: The reward is out of range.
@@ -308,14 +317,14 @@ class Vendor:
         self._learn(visit, visit.click)
 
     def receive_reward(self, peer: str, data: bytes) -> bool:
-        """Take a neighbour's report of a reward; only the first after each shown offer is used.
+        """Take a neighbour's report of a reward. Only the first report of a visit is used.
 
         Args:
             peer: the neighbour, authenticated by the caller.
             data: an encoded Reward, or any other bytes.
 
         Returns:
-            Whether a visit waits for this report.
+            Whether the report was accepted, because a visit with a shown offer waited for it.
         """
         try:
             message = Reward.decode(data)
@@ -377,7 +386,7 @@ class Vendor:
         return self._videos[self.forwarded_users.select(context).arm]
 
     def observe_guest_click(self, peer: str, request: bytes, reward: float) -> bytes | None:
-        """Give a forwarded user's click to the policy for such users; return the encoded Reward.
+        """Give a forwarded user's reward to the policy for such users; return the encoded Reward.
 
         Args:
             peer: the vendor that forwarded.
@@ -385,8 +394,9 @@ class Vendor:
             reward: 0 or 1.
 
         Returns:
-            The same bytes each time, from one call of the policy; None if no such request is
-            remembered, or the policy reports nothing. Such a policy gets each repetition.
+            The encoded Reward. If the click is told again, the same bytes are returned and the
+            policy does not learn again. None if no such request is remembered, or if the policy
+            reports nothing; that policy is given the click each time that it is told.
         """
         guest = self._guests.get((peer, request))
         if guest is None or self.forwarded_users is None:
@@ -410,12 +420,12 @@ class Vendor:
             raise ConfigError(
                 "Videos cannot be added where forwarded users have a learner of their own."
             )
-        self._videos[self.home.add_arm()] = name
+        self._videos[self.policy.add_arm()] = name
 
     def remove_video(self, name: str) -> None:
         """Never show this video again; ConfigError if there is none of this name."""
         arm = _arm_of(self._videos, name, "video")
-        self.home.remove_arm(arm)
+        self.policy.remove_arm(arm)
         del self._videos[arm]
 
     def add_peer(self, peer: str) -> None:
@@ -428,19 +438,19 @@ class Vendor:
             raise ConfigError(f"There is a neighbour {peer!r} already.")
         if self._forwarder is None:
             raise ConfigError("A vendor needs a Forwarder to ask neighbours.")
-        self._peers[self.home.add_arm(neighbour=True)] = peer
+        self._peers[self.policy.add_arm(neighbour=True)] = peer
         self._trust[peer] = self._new_trust()
 
     def remove_peer(self, peer: str) -> None:
-        """Neither ask nor serve this neighbour any more; ConfigError if there is none."""
+        """Stop asking and serving this neighbour; ConfigError if there is none of this name."""
         arm = _arm_of(self._peers, peer, "neighbour")
-        self.home.remove_arm(arm)
+        self.policy.remove_arm(arm)
         del self._peers[arm], self._trust[peer]
 
     @property
     def _noise_epsilon(self) -> float:
-        """Nats of one visit for trust; inf, so no noise, if the learner has no guarantee."""
-        return self._trust_settings.epsilon if math.isfinite(self.home.epsilon) else math.inf
+        """Epsilon of the sums for trust; inf, which adds no noise, if `policy` proves nothing."""
+        return self._trust_settings.epsilon if math.isfinite(self.policy.epsilon) else math.inf
 
     def _new_trust(self) -> NeighbourTrust:
         """Return the trust in a neighbour of which nothing is known."""
@@ -456,7 +466,7 @@ class Vendor:
         return arms
 
     def _write_forward(self, visit: Visit, forwarder: Forwarder) -> None:
-        """Randomise the context of a visit, and write the message to all that are asked."""
+        """Randomise the context of a visit, and write the Forward to all that are asked."""
         message = forwarder.forward(visit.context)
         visit.forward = message.encode()
         if visit.peer is not None:
@@ -467,10 +477,10 @@ class Vendor:
                 self._waiting[visit.peer, visit.request] = visit
 
     def _advance_time(self) -> None:
-        """Forget old visits, and end the epoch of trust when it is over.
+        """Forget visits that have waited too long for a report, and end an epoch of trust.
 
-        Visits are forgotten by their age. Forgetting them when too many others wait would depend on
-        what happened at those visits.
+        Visits are forgotten by their age. If they were forgotten when too many visits wait, this
+        would depend on what happened at those visits.
         """
         while self._waiting:
             oldest = next(iter(self._waiting))
@@ -488,30 +498,30 @@ class Vendor:
     def _replace_arm(self, name: str) -> None:
         """Give a neighbour a new arm, so that what was learned from its reports is forgotten."""
         old_arm = _arm_of(self._peers, name, "neighbour")
-        self._peers[self.home.add_arm(neighbour=True)] = name
-        self.home.remove_arm(old_arm)
+        self._peers[self.policy.add_arm(neighbour=True)] = name
+        self.policy.remove_arm(old_arm)
         del self._peers[old_arm]
 
     def _learn(self, visit: Visit, reward: float) -> None:
-        """Let the policy learn from a visit, once, unless its arm has left."""
+        """Let the policy learn from a visit once, unless its arm has left or learning is off."""
         has_arm = visit.choice.arm in self._videos or visit.choice.arm in self._peers
         if has_arm and self.learning and not visit.learned:
             visit.learned = True
-            self.home.update(visit.choice, reward)
+            self.policy.update(visit.choice, reward)
 
 
-def _arm_of(names: Mapping[int, str], name: str, what: str) -> int:
-    """Find the arm of this name.
+def _arm_of(names: Mapping[int, str], name: str, noun: str) -> int:
+    """Find the number of the arm that has this name.
 
     Args:
-        names: by arm.
-        name: that is looked for.
-        what: an arm of these names is called in the error.
+        names: names by number of the arm.
+        name: to look for.
+        noun: for such an arm in the error, "video" or "neighbour".
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: No arm has this name.
     """
     for arm, name_of_arm in names.items():
         if name_of_arm == name:
             return arm
-    raise ConfigError(f"There is no {what} {name!r}: it never joined, or has left.")
+    raise ConfigError(f"There is no {noun} {name!r}: it never joined, or has left.")

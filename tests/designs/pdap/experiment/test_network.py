@@ -28,10 +28,10 @@ def vendors(name, world=WORLD, epsilon=1.0):
 def test_cap_is_one_learner_of_all_vendors():
     """The paper's CAP has the videos and visitors of every vendor; each vendor of solo its own."""
     cap = vendors("cap")
-    assert len({id(vendor.home) for vendor in cap}) == 1
+    assert len({id(vendor.policy) for vendor in cap}) == 1
     assert len(cap[0].videos) == WORLD.vendors * WORLD.videos
     solo = vendors("solo")
-    assert len({id(vendor.home) for vendor in solo}) == WORLD.vendors
+    assert len({id(vendor.policy) for vendor in solo}) == WORLD.vendors
     assert len(solo[0].videos) == WORLD.videos
 
 
@@ -40,8 +40,8 @@ def test_cap_expects_the_visitors_of_all_vendors():
     pooled = Setting(videos=6, neighbours=0, dimension=1, horizon=360, lipschitz=2.0)
     alone = Setting(videos=6, neighbours=0, dimension=1, horizon=120, lipschitz=2.0)
     assert pooled.first_split != alone.first_split
-    assert vendors("cap")[0].home.partition.thresholds == pooled.thresholds
-    assert vendors("solo")[0].home.partition.thresholds == WORLD.setting.thresholds
+    assert vendors("cap")[0].policy.partition.thresholds == pooled.thresholds
+    assert vendors("solo")[0].policy.partition.thresholds == WORLD.setting.thresholds
 
 
 def test_gp_daps_noise_shrinks_with_the_level():
@@ -52,11 +52,11 @@ def test_gp_daps_noise_shrinks_with_the_level():
     for level in (1, 2, 3):
         sent = geometric.forwarded_users.counter(level), uniform.forwarded_users.counter(level)
         assert sent[0].epsilon == pytest.approx(2**level * sent[1].epsilon)
-        drawn = geometric.home.selection(level, 2), uniform.home.selection(level, 2)
+        drawn = geometric.policy.selection(level, 2), uniform.policy.selection(level, 2)
         assert drawn[0].epsilon == pytest.approx(2**level * drawn[1].epsilon)
-        tried = geometric.home.controls.explore_neighbour(level, 100)
+        tried = geometric.policy.controls.explore_neighbour(level, 100)
         assert tried == pytest.approx(4**level * math.log(100) + 16)
-        more = uniform.home.controls.explore_neighbour(level, 100)
+        more = uniform.policy.controls.explore_neighbour(level, 100)
         assert more == pytest.approx(4**level * math.log(100) + 16 * 2**level)
 
 
@@ -88,7 +88,7 @@ def test_the_smallest_world_keeps_its_horizon():
     """Two visits of each vendor: policies and sums are made for two, CAP's for those of all."""
     world = replace(WORLD, arrivals=2)
     assert (world.setting.horizon, world.pooled_setting.horizon) == (2, 6)
-    joint = vendors("sound-joint", world)[0].home
+    joint = vendors("sound-joint", world)[0].policy
     assert joint.setting.horizon == 2
 
 
@@ -98,7 +98,7 @@ def test_gamma_is_lemma_5s_unless_given():
     expected = theory.gamma(120, 3, 0.5, 0.05)
     assert printed.gamma_at(0.5) == expected
     assert WORLD.gamma_at(0.5) == 0
-    home = vendors("p-dap", printed, 0.5)[0].home
+    home = vendors("p-dap", printed, 0.5)[0].policy
     assert home.controls.explore_neighbour(0, 100) == pytest.approx(math.log(100) + expected / 4)
     assert printed.gamma_at(math.inf) == 0
 

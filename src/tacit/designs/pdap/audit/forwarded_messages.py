@@ -88,7 +88,7 @@ def send_context(
     if visit.forward is None:
         return ()
     request = Forward.decode(visit.forward).request
-    return tuple((peer, visit.forward.replace(request, bytes(16))) for peer in visit.asks)
+    return tuple((peer, visit.forward.replace(request, bytes(16))) for peer in visit.peers_to_ask)
 
 
 def sent_distribution(

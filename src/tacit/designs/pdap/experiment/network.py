@@ -1,16 +1,20 @@
 """The vendors of an experiment: what each policy forwards and learns from.
 
-policy            forwards                    rewards from neighbours           epsilon is
-cap               nothing: one learner has    none                              none
+policy            forwards                    rewards of neighbours' videos     epsilon covers
+cap               nothing: one learner has    none                              nothing
                   all videos and visitors
-solo              nothing: each vendor has    none                              none
+solo              nothing: each vendor has    none                              nothing
                   its own videos alone
-dup, dap          contexts in the clear       as they are                       none
-p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
-sound-context     a request without context   seen by the visitor's own device  draw and report
-sound-joint       a randomised cell, to all   seen by the own vendor            sums; and as much
-                  neighbours at each visit                                      again for the cell
-uniform           a request without context   none                              nothing is learned
+dup, dap          contexts in the clear       reported without noise            nothing
+p-dap, gp-dap     contexts in the clear       reported by LaP-DAP               nothing: the claim
+                                                                                is refuted
+sound-context     a request without context   seen by the visitor's device      draw and report
+sound-joint       a randomised cell, to all   seen by the own vendor            the sums; the cell
+                  neighbours at each visit                                      costs as much again
+uniform           a request without context   not used                          all: nothing is
+                                                                                learned
+
+The own vendor of a visitor is the vendor that they visit.
 """
 
 from __future__ import annotations
@@ -40,7 +44,8 @@ from tacit.errors import ConfigError
 from tacit.randomness import Source
 
 _SENT_SLICES = 2
-"""Slices per feature of a randomised cell; few, because more cells would be less accurate."""
+"""Slices per feature of a randomised cell; few, because randomised response over more cells is
+less accurate."""
 _ANY_REWARD = 1e9
 """Bound of rewards that no report exceeds."""
 
@@ -50,8 +55,8 @@ class Network:
 
     Attributes:
         vendors: by name.
-        home_sees_clicks: whether the visitor's own vendor sees clicks on a neighbour's video. If
-            not, as in the paper, the neighbour sees them and reports.
+        own_vendor_sees_clicks: whether the visitor's own vendor sees clicks on a neighbour's
+            video. If not, as in the paper, the neighbour sees them and reports rewards.
         visit_epsilon: nats of one visit, as proved; inf if nothing is proved.
     """
 
@@ -59,60 +64,63 @@ class Network:
         self,
         vendors: Mapping[str, Vendor],
         *,
-        home_sees_clicks: bool,
+        own_vendor_sees_clicks: bool,
         visit_epsilon: float = math.inf,
     ) -> None:
         self.vendors = dict(vendors)
-        self.home_sees_clicks = home_sees_clicks
+        self.own_vendor_sees_clicks = own_vendor_sees_clicks
         self.visit_epsilon = visit_epsilon
 
     def visit(
-        self, home: str, context: NDArray[np.float64], click: Callable[[str], float]
+        self, own_vendor: str, context: NDArray[np.float64], click: Callable[[str], float]
     ) -> Visit:
         """Serve one visit from end to end, and learn from it if vendors are learning.
 
         Args:
-            home: the vendor that the user visits.
+            own_vendor: name of the vendor that the user visits.
             context: (d,) in [0, 1].
-            click: returns the reward of a video, 0 or 1.
+            click: returns the reward of the video with a given name, 0 or 1.
+
+        Returns:
+            The visit, with the video that was shown.
         """
-        vendor = self.vendors[home]
+        vendor = self.vendors[own_vendor]
         visit = vendor.choose(context)
         answers: dict[str, bytes | None] = {}
-        for peer in visit.asks:
+        for peer in visit.peers_to_ask:
             assert visit.forward is not None
-            answers[peer] = self.offer(home, peer, visit.forward)
+            answers[peer] = self.offer(own_vendor, peer, visit.forward)
         if visit.peer is not None:
             vendor.receive_offer(visit, answers[visit.peer])
         assert visit.video is not None
         reward = click(visit.video)
         if vendor.learning:
-            self._deliver_click(home, visit, reward)
+            self._deliver_click(own_vendor, visit, reward)
         return visit
 
     def set_learning(self, learning: bool) -> None:
-        """Let all vendors explore and learn, or choose by what they have learned so far."""
+        """Let all vendors explore and learn; if not `learning`, only show what they learned."""
         for vendor in self.vendors.values():
             vendor.learning = learning
 
-    def _deliver_click(self, home: str, visit: Visit, reward: float) -> None:
-        """Let the vendor that sees the click learn it; a neighbour then reports it."""
-        if self.home_sees_clicks or visit.peer is None:
-            self.vendors[home].observe_click(visit, reward)
+    def _deliver_click(self, own_vendor: str, visit: Visit, reward: float) -> None:
+        """Give the reward to the own vendor, or to the neighbour that sees it and reports it."""
+        if self.own_vendor_sees_clicks or visit.peer is None:
+            self.vendors[own_vendor].observe_click(visit, reward)
         else:
-            self.report(home, visit, reward)
+            self.report(own_vendor, visit, reward)
 
-    def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
-        """Let `peer` answer a request of `home`; None if no answer comes."""
-        return self.vendors[peer].serve(home, forward)
+    def offer(self, own_vendor: str, peer: str, forward: bytes) -> bytes | None:
+        """Let `peer` answer the encoded Forward of `own_vendor`; None if no answer comes."""
+        return self.vendors[peer].serve(own_vendor, forward)
 
-    def report(self, home: str, visit: Visit, reward: float) -> None:
-        """Let the neighbour whose offer was shown report the reward to `home`."""
+    def report(self, own_vendor: str, visit: Visit, reward: float) -> None:
+        """Let the neighbour whose offer was shown report the reward to `own_vendor`."""
         peer = visit.peer
         assert peer is not None
-        data = self.vendors[peer].observe_guest_click(home, visit.request, reward)
+        data = self.vendors[peer].observe_guest_click(own_vendor, visit.request, reward)
         if data is not None:
-            self.vendors[home].receive_reward(peer, data)
+            self.vendors[own_vendor].receive_reward(peer, data)
 
 
 def make_network(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> Network:
@@ -122,7 +130,7 @@ def make_network(name: str, epsilon: float, world: World, sources: Sequence[Sour
         name: of the policy, one of NAMES.
         epsilon: of one visit; ignored by a policy without one.
         world: the settings of the experiment.
-        sources: randomness of each vendor.
+        sources: randomness of each vendor, in the order of `world.vendor_names`.
 
     Raises:
         ConfigError: There is no policy of this name.
@@ -142,11 +150,12 @@ def make_network(name: str, epsilon: float, world: World, sources: Sequence[Sour
             vendors.append(_make_published_vendor(name, epsilon, world, number, source))
     else:
         for number, source in enumerate(sources):
+            # The epsilon of a visit is the same at all vendors.
             vendor, visit_epsilon = _make_hosting_vendor(name, epsilon, world, number, source)
             vendors.append(vendor)
     return Network(
         dict(zip(world.vendor_names, vendors, strict=True)),
-        home_sees_clicks=name not in PUBLISHED,
+        own_vendor_sees_clicks=name not in PUBLISHED,
         visit_epsilon=visit_epsilon,
     )
 
@@ -154,22 +163,30 @@ def make_network(name: str, epsilon: float, world: World, sources: Sequence[Sour
 def _make_published_vendor(
     name: str, epsilon: float, world: World, vendor: int, source: Source
 ) -> Vendor:
-    """Make a vendor with a published policy other than "cap"; args as `_make_hosting_vendor`'s."""
+    """Make a vendor with a published policy other than "cap".
+
+    Args:
+        name: of the policy, one of `policy_names.PUBLISHED`.
+        epsilon: that "p-dap" and "gp-dap" claim for one visit; ignored by the other policies.
+        world: the settings of the experiment.
+        vendor: number of the vendor, from 0.
+        source: of its randomness.
+    """
     setting = world.setting
     videos = world.videos_of(vendor)
     if name == "solo":
         return Vendor(Cap(setting), videos)
-    home: Dap
+    policy: Dap
     if name == "dup":
-        home = Dup(setting)
+        policy = Dup(setting)
         forwarded_users = ForwardedUsers(setting, epsilon=math.inf, uniform=True)
     elif name == "dap":
-        home = Dap(setting)
+        policy = Dap(setting)
         forwarded_users = ForwardedUsers(setting, epsilon=math.inf)
     else:
         policy_class = GPDap if name == "gp-dap" else PDap
         gamma = world.gamma_at(epsilon)
-        home = policy_class(setting, epsilon=epsilon, randomness=source, gamma=gamma)
+        policy = policy_class(setting, epsilon=epsilon, randomness=source, gamma=gamma)
         forwarded_users = ForwardedUsers(
             setting,
             epsilon=epsilon,
@@ -177,7 +194,7 @@ def _make_published_vendor(
             geometric=name == "gp-dap",
         )
     return Vendor(
-        home,
+        policy,
         videos,
         forwarded_users=forwarded_users,
         peers=_names_of_others(world, vendor),
@@ -190,15 +207,15 @@ def _make_published_vendor(
 def _make_hosting_vendor(
     name: str, epsilon: float, world: World, vendor: int, source: Source
 ) -> tuple[Vendor, float]:
-    """Make a vendor with a sound policy or with "uniform".
+    """Make a vendor with a sound policy or with "uniform", which also serves forwarded users.
 
-    Among vendors, only the visitor's own sees a click. Requests with a context are sent to all
-    neighbours, at every visit.
+    Among vendors, only the visitor's own vendor sees a click. If requests have a context, every
+    visit sends one to all neighbours.
 
     Args:
         name: of the policy: one of `policy_names.SOUND`, or "uniform".
-        epsilon: nats of what is learned from one visit and, with "sound-joint", as many again of
-            its forwarded context.
+        epsilon: nats of what is learned from one visit. With "sound-joint", the forwarded context
+            costs as many again.
         world: the settings of the experiment.
         vendor: number of the vendor, from 0.
         source: of its randomness.
@@ -208,24 +225,24 @@ def _make_hosting_vendor(
     """
     sent_features = 0
     learning_epsilon = 0.0
-    home: JointLearner | LocalLearner | Uniform
+    policy: JointLearner | LocalLearner | Uniform
     if name == "uniform":
-        home = Uniform(world.videos, world.vendors - 1, randomness=source)
+        policy = Uniform(world.videos, world.vendors - 1, randomness=source)
     elif name == "sound-context":
-        home = LocalLearner(LocalSetting(**world.sizes, epsilon=epsilon), randomness=source)
-        learning_epsilon = home.visit_epsilon
+        policy = LocalLearner(LocalSetting(**world.sizes, epsilon=epsilon), randomness=source)
+        learning_epsilon = policy.visit_epsilon
     else:
         if world.vendors > 1:
             sent_features = world.dimensions
         setting = JointSetting(**world.sizes, horizon=max(2, world.arrivals), epsilon=epsilon)
-        home = JointLearner(setting, randomness=source)
-        learning_epsilon = PureAccountant().add(home.event).epsilon()
+        policy = JointLearner(setting, randomness=source)
+        learning_epsilon = PureAccountant().add(policy.event).epsilon()
     slices = CLEAR_SLICES if math.isinf(epsilon) else _SENT_SLICES
     forwarder = Forwarder(Agreement(sent_features, slices, epsilon), randomness=source)
     hosting_vendor = Vendor(
-        home,
+        policy,
         world.videos_of(vendor),
-        forwarded_users=Host(home),
+        forwarded_users=Host(policy),
         peers=_names_of_others(world, vendor),
         forwarder=forwarder,
         # No neighbour reports rewards.

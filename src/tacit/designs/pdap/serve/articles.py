@@ -1,7 +1,8 @@
 """HTTP resources of a vendor's articles, which are added and removed without a restart.
 
-Adding    an article can be shown from the next epoch on, like every arm that joins.
-Removal   an article is not shown any more, at once.
+Adding    an article can be shown from the next epoch on, like every arm that joins; before the
+          first visit of an epoch, at once.
+Removal   an article is not shown from this moment on.
 Age       an article is removed `article_days` (a setting) after it was added.
 Public    which articles there are, and when they join and leave, must depend on editors and the
           clock only, never on what visitors did: the card assumes it.
@@ -31,14 +32,15 @@ ARTICLES = "/api/vendors/articles"
 
 router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Title = Annotated[str, Field(min_length=1, max_length=MOST_VIDEO_BYTES // 4, pattern=PRINTABLE)]
-"""Name of an article; a character has at most 4 bytes, so its UTF-8 fits into a message."""
+"""Title of an article, its name as a video. A character has at most 4 bytes in UTF-8, so the title
+fits into a message."""
 ArticlePath = Annotated[
     str, Path(min_length=1, max_length=MOST_VIDEO_BYTES // 4, pattern=PRINTABLE)
 ]
 
 
 class NewArticles(Body):
-    """Articles to add."""
+    """Titles of articles to add."""
 
     articles: Annotated[list[Title], Field(min_length=1, max_length=MOST_VIDEOS)]
 
@@ -47,6 +49,7 @@ class Article(Body):
     """One article."""
 
     name: str
+    """Title of the article."""
     joined: int | None
     """Seconds since 1970; null for one that `tacit.toml` names, which stays."""
 
@@ -75,7 +78,7 @@ class RemovalReceipt(Body):
 def articles(name: Name, service: CurrentService, caller: CurrentCaller) -> dict[str, Any]:
     """List the articles that a vendor shows, and when each joined."""
     vendor = find_vendor(service, caller, name)
-    stored = read_salted_state(service, f"vendors/{name}")
+    stored = read_salted_state(service, vendor.state_name)
     joined_by_title = find_joining_times(vendor, stored, time.time())
     rows = [{"name": title, "joined": joined} for title, joined in joined_by_title.items()]
     return {"articles": rows}

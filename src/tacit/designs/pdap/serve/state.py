@@ -1,16 +1,16 @@
 """The stored state of a vendor: its learner, and the visits that wait for a neighbour's offer.
 
-Each transaction of the ledger begins and ends with such a state. What the reward of a visit needs
-is given to the visitor, who sends it back (`Ticket`). Visits that are to show a neighbour's offer
-are stored as well, in a ring buffer at their number among all visits. So the state has a fixed
-size, and when a visit is forgotten depends on no one's behaviour.
+Each transaction of the ledger begins and ends with such a state. The data that a visit's reward
+needs are given to the visitor, who sends them back (`Ticket`). Visits that are to show a
+neighbour's offer are also stored, in a ring buffer at their number modulo its size. So the size of
+the state does not grow with the visits, and when a visit is forgotten depends only on its number.
 
-Assumes  every state is stored, only the newest is continued, and nothing is reported that was drawn
-         on the way to a state that was not stored: two continuations of one state would release
-         more than was charged. The ledger ensures this for its stored states.
+Assumes  every state is stored, only the newest is continued, and no random draw leaves the service
+         unless the state after it was stored: two continuations of one state would release more
+         than was charged. The ledger ensures this for its stored states.
 Stored   contexts, in 16-bit steps, of the visits that wait for a neighbour's offer or their click;
-         the exact sums of the epoch; and what was released. Anyone who reads the state sees those.
-Bytes    JSON and plain arrays only.
+         the exact sums of the epoch; and what was released. Anyone who reads the state sees these.
+Format   JSON and plain arrays only; see `pack`.
 """
 
 from __future__ import annotations
@@ -34,29 +34,31 @@ from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError
 
 VERSION = 4
+"""Version of the stored format; a state of another version is not continued."""
 MOST_VIDEOS = 1000
 """Largest number of own videos of a vendor at one time, articles included."""
 OPEN_VISITS = 2048
-"""Size of the ring buffer: a neighbour's offer can arrive for the last OPEN_VISITS visits."""
+"""Size of the ring buffer: only the last OPEN_VISITS visits can still show a neighbour's offer."""
 _PLAIN_FIELDS = (
     ("number", "<i8"),
-    ("turn", "<i8"),
+    ("learner_visit", "<i8"),
     ("arm", "<i4"),
     ("peer", "<i4"),
     ("click", "|u1"),
     ("learned", "|u1"),
-    ("came", "|u1"),
-    ("shown", "|u1"),
+    ("offer_known", "|u1"),
+    ("has_video", "|u1"),
     ("request", "|u1", REQUEST_BYTES),
 )
-"""Fields of a stored visit: `turn` is the visit's number at the learner, and `peer` the position of
-the neighbour's name in `VendorState.names`, -1 for an own video. `click` is 0 if it is not known
-yet, 1 for no click, 2 for a click. `came` tells whether an answer to the request has come or has
-been given up, and `shown` whether a video was shown."""
+"""Name, type and, for `request`, length of the fields of a stored visit. `number` and
+`learner_visit` are those of `Ticket`; `arm`, `learned`, `offer_known` and `request` are those of
+`Visit` and its choice. `peer` is the position of the neighbour's name in `VendorState.peer_names`,
+-1 for an own video. `click` is 0 if it is not known yet, 1 for no click, 2 for a click. `has_video`
+is 1 if a video was shown."""
 
 
-def visit_row(features: int) -> np.dtype[Any]:
-    """Return the type of a stored visit: the fields above, and the context in 16-bit steps."""
+def visit_dtype(features: int) -> np.dtype[Any]:
+    """Return the dtype of a stored visit: the fields above, and the context in 16-bit steps."""
     return np.dtype([*_PLAIN_FIELDS, ("context", "<u2", (features,))])
 
 
@@ -64,17 +66,17 @@ def visit_row(features: int) -> np.dtype[Any]:
 class Ticket:
     """Data of a visit that the visitor stores, and sends back with the reward.
 
-    They learn nothing new from it: the context is their own, and the arm was shown to them.
+    The visitor gets the data encrypted, as the name of the visit.
 
     Attributes:
-        number: of the visit at this vendor, from 1; 0 for one that is not learned.
-        turn: number of the visit at the learner, from 0.
+        number: of the visit at this vendor, from 1; 0 for a visit that is not learned.
+        learner_visit: number of the visit at the learner, from 0.
         arm: number of the arm that was shown.
-        steps: (d,) the context in 16-bit steps.
+        steps: (d,) the context in 16-bit steps, whole numbers from 0 to CONTEXT_STEPS.
     """
 
     number: int
-    turn: int
+    learner_visit: int
     arm: int
     steps: tuple[int, ...] = field(repr=False)
 
@@ -83,8 +85,8 @@ class Ticket:
         """Make the ticket of a visit."""
         choice = visit.choice
         number = 0 if choice.cell is None else visit.number
-        turn = 0 if choice.visit is None else choice.visit
-        return cls(number, turn, choice.arm, tuple(to_steps(visit.context).tolist()))
+        learner_visit = 0 if choice.visit is None else choice.visit
+        return cls(number, learner_visit, choice.arm, tuple(to_steps(visit.context).tolist()))
 
 
 @dataclass
@@ -93,51 +95,52 @@ class VendorState:
 
     Attributes:
         vendor: with its learner.
-        visits: (OPEN_VISITS,) visits that are to show a neighbour's offer, each at the place of
-            its number modulo OPEN_VISITS. A row is emptied when the next visit takes this place,
-            and its context when the visit is answered.
-        names: names of all neighbours so far; rows of `visits` hold positions in this list.
+        visits: (OPEN_VISITS,) visits that are to show a neighbour's offer, each at the position of
+            its number modulo OPEN_VISITS. A row is set to zeros when a later visit takes this
+            position. Its context is set to zeros when the visit is learned.
+        peer_names: names of all neighbours so far, also of those that have left; rows of `visits`
+            hold positions in this list.
         settings_read_at: time at which the settings that name these videos and neighbours were
-            read, in nanoseconds since 1970.
+            read, in nanoseconds since 1970; 0 if it is not known.
         articles: videos that joined through the service, each with the second since 1970 at
             which it joined. They depend on editors and the clock, never on visits.
     """
 
     vendor: Vendor
     visits: NDArray[Any] = field(init=False, repr=False)
-    names: list[str] = field(default_factory=list)
+    peer_names: list[str] = field(default_factory=list)
     settings_read_at: int = 0
     articles: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (
-            isinstance(self.vendor.home, JointLearner)
+            isinstance(self.vendor.policy, JointLearner)
             and isinstance(self.vendor.forwarded_users, Host)
         ):
             raise ConfigError(
                 "Only a vendor whose learner is a JointLearner that also serves its forwarded "
                 "users can be stored."
             )
-        self.visits = np.zeros(OPEN_VISITS, visit_row(self._home.features.dimension))
+        self.visits = np.zeros(OPEN_VISITS, visit_dtype(self._learner.features.dimension))
 
     def encode(self, lasting_settings: str) -> bytes:
-        """Encode the state, without requests to neighbours that are in progress.
+        """Encode the state, without calls to neighbours that are in progress.
 
         Args:
-            lasting_settings: of the vendor; the state can only be continued under the same ones.
+            lasting_settings: of the vendor; only a vendor with equal ones can continue the state.
         """
-        json_part, arrays = self._home.export_state()
+        json_part, arrays = self._learner.export_state()
         videos, peers = self.vendor.arms
         trust = {name: self.vendor.trust_in(name).export_state() for name in peers.values()}
         json_part |= {
-            "visits": self.vendor.visits,  # how many there were
+            "visits": self.vendor.visits,  # the number of visits
             "videos": list(videos.items()),
-            "peers": list(peers.items()),  # neighbours now
+            "peers": list(peers.items()),  # present neighbours
             "known": trust,
             "version": VERSION,
             "settings": lasting_settings,
             "since": self.settings_read_at,
-            "names": self.names,  # of all neighbours so far
+            "names": self.peer_names,  # of all neighbours so far
             "articles": self.articles,
         }
         rows = self.visits.view(np.uint8).reshape(len(self.visits), self.visits.itemsize)
@@ -149,23 +152,27 @@ class VendorState:
 
         Args:
             data: what `encode` returned.
-            vendor: a new one, made from the same settings; it is changed.
+            vendor: a vendor made from the same settings; its state is replaced.
             lasting_settings: of the vendor.
         """
         json_part, arrays = unpack(data)
         if json_part["settings"] != lasting_settings:
             return None
-        settings_read_at = json_part["since"]
-        state = cls(vendor, json_part["names"], settings_read_at, json_part["articles"])
+        state = cls(
+            vendor,
+            peer_names=json_part["names"],
+            settings_read_at=json_part["since"],
+            articles=json_part["articles"],
+        )
         state.visits = arrays["visit_rows"].reshape(-1).view(state.visits.dtype).copy()
-        state._home.resume(json_part, arrays)
+        state._learner.resume(json_part, arrays)
         vendor.resume(json_part["visits"], dict(json_part["videos"]), dict(json_part["peers"]))
         for name, peer_state in json_part["known"].items():
             vendor.trust_in(name).resume(peer_state)
         return state
 
     def adopt_settings(self, videos: Sequence[str], peers: Sequence[str]) -> None:
-        """Add and remove videos and neighbours, so that the vendor has those of new settings.
+        """Add and remove videos and neighbours, so that the vendor has those that settings name.
 
         Videos that joined through the service (`articles`) stay. New videos and neighbours are
         added before old ones are removed, because a learner needs at least one arm.
@@ -192,14 +199,14 @@ class VendorState:
             vendor.remove_peer(name)
 
     def add_articles(self, names: Sequence[str], now: float) -> tuple[str, ...]:
-        """Add articles, which can be shown from the next epoch on.
+        """Add articles as own videos, unless the vendor has videos of these names.
 
         Args:
             names: of articles.
             now: in seconds since 1970.
 
         Returns:
-            The names that are new.
+            The names that were added.
 
         Raises:
             ConfigError: There would be more videos than a vendor may have.
@@ -231,7 +238,7 @@ class VendorState:
         for name in old:
             self.remove_article(name)
 
-    def begin(self, context: NDArray[np.float64], reachable: Sequence[str]) -> Visit:
+    def begin_visit(self, context: NDArray[np.float64], reachable: Sequence[str]) -> Visit:
         """Begin a visit, and store it if a neighbour's offer is to be shown.
 
         Args:
@@ -249,11 +256,12 @@ class VendorState:
         video = self.vendor.choose_without_learning(context)
         return Visit(context, Choice(0, "exploit", None, None), video)
 
-    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Visit:
-        """Finish a visit that waits for a neighbour's offer, and choose what is shown.
+    def finish_visit(
+        self, number: int, context: NDArray[np.float64], answer: bytes | None
+    ) -> Visit:
+        """Finish a visit that waits for a neighbour's offer, and choose the video to show.
 
-        If the visit's row was given to a later visit in the meantime, an own video is shown, and
-        the visit is not learned.
+        If the visit is not stored any more, an own video is shown, and the visit is not learned.
 
         Args:
             number: of the visit.
@@ -268,7 +276,11 @@ class VendorState:
         return visit
 
     def observe_click(self, ticket: Ticket, reward: float) -> None:
-        """Learn the reward of a visit, unless it was learned before or comes too late."""
+        """Learn the reward of a visit, unless it was learned before or comes too late.
+
+        A visit that shows a neighbour's offer is stored. A visit that shows an own video is made
+        again from its ticket.
+        """
         visit = self._load(ticket.number)
         videos, peers = self.vendor.arms
         has_arm = ticket.arm in videos or ticket.arm in peers
@@ -278,29 +290,29 @@ class VendorState:
         elif ticket.number > 0 and has_arm:
             context = self._context_of(np.array(ticket.steps, dtype=np.uint16))
             cell = tuple(context.tolist())
-            tag = self._home.tag
-            choice = Choice(ticket.arm, "explore", cell, None, ticket.turn, tag)
+            tag = self._learner.tag
+            choice = Choice(ticket.arm, "explore", cell, None, ticket.learner_visit, tag)
             with suppress(PrivacyError):  # it was answered before
-                self._home.update(choice, reward)
+                self._learner.update(choice, reward)
 
     @property
-    def _home(self) -> JointLearner:
+    def _learner(self) -> JointLearner:
         """The vendor's learner."""
-        assert isinstance(self.vendor.home, JointLearner)
-        return self.vendor.home
+        assert isinstance(self.vendor.policy, JointLearner)
+        return self.vendor.policy
 
     def _store(self, visit: Visit) -> None:
         """Store a visit in its row, without its context once it is learned."""
-        if visit.peer is not None and visit.peer not in self.names:
-            self.names.append(visit.peer)
+        if visit.peer is not None and visit.peer not in self.peer_names:
+            self.peer_names.append(visit.peer)
         ticket = Ticket.from_visit(visit)
-        request = visit.request or bytes(REQUEST_BYTES)  # zeros where nobody is asked
+        request = visit.request or bytes(REQUEST_BYTES)  # zeros if there is no request
         no_context = (0,) * len(ticket.steps)
         self.visits[visit.number % len(self.visits)] = (
             ticket.number,
-            ticket.turn,
+            ticket.learner_visit,
             ticket.arm,
-            -1 if visit.peer is None else self.names.index(visit.peer),
+            -1 if visit.peer is None else self.peer_names.index(visit.peer),
             0 if visit.click is None else 1 + int(visit.click),
             visit.learned,
             visit.offer_known,
@@ -310,35 +322,36 @@ class VendorState:
         )
 
     def _context_of(self, steps: NDArray[np.uint16]) -> NDArray[np.float64]:
-        """Convert a stored context (d,) to numbers in [0, 1]."""
-        return from_steps(steps, self._home.features.dimension)
+        """Convert a context (d,) in 16-bit steps to numbers in [0, 1]."""
+        return from_steps(steps, self._learner.features.dimension)
 
     def _load(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
         """Load a stored visit; None if it is not stored, or too old.
 
         Args:
             number: of the visit.
-            context: of the visit, sent again; None takes the stored one.
+            context: of the visit, sent again; None takes the stored context.
         """
         row: Any = self.visits[number % len(self.visits)]
-        # Age alone decides, not whether a later visit needed the row.
+        # The visit's age decides, not whether a later visit took its row.
         is_too_old = number <= self.vendor.visits - len(self.visits)
         if number < 1 or is_too_old or row["number"] != number:
             return None
         peer = int(row["peer"])
         stored_context = self._context_of(row["context"])
         cell = tuple(stored_context.tolist())
-        choice = Choice(int(row["arm"]), "explore", cell, None, int(row["turn"]), self._home.tag)
+        learner_visit = int(row["learner_visit"])
+        choice = Choice(int(row["arm"]), "explore", cell, None, learner_visit, self._learner.tag)
         return Visit(
             stored_context if context is None else context,
             choice,
-            "shown" if row["shown"] else None,  # its name is not stored
-            peer=None if peer < 0 else self.names[peer],
+            "shown" if row["has_video"] else None,  # "shown" stands for a name that is not stored
+            peer=None if peer < 0 else self.peer_names[peer],
             request=row["request"].tobytes(),
             click=None if row["click"] == 0 else float(row["click"] - 1),
             learned=bool(row["learned"]),
             number=number,
-            offer_known=bool(row["came"]),
+            offer_known=bool(row["offer_known"]),
         )
 
 
@@ -349,18 +362,20 @@ def read_articles(data: bytes) -> dict[str, int]:
 
 
 _LENGTH = struct.Struct(">I")
+"""Bytes of the JSON text, before it."""
 _DTYPES = ("<f8", "<i8", "<i4", "|u1")
+"""Types of arrays that are stored."""
 
 
 def pack(json_part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Encode values that JSON can hold, and arrays, as bytes.
 
-    Layout: length of a JSON text, the text `[json_part, table]`, and the arrays' bytes. The table
-    has the name, dtype and shape of each array, in their order.
+    Layout: the length of a JSON text in 4 bytes, the text `[json_part, table]`, and the bytes of
+    the arrays. The table has the name, dtype and shape of each array, in the order of the arrays.
 
     Args:
         json_part: values that JSON can hold.
-        arrays: of float64, int64, int32 or bytes.
+        arrays: of float64, int64, int32 or uint8, by name.
 
     Raises:
         TypeError: An array has another dtype.
@@ -376,7 +391,12 @@ def pack(json_part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> by
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `pack` wrote, with read-only arrays; ValueError for anything else."""
+    """Read the values and the read-only arrays that `pack` wrote.
+
+    Raises:
+        ValueError: The bytes are not in this layout. A `struct.error`, TypeError or LookupError may
+            be raised instead.
+    """
     (length,) = _LENGTH.unpack_from(data)
     offset = _LENGTH.size + length
     json_part, table = json.loads(data[_LENGTH.size : offset])

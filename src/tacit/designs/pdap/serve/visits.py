@@ -1,9 +1,9 @@
 """HTTP resources of vendors: visits, rewards, and requests of other vendors.
 
-Visit    1. A transaction, which charges for learning and forwarding, chooses an own video or a
-         neighbour's offer, and writes the message to neighbours.
-         2. Outside of any transaction, the same bytes are sent to all neighbours that can be asked,
-         whatever was chosen, at the same time; each call runs to its end.
+Visit    1. A transaction charges for learning and forwarding, chooses an own video or a neighbour
+         whose offer is to be shown, and writes the message to neighbours.
+         2. Outside of any transaction, the same bytes are sent at the same time to all neighbours
+         that can be asked, whatever was chosen; each call runs to its end.
          3. If an offer is to be shown, another transaction takes the offer, or chooses an own
          video.
          All steps have the visitor's Idempotency-Key. A retry repeats what is stored: the same
@@ -13,10 +13,11 @@ Asking   Which neighbours are asked depends on public time, on the service's own
 Budget   When a person's budget is spent, videos are chosen from what was learned from others, and
          the visits are neither learned nor forwarded. When this happens depends on the number of
          their visits alone.
-Name     The name of a visit is its ticket, encrypted for the visitor, because it holds their
-         context. It is stored with the answer for as long as the ledger exists.
-Once     A request of another vendor has its nonce as Idempotency-Key. If it comes again, it gets
-         the stored bytes, for as long as the ledger exists, and nothing is done a second time.
+Name     The name of a visit is its ticket, encrypted because it holds the visitor's context. Only
+         the service can read it, for the visitor who sends it. It is stored with the answer for as
+         long as the ledger exists.
+Once     A request of another vendor has its nonce as Idempotency-Key. If the request comes again,
+         it gets the stored bytes, for as long as the ledger exists, and nothing is done twice.
 """
 
 from __future__ import annotations
@@ -63,11 +64,11 @@ from tacit.service.strict_json import RefusedContent, check_text
 
 VISIT = "POST /api/vendors/visits"
 _UNFINISHED = 202
-"""Status of the answer that is stored between the steps, and never sent to the visitor."""
+"""Status of the answer of step 1 that is stored for steps 2 and 3, and never sent to a visitor."""
 _TICKET = struct.Struct(">3Q")
-"""Number, turn and arm of a ticket; the context follows."""
+"""`number`, `learner_visit` and `arm` of a ticket; the context follows, two bytes per feature."""
 _SECONDS_OF_STEP_3 = 0.9
-"""Seconds that are reserved for step 3: a busy ledger shortens the calls to neighbours instead."""
+"""Seconds reserved for step 3. If step 1 takes long, the calls to neighbours get less time."""
 
 router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
@@ -99,7 +100,7 @@ class Shown(Body):
     Attributes:
         visit: name of the visit, with which the reward is sent.
         video: name of the video at its vendor.
-        source: whether it is an own video or a neighbour's.
+        source: "own" for an own video, "neighbour" for a neighbour's.
         vendor: name of the video's vendor.
     """
 
@@ -115,9 +116,10 @@ class Described(Body):
     Attributes:
         name: of the vendor.
         features: how many numbers the context of a visit has.
-        epsilon: of one visit that is learned and forwarded, which a budget is charged.
+        epsilon: of one visit that is learned and, if there are neighbours, forwarded; a person's
+            budget is charged this number.
         lifetime: the epsilon of all visits of one person.
-        neighbours: their names.
+        neighbours: names of the neighbours.
         forward_epsilon: the part of `epsilon` for the forwarded context; null without neighbours.
     """
 
@@ -136,7 +138,7 @@ class Vendors(Body):
 
 
 class Received(Body):
-    """Receipt of a reward, which does not tell whether it was learned."""
+    """Receipt of a reward. It does not tell whether the reward was learned."""
 
     received: Literal[True]
 
@@ -182,7 +184,9 @@ async def visit_reward(
         state.observe_click(ticket, float(body.clicked))
         return reply({"received": True})  # whether it was learned may depend on other visits
 
-    payload = f"{ticket} {int(body.clicked)}".encode()
+    # The ledger stores the digest of these bytes, so that a retry is recognised.
+    ticket_text = f"Ticket(number={ticket.number}, turn={ticket.learner_visit}, arm={ticket.arm})"
+    payload = f"{ticket_text} {int(body.clicked)}".encode()
     return await vendor.run_transaction(
         service, caller, f"{VISIT}/reward", key, payload, learn_click
     )
@@ -217,7 +221,7 @@ async def forwards(
 
 
 def find_vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
-    """Find the caller's vendor of this name; Problem of status 404 if there is none."""
+    """Find the vendor of this name in the caller's tenant; Problem 404 if there is none."""
     vendor = service.deployment.find_all(ServedVendor).get(name)
     if vendor is None or caller.tenant != vendor.tenant:
         raise Problem(404, "There is nothing at this address.")
@@ -239,8 +243,8 @@ def _check_forward(
         key: the Idempotency-Key.
 
     Raises:
-        Problem: 401 without a valid signature of the caller; 422 for content that is not a Forward,
-            or whose number is not the key.
+        Problem: 401 if the caller's signature is missing or not valid; 422 if the content is not a
+            Forward, or its number is not the key.
     """
     headers: list[tuple[str, str]] = []
     for name, value in request.headers.raw:
@@ -262,7 +266,14 @@ def _check_forward(
 
 
 def _sign_answer(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
-    """Add the signature headers to an answer of status 200, for the neighbour that asked."""
+    """Add signature headers to an answer of status 200; other answers stay unsigned.
+
+    Args:
+        vendor: that answers.
+        caller: the neighbour that asked.
+        nonce: of its request.
+        answer: changed in place, and returned.
+    """
     if answer.status_code == 200 and vendor.reach is not None:
         neighbour = vendor.neighbours[caller.name]
         body = bytes(answer.body)
@@ -273,10 +284,10 @@ def _sign_answer(vendor: ServedVendor, caller: Caller, nonce: str, answer: Respo
 
 @dataclass(frozen=True)
 class VisitRequest:
-    """A visitor's request for a video, which takes the three steps above.
+    """A visitor's request for a video, answered in the three steps of the module's docstring.
 
     Attributes:
-        service: that runs.
+        service: that received the request.
         vendor: that is visited.
         caller: the visitor.
         key: the Idempotency-Key.
@@ -290,14 +301,14 @@ class VisitRequest:
     context: NDArray[np.float64]
 
     async def visit(self, request: Request) -> Response:
-        """Answer the request. Waiting for a neighbour occupies no thread and no request slot."""
+        """Answer the request. While a neighbour is awaited, no thread and no place is occupied."""
         answer_within = self.service.settings.answer_within
         calls_end = time.monotonic() + answer_within - _SECONDS_OF_STEP_3
         reach = self.vendor.reach
         first_answer = await self.begin(() if reach is None else reach.peers_up())
         if first_answer.status_code != _UNFINISHED:
             return first_answer
-        next_steps = json.loads(bytes(first_answer.body))
+        next_steps = json.loads(bytes(first_answer.body))  # what `begin` stored for steps 2 and 3
         calls = self._ask(next_steps, max(0.0, calls_end - time.monotonic()))
         if next_steps["shown"] is not None:
             is_repeated = "idempotency-replayed" in first_answer.headers
@@ -310,24 +321,24 @@ class VisitRequest:
         return await self.finish(next_steps, answer)
 
     async def begin(self, reachable: Sequence[str]) -> Response:
-        """Run step 1; for a person whose budget is spent, answer without learning.
+        """Run step 1. If the person's budget is spent, answer without learning instead.
 
         Args:
             reachable: names of the neighbours that can be asked now.
 
         Returns:
-            The final answer, or one of status _UNFINISHED with what steps 2 and 3 need.
+            The final answer, or an answer of status _UNFINISHED with the data of steps 2 and 3.
         """
 
-        def learn_visit(state: VendorState) -> Reply:
-            visit = state.begin(self.context, reachable)
+        def begin_visit(state: VendorState) -> Reply:
+            visit = state.begin_visit(self.context, reachable)
             shown = None if visit.video is None else self._answer_of(visit)
             if visit.forward is None:
                 return reply(shown)
             next_steps = {
                 "number": visit.number,
                 "peer": visit.peer,
-                "asks": visit.asks,
+                "asks": visit.peers_to_ask,
                 "forward": visit.forward.hex(),
                 "shown": shown,
             }
@@ -338,7 +349,7 @@ class VisitRequest:
 
         charges = self.vendor.charges(self.caller.name, asks=bool(reachable))
         try:
-            return await self._step(VISIT, learn_visit, charges=charges)
+            return await self._step(VISIT, begin_visit, charges=charges)
         except BudgetExhausted:
             return await self._step(f"{VISIT}/unlearned", choose_without_learning)
 
@@ -346,11 +357,11 @@ class VisitRequest:
         """Run step 2: start calls to all neighbours that step 1 lists and that still exist.
 
         Args:
-            next_steps: the stored answer of step 1.
-            seconds: time for the calls.
+            next_steps: the stored answer of step 1, a JSON object.
+            seconds: after which each call is given up.
 
         Returns:
-            The calls, by name of the neighbour.
+            The running calls, by name of the neighbour.
         """
         reach = self.vendor.reach
         if reach is None:
@@ -367,28 +378,28 @@ class VisitRequest:
         """Run step 3: show the neighbour's offer, or an own video.
 
         Args:
-            next_steps: the stored answer of step 1.
-            answer: the neighbour's; None if nothing came in time.
+            next_steps: the stored answer of step 1, a JSON object.
+            answer: the neighbour's, in bytes; None if nothing came in time.
         """
-        offer = _check_offer(answer)
+        offer = _keep_valid_offer(answer)
 
         def finish_visit(state: VendorState) -> Reply:
-            visit = state.finish(next_steps["number"], self.context, offer)
+            visit = state.finish_visit(next_steps["number"], self.context, offer)
             return reply(self._answer_of(visit))
 
         return await self._step(f"{VISIT}/shown", finish_visit, prepaid=True)
 
     async def _step(
-        self, operation: str, change_state: Callable[[VendorState], Reply], **more: Any
+        self, operation: str, change_state: Callable[[VendorState], Reply], **options: Any
     ) -> Response:
         """Run one transaction for this request; args as in `ServedVendor.run_transaction`."""
         context = self.context.astype("<f8").tobytes()
         return await self.vendor.run_transaction(
-            self.service, self.caller, operation, self.key, context, change_state, **more
+            self.service, self.caller, operation, self.key, context, change_state, **options
         )
 
     def _answer_of(self, visit: Visit) -> dict[str, str | None]:
-        """Write the visitor's answer, the fields of `Shown`."""
+        """Return the fields of `Shown` for a visit whose video is chosen."""
         ticket = Ticket.from_visit(visit)
         return {
             "visit": visit_id(self.service, self.vendor, self.caller, ticket),
@@ -400,32 +411,32 @@ class VisitRequest:
 
 def visit_id(service: Service, vendor: ServedVendor, caller: Caller, ticket: Ticket) -> str:
     """Encrypt a ticket as the name of the visit; only the service can make, change or read it."""
-    content = _TICKET.pack(ticket.number, ticket.turn, ticket.arm)
+    content = _TICKET.pack(ticket.number, ticket.learner_visit, ticket.arm)
     content += np.array(ticket.steps, dtype=">u2").tobytes()
     return _cipher(service, vendor).encrypt(content, [caller.name.encode()]).hex()
 
 
 def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str) -> Ticket:
-    """Decrypt the name of one of the caller's visits.
+    """Decrypt the name of a visit of the caller.
 
     Raises:
-        Problem: 404 for every other name.
+        Problem: 404 if this is not the name of a visit of the caller at this vendor.
     """
     try:
         content = _cipher(service, vendor).decrypt(bytes.fromhex(visit), [caller.name.encode()])
     except InvalidTag:
         raise Problem(404, "There is nothing at this address.") from None
-    number, turn, arm = _TICKET.unpack_from(content)
+    number, learner_visit, arm = _TICKET.unpack_from(content)
     steps = np.frombuffer(content, ">u2", offset=_TICKET.size)
-    return Ticket(number, turn, arm, tuple(steps.tolist()))
+    return Ticket(number, learner_visit, arm, tuple(steps.tolist()))
 
 
 def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:
-    """Return the cipher of visits' names, which is deterministic: a retry gets the same bytes."""
+    """Return the cipher for names of visits. It is deterministic: a retry gets the same name."""
     return AESSIV(service.keys.digest("visits", vendor.name.encode()))
 
 
-def _check_offer(answer: bytes | None) -> bytes | None:
+def _keep_valid_offer(answer: bytes | None) -> bytes | None:
     """Return an answer if it is an offer of a video whose name a page can show; None otherwise."""
     if answer is None:
         return None
