@@ -22,24 +22,25 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Lists of many people: one row for each entry of a list, all columns alike."""
+    """Lists of many people, as columns (entries,): one entry for each item of each list."""
 
     people: Ints
     """Number of the person in the ratings."""
     ranks: Ints
-    """From 1."""
+    """Rank of the item in the person's list, from 1."""
     items: Ints
-    """Number of the item in `FittedLists.item_ids`."""
+    """Place of the item in `FittedLists.item_ids`."""
     scores: Floats
+    """Score of the item for the person."""
 
 
 def list_people(ratings: Ratings, fitted: FittedLists, n: int) -> Lists:
-    """Make each person's list: the n best items that they have not rated.
+    """Make each person's list of the n best items that they have not rated.
 
     Args:
-        ratings: Rows of whole people; its items are `fitted.history_ids`.
-        fitted: What lists are made from.
-        n: Length of a list.
+        ratings: All rows of each person; its items are `fitted.history_ids`.
+        fitted: The fit that lists are made from.
+        n: Length of a list; it is shorter where fewer items are left.
     """
     best = best_of_people(ratings.matrix, fitted, n)
     people, entries = np.nonzero(best.places >= 0)
@@ -57,10 +58,13 @@ def best_of_people(
     """Make each person's list of the n best items that they have not rated.
 
     Args:
-        rows: (people, items of `fitted.history_ids`) stars.
-        fitted: What lists are made from.
+        rows: (people, items of `fitted.history_ids`) stars; an item without an entry is not rated.
+        fitted: The fit that lists are made from.
         n: Length of a list.
-        allowed: Places of the target items that may be listed, ascending; None: all.
+        allowed: Places in `fitted.item_ids` of the items that may be listed, ascending; None: all.
+
+    Returns:
+        (people, n) places in `fitted.item_ids`, and their scores.
     """
     sides = _sides_of(fitted)
     people = profiles_of_rows(rows, sides, fitted.threshold, fitted.settings.other_weight)
@@ -79,29 +83,47 @@ def best_of_people(
 
 
 def read_factors(rows: sparse.csr_array, fitted: FittedLists) -> Factors | None:
-    """Write these people's scores as inner products; None if they are no inner products."""
+    """Return factors whose inner products are these people's scores; None if there are none.
+
+    Args:
+        rows: (people, items of `fitted.history_ids`) stars.
+        fitted: The fit that lists are made from.
+    """
     sides = _sides_of(fitted)
     people = profiles_of_rows(rows, sides, fitted.threshold, fitted.settings.other_weight)
     return people_factors(people, fitted.released, fitted.settings)
 
 
 def _sides_of(fitted: FittedLists) -> ItemSides:
-    """Context and target items among those of a history."""
+    """Number the context and target items by their places in `fitted.history_ids`."""
     history_ids = fitted.history_ids
     context = np.searchsorted(history_ids, fitted.context_ids)
-    return ItemSides(len(history_ids), context, np.searchsorted(history_ids, fitted.item_ids))
+    targets = np.searchsorted(history_ids, fitted.item_ids)
+    return ItemSides(len(history_ids), context, targets)
 
 
 def _best_of_block(
     people: Profiles, rated: sparse.csr_array, fitted: FittedLists, n: int, allowed: Ints
 ) -> BestItems:
-    """Make the lists of a block of people. rated: (people, allowed items)."""
+    """Make the lists of a block of people.
+
+    Args:
+        people: Their profiles.
+        rated: (people, allowed items) with an entry for each rated item, which is left out.
+        fitted: The fit that lists are made from.
+        n: Length of a list.
+        allowed: (allowed items,) places in `fitted.item_ids`.
+
+    Returns:
+        (people, n) places among the allowed items, and their scores.
+    """
     factors = people_factors(people, fitted.released, fitted.settings)
     if factors is not None:
         return best_of_products(factors.people, factors.items[allowed], rated, n)
 
-    def score(run: slice) -> Floats:
-        some = people_between(people, run.start, run.stop)
-        return score_items(some, fitted.released, fitted.settings)[:, allowed]
+    def score(people_slice: slice) -> Floats:
+        """Return (people of the slice, allowed items) scores."""
+        scored_people = people_between(people, people_slice.start, people_slice.stop)
+        return score_items(scored_people, fitted.released, fitted.settings)[:, allowed]
 
     return best_of_scores(score, rated, n)

@@ -1,4 +1,7 @@
-"""Context items, which profiles are read for, and target items, which lists hold: all public."""
+"""Context items, which profiles are read for, and target items, which lists are made of.
+
+Both are chosen from the public catalogue alone.
+"""
 
 from __future__ import annotations
 
@@ -17,36 +20,40 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CatalogueChoices:
-    """Choices of items and metadata from the catalogue, by the names of `PrivateLists`."""
+    """Choices of items and metadata from the catalogue; the names are those of `PrivateLists`."""
 
     source: str | Sequence[str] | None = None
-    """Domains that people have rated in; None: every domain but the target."""
+    """Domains of the context items; None: every domain that is not a target."""
     target: str | Sequence[str] | None = None
     """Domains of the items in lists; None: all items are one domain."""
     domain: str = "domain"
-    """Item metadata that names domains."""
+    """Name of the item metadata that holds each item's domain."""
     features: Sequence[str] | None = None
-    """Names of item metadata that tastes are made of; None: the usual ones; (): none."""
+    """Names of item metadata that tastes are made of; None: the default ones of
+    `tacit.data.item_features`; (): none."""
     text: Sequence[str] = ()
     """Names of item metadata with texts, of which dense features are made."""
     vectors: str | None = None
-    """File of public vectors of items; None: there are none."""
+    """File of public vectors of items; None: no vectors."""
 
     @property
     def has_dense_features(self) -> bool:
-        """Whether items have features that are no named columns."""
+        """Whether items have features from texts or vectors."""
         return bool(self.text) or self.vectors is not None
 
     @property
     def feature_sources(self) -> tuple[str, ...]:
-        """Names in `FEATURE_SOURCES` of what dense features are made of."""
+        """Names in `FEATURE_SOURCES` of the sources of dense features."""
         sources = {"texts": bool(self.text), "vectors": self.vectors is not None}
         return tuple(name for name, is_used in sources.items() if is_used)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemSides:
-    """Sorted numbers of context items, which tastes come from, and target items, for lists."""
+    """Numbers of the context items, which profiles are read for, and of the target items of lists.
+
+    Both are ascending numbers in the catalogue.
+    """
 
     n_items: int
     """Number of items of the catalogue."""
@@ -62,11 +69,15 @@ class ItemSides:
 
 
 def split_items(catalogue: Ratings, choices: CatalogueChoices) -> ItemSides:
-    """Split the catalogue's items into context and targets, by their public domains.
+    """Choose the context items and the target items by their public domains.
+
+    Items of no chosen domain are on neither side. Without a target, all items are on both.
 
     Raises:
-        DataError: there are fewer than two items, no domains, or no such domain.
-        ConfigError: source and target are not different domains with items.
+        DataError: There are fewer than two items, the items have no metadata `choices.domain`, or
+            a chosen domain has no item.
+        ConfigError: There is a source without a target, a domain is both source and target, or no
+            item is left for the context.
     """
     if catalogue.n_items < 2:
         raise DataError("a catalogue has two items or more", found=catalogue.n_items)
@@ -78,35 +89,37 @@ def split_items(catalogue: Ratings, choices: CatalogueChoices) -> ItemSides:
     targets = _as_names(choices.target)
     sources = _as_names(choices.source)
     domains = item_domains(catalogue, choices.domain, (*targets, *sources)).tolist()
-    others = {name for name in domains if isinstance(name, str) and name not in targets}
-    context_domains = others if choices.source is None else set(sources)
+    # An item without a domain has None or another object that is no text.
+    other_domains = {name for name in domains if isinstance(name, str) and name not in targets}
+    context_domains = other_domains if choices.source is None else set(sources)
     in_context = [isinstance(name, str) and name in context_domains for name in domains]
     context = np.flatnonzero(in_context)
-    if not len(context) or not context_domains <= others:
+    if not len(context) or not context_domains <= other_domains:
         raise ConfigError("source and target are different domains, each with items.")
     in_targets = [name in targets for name in domains]
     return ItemSides(catalogue.n_items, context, np.flatnonzero(in_targets))
 
 
 def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return one name or several as a tuple; empty for None."""
     if names is None:
         return ()
     return (names,) if isinstance(names, str) else tuple(names)
 
 
 def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Column:
-    """Read the item metadata that names domains.
+    """Read the domain of each item from its metadata.
 
     Args:
         catalogue: The items with their metadata.
-        column: Name of the metadata.
-        names: Domains that have to be there.
+        column: Name of the metadata that holds the domains.
+        names: Domains that at least one item must have.
 
     Returns:
-        (n_items,) domain of each item.
+        (n_items,) domain of each item; None where it is unknown.
 
     Raises:
-        DataError: the metadata is missing, or one of `names` is not in it.
+        DataError: The items have no such metadata, or no item has one of the `names`.
     """
     domains = catalogue.public_metadata.get(column)
     if domains is None:
@@ -124,15 +137,20 @@ def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Colum
 
 
 def like_threshold(scale: RatingScale, like_at: float | None) -> float:
-    """Find the least rating that is a like: public, never read off others' ratings."""
+    """Return the least rating that is a like; it is public, never computed from ratings.
+
+    Args:
+        scale: The scale of the ratings.
+        like_at: The least rating that is a like; None: 70 % of the way up the scale.
+    """
     return scale.liked_from if like_at is None else float(like_at)
 
 
 def checked_catalogue(ratings: RatingsSource) -> Ratings:
-    """Items, metadata and scale of some ratings.
+    """Return the items, metadata and scale of some ratings, in memory or stored.
 
     Raises:
-        DataError: a rating is off the scale.
+        DataError: A rating is not on the scale. Only ratings in memory are checked.
     """
     catalogue = catalogue_of(ratings)
     if not catalogue.scale.holds(catalogue.values).all():

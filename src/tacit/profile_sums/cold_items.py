@@ -1,8 +1,8 @@
 """Scores of items that no one rated, from their public features alone.
 
-A cold item has no count and no tastes of likers in the release. What the release says of features
-stands in for its tastes, and the average item's popularity for its own. Lists hold cold items only
-where they are asked for, and mark them.
+A cold item has neither a share of likes nor tastes of likers in the release. Its tastes are
+predicted from its features, and its popularity is taken to be that of the average item. Lists hold
+cold items only if the caller gives some; their entries are marked as cold.
 
 Source       post-processing of released values: the ridge of `item_tastes.shrink_to_features`.
 Runs at      the platform, or wherever the model file is.
@@ -30,35 +30,37 @@ from tacit.profile_sums.scoring import people_tastes_of_lists
 
 Floats = NDArray[np.float64]
 Facts = Mapping[str, Any]
-"""Public facts of one item, by the names that the catalogue's columns have: a text or several."""
+"""Public facts of one item: the name of a catalogue's column to a text, or to a list of texts."""
 
 _LEAST_RIDGE = 1e-9
+"""Ridge without noise, so that the system of equations has one solution."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColdModel:
-    """Tastes and popularity of an item by its features, from the release."""
+    """Linear model of a cold item's tastes by its features, and the popularity of cold items."""
 
     coefficients: Floats
-    """(f + 1, k) tastes of the likers of an item with these features; the last row is for all."""
+    """(f + 1, k) W: tastes that each feature adds, for an item of popularity 1; the last row is the
+    constant."""
     popularity: float
-    """Share of likes that a cold item is taken to have: the average item's."""
+    """m: share of likes that a cold item is taken to have, the mean of all items' shares."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColdItems:
-    """Items of which only features are known."""
+    """Cold items, read in the columns of a model."""
 
     ids: tuple[Any, ...]
-    """Those with a feature that the model knows, in the order in which they were given."""
+    """Ids of the items with a feature that the model knows, in the order of the caller."""
     features: sparse.csr_array
-    """(items, f) rows of L2 norm 1."""
+    """(len(ids), f) rows of L2 norm 1."""
     unknown: tuple[Any, ...]
-    """The others: nothing can be said of them."""
+    """Ids of the items without such a feature; they cannot be scored."""
 
 
 def reason_against_cold_items(fitted: FittedLists) -> str | None:
-    """Give the reason why a model scores no cold items; None where it does."""
+    """Return the reason why a model cannot score cold items; None if it can."""
     if not isinstance(fitted.released.personal, TasteModel):
         return (
             "Items without ratings are scored by features, and this model was released in mode "
@@ -73,20 +75,23 @@ def reason_against_cold_items(fitted: FittedLists) -> str | None:
 
 @lru_cache(maxsize=2)
 def fit_cold_model(fitted: FittedLists) -> ColdModel:
-    """Fit the tastes of an item's likers to its features, from released values.
+    """Fit the tastes of items to their features by ridge regression on released values.
 
-    With D the rows [features, 1] scaled by the released shares of likes, B the released tastes and
-    d the deviation of their noise, the coefficients are (D' D + 10 d^2 I)^-1 D' B: what tastes
-    outside the head were made of, and what those in the head add to it.
+    With D the rows [features, 1] of all items, each times the item's released share of likes, B
+    (items, k) the released tastes and d the standard deviation of their noise:
+
+        coefficients = (D' D + 10 d^2 I)^-1 D' B
+
+    The result of the latest two models is cached.
 
     Raises:
-        ConfigError: The model scores no cold items.
+        ConfigError: The model cannot score cold items.
     """
     reason = reason_against_cold_items(fitted)
     if reason is not None:
         raise ConfigError(reason)
     model, means = fitted.released.personal, fitted.released.means
-    assert isinstance(model, TasteModel)  # or it would have been refused
+    assert isinstance(model, TasteModel)  # `reason_against_cold_items` refuses other modes
     design = np.hstack([model.features.toarray(), np.ones((len(means), 1))]) * means[:, None]
     ridge = max(10 * model.deviation**2, _LEAST_RIDGE) * np.eye(design.shape[1])
     coefficients = np.linalg.solve(design.T @ design + ridge, design.T @ model.items)
@@ -96,19 +101,24 @@ def fit_cold_model(fitted: FittedLists) -> ColdModel:
 def read_cold_items(fitted: FittedLists, items: Mapping[Any, Facts]) -> ColdItems:
     """Read the features of cold items in the columns of the model.
 
-    A feature that the model does not know is left out, and so are numbers other than a year, whose
-    bands the model does not keep.
+    Features that the model does not know are left out. So are numbers other than years: model files
+    do not hold the bands of such numbers.
+
+    Args:
+        fitted: The model.
+        items: Item id to its public facts.
 
     Raises:
-        ConfigError: The model scores no cold items.
-        DataError: An item is one of the model's, and is listed without being asked for.
+        ConfigError: The model cannot score cold items.
+        DataError: An item is one of the model's items, so it is no cold item.
     """
     reason = reason_against_cold_items(fitted)
     if reason is not None:
         raise ConfigError(reason)
-    known = {str(item) for item in fitted.history_ids.tolist()}
+    model_ids = {str(item) for item in fitted.history_ids.tolist()}
     for item in items:
-        if str(item) in known:  # a table has the texts of ids that are numbers in the model
+        # Ids are compared as texts: an id that is a number in the model may be a text in a table.
+        if str(item) in model_ids:
             raise DataError(
                 "the model has ratings of an item that is given as a cold one",
                 found=item,
@@ -127,28 +137,36 @@ def read_cold_items(fitted: FittedLists, items: Mapping[Any, Facts]) -> ColdItem
 
 
 def cold_item_tastes(fitted: FittedLists, items: ColdItems) -> Floats:
-    """(cold items, k) m [x, 1] W of each item, as a release has tastes of the items it counted.
+    """Predict the tastes (cold items, k) of cold items: m [x, 1] W.
 
-    m is the popularity of an average item, x the item's features and W the coefficients.
+    m is the popularity of the average item, x the item's features and W the coefficients. Scores
+    use them like the rows of `TasteModel.items`.
 
     Raises:
-        ConfigError: The model scores no cold items.
+        ConfigError: The model cannot score cold items.
     """
-    cold = fit_cold_model(fitted)
+    cold_model = fit_cold_model(fitted)
     with_constant = np.hstack([items.features.toarray(), np.ones((len(items.ids), 1))])
-    rows: Floats = cold.popularity * (with_constant @ cold.coefficients)
-    return rows
+    tastes: Floats = cold_model.popularity * (with_constant @ cold_model.coefficients)
+    return tastes
 
 
 def score_cold_items(history: Mapping[Any, float], fitted: FittedLists, items: ColdItems) -> Floats:
-    """(cold items,) scores of one person, on the scale of `scoring.score_items`.
+    """Score cold items (cold items,) for one person, on the scale of `scoring.score_items`.
 
-    With t the person's tastes, m the popularity of an average item and W the coefficients, an item
-    of features x has the score m + m [x, 1] W t.
+    With t the person's tastes, m the popularity of the average item and W the coefficients, an item
+    with the features x has the score m + m [x, 1] W t.
+
+    Args:
+        history: The person's own rows: item id to stars.
+        fitted: The model.
+        items: The cold items.
 
     Raises:
-        ConfigError: The model scores no cold items.
+        ConfigError: The model cannot score cold items.
     """
-    tastes = people_tastes_of_lists(fitted.profile(history), fitted.released, fitted.settings)[0]
-    scores: Floats = fit_cold_model(fitted).popularity + cold_item_tastes(fitted, items) @ tastes
+    person = fitted.profile(history)
+    tastes = people_tastes_of_lists(person, fitted.released, fitted.settings)[0]
+    popularity = fit_cold_model(fitted).popularity
+    scores: Floats = popularity + cold_item_tastes(fitted, items) @ tastes
     return scores

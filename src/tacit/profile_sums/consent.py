@@ -1,10 +1,10 @@
-"""Consent: what is learned without noise from people who agreed not to be protected.
+"""Consent: features and lists learned without noise from people who agreed not to be protected.
 
-Who        a set fixed without data of anybody else: whom the service asks, and who agrees, is
-           decided by their own data, public values, releases and their own lists.
-Guarantee  none for them: their likes can be read out of the model file. For everybody who never
-           agreed nothing changes: inputs that differ in one of them have the same set, so what is
-           made from the set is a constant of the proof.
+Who        a set of people chosen without other people's data: whom the service asks, and who
+           agrees, is decided by their own data, public values, releases and their own lists.
+Guarantee  none for these people: their likes can be read out of the model file. For people who
+           never agreed the guarantee is unchanged: two inputs that differ in one of them have the
+           same set, so everything made from the set is a constant in the proof.
 Source     lists: Steck, Embarrassingly shallow autoencoders (WWW 2019), in its dual form.
 """
 
@@ -27,51 +27,59 @@ from tacit.profile_sums.sums.taste_maps import orient_columns
 Floats = NDArray[np.float64]
 
 LEAST_PEOPLE = 16
-"""Fewest consenting people with likes of whom anything is learned."""
+"""Least number of consenting people with likes; nothing is learned from fewer."""
 _MOST_COLUMNS = 12
+"""Largest number of dense features."""
 _PEOPLE_PER_COLUMN = 8
+"""One dense feature is made for each of so many people."""
 _FEW_LIKES = 5.0
-"""An item of so many likes has half the weight of one of very many."""
+"""Number of likes at which an item's features have half the weight of an item with very many."""
 _RIDGE = 4.0
+"""Ridge of EASE among people."""
 _ENTRIES_PER_ITEM = 100
-_LIST_FACTOR, _MOST_LIST_WEIGHT = 1.5, 2.0
+"""Weights that are kept in each item's row."""
+_LIST_FACTOR = 1.5
+"""Weight of the lists where there are as many consenting people as the effective population."""
+_MOST_LIST_WEIGHT = 2.0
+"""Largest weight of the lists beside the sums."""
 
 
 def likes_of_consenting(ratings: Ratings, ids: Iterable[Any], threshold: float) -> sparse.csr_array:
     """Read the likes of the consenting people.
 
     Args:
-        ratings: Rows of everybody.
-        ids: Ids of those who agreed; those without rows are left out.
+        ratings: Ratings of all people.
+        ids: Ids of the people who agreed; ids that are not in the ratings are ignored.
         threshold: Least rating that is a like.
 
     Returns:
-        (people with likes, items) 0/1.
+        (consenting people with likes, items) 1 for a like, no entry otherwise.
 
     Raises:
-        DataError: none of the ids is in the ratings.
+        DataError: None of the ids is in the ratings.
     """
-    wanted = set(ids)
-    chosen = [place for place, user in enumerate(ratings.user_ids.tolist()) if user in wanted]
-    if not chosen:
+    consenting = set(ids)
+    users = [user for user, id_ in enumerate(ratings.user_ids.tolist()) if id_ in consenting]
+    if not users:
         raise DataError(
             "none of the consenting people has ratings",
             expected="ids as the ratings have them",
             fix="Give a file with one column of ids.",
         )
-    own = ratings.of_users(np.array(chosen))
-    liked = own.values >= threshold - LIKE_TOLERANCE
-    shape = (own.n_users, own.n_items)
-    likes = sparse.csr_array((liked.astype(float), (own.users, own.items)), shape=shape)
+    chosen = ratings.of_users(np.array(users))
+    liked = chosen.values >= threshold - LIKE_TOLERANCE
+    shape = (chosen.n_users, chosen.n_items)
+    likes = sparse.csr_array((liked.astype(float), (chosen.users, chosen.items)), shape=shape)
     likes.eliminate_zeros()
     return sparse.csr_array(likes[np.diff(likes.indptr) > 0])
 
 
 def list_consenting(ids: Any) -> tuple[Any, ...]:
-    """List ids of consenting people, each once.
+    """List the ids of consenting people, each once, in the order of `ids`.
 
     Raises:
-        ConfigError: `ids` is no collection of ids, such as a text or a table of answers.
+        ConfigError: `ids` is no collection of ids, but a text or a mapping, say; or it has booleans
+            in place of ids.
     """
     is_collection = isinstance(ids, Collection | np.ndarray)
     if not is_collection or isinstance(ids, str | bytes | Mapping):
@@ -89,22 +97,26 @@ def list_consenting(ids: Any) -> tuple[Any, ...]:
 
 
 def count_people(ratings: Ratings, ids: Iterable[Any]) -> int:
-    """Count the people with these ids who have ratings."""
-    wanted = set(ids)
-    return sum(user in wanted for user in ratings.user_ids.tolist())
+    """Count the ids that are in the ratings."""
+    distinct_ids = set(ids)
+    return sum(user in distinct_ids for user in ratings.user_ids.tolist())
 
 
 def consented_features(likes: sparse.csr_array) -> Floats:
     """Learn dense features of items from the likes of consenting people.
 
-    With Y the unit rows of likes, m their mean, c an item's likes and Y - 1 m' = U S T':
+    With Y (people, items) the rows of likes scaled to norm 1, m their mean row, n the number of
+    people, c_i the number of likes of item i, and the singular value decomposition
+    Y - 1 m' = U S T', the row of item i is, before `limit_rows` limits its length,
 
-        row of an item = (T S)_i / sqrt(people m_i) * c_i / (c_i + 5)
+        (T S)_i / sqrt(n m_i) * c_i / (c_i + 5)
 
-    over its length, or the 80th percentile of all lengths where that is longer.
+    Args:
+        likes: (people, items) 1 for a like, at least one in each row.
 
     Returns:
-        (items, r) with r = min(12, people / 8); 0 columns for fewer than 16 people.
+        (items, r) with r = min(12, floor(n / 8)), zeros for an item without likes; r is 0 for fewer
+        than 16 people.
     """
     people, items = likes.shape
     if people < LEAST_PEOPLE:
@@ -124,19 +136,19 @@ def consented_features(likes: sparse.csr_array) -> Floats:
 def consented_lists(
     likes: sparse.csr_array, effective_population: float | None
 ) -> sparse.csr_array | None:
-    """Learn what a like of one item adds to another: EASE, by people instead of items.
+    """Learn how much a like of one item adds to the score of another: EASE in its dual form.
 
-    With Y the unit rows, Q = (Y Y' + 4 I)^-1 and W = Y' Q Y, the weights are W / (1 - diag W) by
-    column, with 0 on the diagonal. Of each row the 100 largest absolute values are kept and are
-    multiplied by min(2, 1.5 sqrt(people / effective population)).
+    With Y (people, items) the rows of likes scaled to norm 1, Q = (Y Y' + 4 I)^-1 and W = Y' Q Y,
+    column j of the weights is W_j / (1 - W_jj), with 0 on the diagonal. In each row the 100 largest
+    absolute values are kept, and all are multiplied by `list_weight`.
 
     Args:
-        likes: (people, items) 0/1.
+        likes: (people, items) 1 for a like, at least one in each row.
         effective_population: Effective population of the sums; None without noise.
 
     Returns:
-        (items, items) weights, which are added to the scores of the sums; None for fewer than 16
-        people, and without noise.
+        (items, items) weights from a liked item (row) to a scored item (column), which are added to
+        the scores of the sums; None for fewer than 16 people, and where the sums have no noise.
     """
     people, items = likes.shape
     if people < LEAST_PEOPLE or effective_population is None:
@@ -146,18 +158,24 @@ def consented_lists(
     similar = rows.T @ (inverse @ rows)
     weights = similar / (1 - similar.diagonal())
     np.fill_diagonal(weights, 0)
-    kept = min(_ENTRIES_PER_ITEM, items)
-    least = np.partition(np.abs(weights), items - kept, axis=1)[:, items - kept]
-    weights[np.abs(weights) < np.maximum(least, np.finfo(float).tiny)[:, None]] = 0
+    kept_entries = min(_ENTRIES_PER_ITEM, items)
+    first_kept = items - kept_entries
+    smallest_kept = np.partition(np.abs(weights), first_kept, axis=1)[:, first_kept]
+    smallest_kept = np.maximum(smallest_kept, np.finfo(float).tiny)
+    weights[np.abs(weights) < smallest_kept[:, None]] = 0
     return sparse.csr_array(weights * list_weight(people, effective_population))
 
 
 def list_weight(people: int, effective_population: float) -> float:
-    """Weight of the consenting people's lists beside the sums."""
+    """Weigh the consenting people's lists beside the sums: min(2, 1.5 sqrt(people / v)).
+
+    v is the effective population of the sums.
+    """
     return min(_MOST_LIST_WEIGHT, _LIST_FACTOR * math.sqrt(people / effective_population))
 
 
 def _unit_rows(likes: sparse.csr_array) -> Floats:
+    """Scale each person's row of likes (people, items) to L2 norm 1; no row is empty."""
     lengths = np.sqrt(np.diff(likes.indptr))
     rows: Floats = likes.toarray() / lengths[:, None]
     return rows

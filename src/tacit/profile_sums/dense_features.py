@@ -1,6 +1,6 @@
-"""Dense public features of items beside the columns of their metadata: vectors made elsewhere.
+"""Dense features of items from public vectors, beside the columns made of their metadata.
 
-Nothing of them may come from these people's ratings.
+The vectors are the caller's. They must not be computed from the ratings of the people fitted to.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ from tacit.profile_sums.sums.taste_maps import orient_columns
 Floats = NDArray[np.float64]
 
 _MOST_VECTOR_COLUMNS = 12
+"""Largest number of features that are made of vectors."""
 _LENGTH_PERCENTILE = 80
 """Rows shorter than this percentile of the lengths are divided by it, not by their own length."""
 
 
 def limit_rows(rows: Floats, counted: NDArray[np.bool_]) -> Floats:
-    """Divide each row by its length, or by the 80th percentile of lengths where that is longer.
+    """Divide each row by its L2 norm, or by the 80th percentile of the norms if that is larger.
+
+    Rows then have norm 1 at most; rows of zeros stay.
 
     Args:
         rows: (items, r) dense features.
-        counted: (items,) rows of which the percentile is taken.
+        counted: (items,) whether the norm of the row counts for the percentile.
     """
     lengths = np.sqrt((rows**2).sum(axis=1))
     shortest_divisor = 0.0
@@ -40,9 +43,17 @@ def limit_rows(rows: Floats, counted: NDArray[np.bool_]) -> Floats:
 
 
 def join_features(columns: sparse.csr_array, blocks: Sequence[Floats]) -> sparse.csr_array:
-    """Put dense blocks beside (items, f) columns; all of them divided by sqrt(number of parts).
+    """Put columns of features and blocks of dense features side by side.
 
-    Rows then still have L2 norm 1 at most.
+    With p the number of parts that have columns, all entries are divided by sqrt(p), so that rows
+    of norm 1 at most stay so.
+
+    Args:
+        columns: (items, f) rows of norm 1 at most.
+        blocks: (items, r) dense features each, in rows of norm 1 at most.
+
+    Returns:
+        (items, f + all r) the columns first, then the blocks in their order.
     """
     dense = [block for block in blocks if block.shape[1]]
     parts = [sparse.csr_array(block) for block in dense]
@@ -55,30 +66,29 @@ def join_features(columns: sparse.csr_array, blocks: Sequence[Floats]) -> sparse
 
 
 def vector_features(catalogue: Ratings, vectors: Mapping[Any, Floats]) -> Floats:
-    """Keep the 12 largest directions of public vectors of items.
+    """Make dense features from public vectors of items: at most 12 principal components.
 
     Args:
-        catalogue: The items; those without a vector get zeros.
+        catalogue: The items; an item without a vector gets a row of zeros.
         vectors: Item id to (d,) numbers.
 
     Returns:
-        (items, r) rows of length 1 at most.
+        (items, r) rows of L2 norm 1 at most.
 
     Raises:
-        DataError: no item has a vector, or a number is not finite.
+        DataError: No item has a vector, or a number is not finite.
     """
     ids = catalogue.item_ids.tolist()
-    known = [item in vectors for item in ids]
-    if not any(known):
+    has_vector = np.array([item in vectors for item in ids])
+    if not has_vector.any():
         raise DataError(
             "no item of the catalogue has a vector", expected="ids as the ratings have them"
         )
     width = len(next(iter(vectors.values())))
     rows = np.array([vectors.get(item, np.zeros(width)) for item in ids], dtype=np.float64)
-    inside = np.array(known)
     if not np.isfinite(rows).all():
         raise DataError("a vector has a number that is not finite")
-    rows[inside] -= rows[inside].mean(axis=0)
+    rows[has_vector] -= rows[has_vector].mean(axis=0)
     left, values, _ = np.linalg.svd(rows, full_matrices=False)
-    kept = min(_MOST_VECTOR_COLUMNS, len(values))
-    return limit_rows(orient_columns(left[:, :kept]) * values[:kept], inside)
+    columns = min(_MOST_VECTOR_COLUMNS, len(values))
+    return limit_rows(orient_columns(left[:, :columns]) * values[:columns], has_vector)

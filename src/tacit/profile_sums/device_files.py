@@ -1,7 +1,7 @@
 """The file from which devices make lists; `tacit.designs.private.device` reads it.
 
-All of it was released or is public. Its numbers have 16 bits, those of the map of own likes and of
-the mean of pairs 32, so scores differ a little from those of the model.
+Everything in it was released or is public. Numbers have 16 bits, so scores differ a little from
+those of the model; the map of own likes and the mean of pairs have 32 bits.
 """
 
 from __future__ import annotations
@@ -29,24 +29,30 @@ _LARGEST_INT32 = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class ColdRows:
-    """Items that no one rated, as lists on a device hold them."""
+    """Cold items, which no one rated, as a device file holds them."""
 
     ids: tuple[Any, ...] = ()
+    """Ids of the cold items."""
     titles: Mapping[Any, str] = field(default_factory=dict)
-    """Titles by id, of those that have one."""
+    """Item id to title, for the items that have one."""
     tastes: NDArray[np.float64] | None = None
-    """(items, k) rows of `cold_item_tastes`; None without any item."""
+    """(cold items, k) rows of `cold_item_tastes`; None without cold items."""
     popularity: float = 0.0
-    """What each has beside its tastes."""
+    """Share of likes that each cold item is taken to have."""
 
 
 def pack_device_file(fitted: FittedLists, card: Guarantee, cold: ColdRows) -> bytes:
-    """Pack what devices need to make lists, with the card of the model.
+    """Pack everything that devices need to make lists, and the card of the model.
 
-    Items that no one rated stand behind the others: a history is never read for them.
+    Cold items come after the rated ones.
+
+    Args:
+        fitted: The model.
+        card: The guarantee that the device shows.
+        cold: Cold items that lists may hold.
     """
     numbers, units = _quantize(_float_arrays(fitted, cold), _LARGEST_INT16, "<i2")
-    exact_numbers, exact_units = _quantize(_exact_arrays(fitted), _LARGEST_INT32, "<i4")
+    precise_numbers, precise_units = _quantize(_precise_arrays(fitted), _LARGEST_INT32, "<i4")
     scale = fitted.scale
     items = [*fitted.item_ids.tolist(), *cold.ids]
     titles = {**fitted.titles, **cold.titles}
@@ -61,16 +67,17 @@ def pack_device_file(fitted: FittedLists, card: Guarantee, cold: ColdRows) -> by
         "message": MESSAGE,
         "version": VERSION,
         "mode": fitted.released.mode,
-        "units": units | exact_units,
+        "units": units | precise_units,
         "low": fitted.settings.other_weight,
         "clip": fitted.settings.personal_clip,
         "beside": POPULARITY_WEIGHT_OF_TOP_ITEMS,
         "named_features": _length_of_named_features(fitted),
     }
-    return container.pack(header, numbers | exact_numbers | _place_arrays(fitted))
+    return container.pack(header, numbers | precise_numbers | _place_arrays(fitted))
 
 
 def _float_arrays(fitted: FittedLists, cold: ColdRows) -> dict[str, NDArray[np.float64]]:
+    """Collect the arrays that are stored with 16 bits, by their names in the file."""
     cold_means = np.full(len(cold.ids), cold.popularity)
     arrays = {"means": np.concatenate([fitted.released.means, cold_means])}
     model = fitted.released.personal
@@ -94,7 +101,7 @@ def _float_arrays(fitted: FittedLists, cold: ColdRows) -> dict[str, NDArray[np.f
 
 
 def _length_of_named_features(fitted: FittedLists) -> float:
-    """Compute the length of an item's row of named features; 1 where no dense ones are beside."""
+    """Return the largest norm of an item's row of named features; 1 without dense features."""
     model = fitted.released.personal
     if not isinstance(model, TasteModel) or not fitted.dense_columns:
         return 1.0
@@ -103,8 +110,11 @@ def _length_of_named_features(fitted: FittedLists) -> float:
     return float(np.sqrt((named**2).sum(axis=1).max(initial=0.0)))
 
 
-def _exact_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
-    """Give the map of own likes, or the mean of pairs: few numbers whose errors all items share."""
+def _precise_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
+    """Collect the arrays that are stored with 32 bits, by their names in the file.
+
+    They are the map of own likes or the mean of pairs: few numbers, which change every score.
+    """
     model = fitted.released.personal
     if not isinstance(model, TasteModel):
         return {}
@@ -116,6 +126,7 @@ def _exact_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
 
 
 def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
+    """Collect the arrays of places and offsets, by their names in the file, as 32-bit integers."""
     model = fitted.released.personal
     arrays: dict[str, NDArray[Any]] = {}
     if isinstance(model, TopItemsModel):
@@ -136,10 +147,16 @@ def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
 def _quantize(
     arrays: dict[str, NDArray[np.float64]], largest: int, dtype: str
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Round to whole numbers of at most `largest`.
+    """Store numbers as integers times a unit.
+
+    Args:
+        arrays: Names to vectors, or to tables.
+        largest: Largest absolute value of the integers.
+        dtype: Type of the integers.
 
     Returns:
-        The numbers, and their units: one for a vector, one for each column of a table.
+        Names to integers, and names to units: one unit of a vector, a list of one for each column
+        of a table.
     """
     numbers: dict[str, NDArray[Any]] = {}
     units: dict[str, Any] = {}

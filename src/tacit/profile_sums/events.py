@@ -1,10 +1,10 @@
-"""Cost of one fit's sums: their noise multipliers and events.
+"""Privacy cost of one fit's sums: their noise multipliers and events.
 
-Guarantee   All events are declared before the first sum. Their noise multipliers are the same
-            whichever mode an earlier sum leads to; only what is asked may depend on earlier sums.
-            So Gaussian differential privacy composes them as a list that was fixed in advance.
-            An event may be spent on two tables: sum 3 and pairs of likes then have sqrt(2) of
-            its multiplier each, by which one person adds no more to both than the event says.
+Guarantee   All events are declared before the first sum. Their noise multipliers are the same in
+            every mode; only the question of a sum may depend on the answers before it. So Gaussian
+            differential privacy composes the events as a list that is fixed in advance. One event
+            may pay for two tables: sum 3 and pairs of likes have sqrt(2) times the multiplier of
+            their common event each, so both together cost what the event says.
 """
 
 from __future__ import annotations
@@ -17,51 +17,57 @@ from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, c
 from tacit.profile_sums.settings import Settings
 
 LIST_SUMS = 4
-"""Number of sums of lists: 1, 2a, 2b and 3. Sums of stars follow them."""
+"""Number of sums of lists: 1, 2a, 2b and 3. In lists of all sums, those of stars come after."""
 FEWEST_STEPS = 2048
-"""Lower bound of the steps of any norm here: `resolution_for` gives 4,096 or more."""
+"""Lower bound of the norm of any sum, in steps: with `resolution_for` it has 4,096 or more."""
 MOST_ENTRIES = 2**63 - 1
-"""Upper bound of the entries of any sum: no array has more."""
+"""Upper bound of the number of entries of any sum: no array has more."""
 
 
 def noise_multipliers(settings: Settings) -> list[float]:
-    """Noise multiplier of each sum, 0 at epsilon inf. Together they cost (epsilon, delta)."""
+    """Return the noise multiplier of each sum, those of lists first; zeros at epsilon inf.
+
+    They are the smallest with which all sums together cost (epsilon, delta).
+    """
     if not settings.is_private:
         return [0.0] * len(settings.all_shares)
 
-    def divide(noise: float) -> list[float]:
-        """Multipliers of the sums, whose mu^2 add up to that of one sum with `noise`."""
-        return [noise / math.sqrt(share) for share in settings.all_shares]
+    def divide(whole_noise: float) -> list[float]:
+        """Return multipliers of the sums: their mu^2 add up to that of one with `whole_noise`."""
+        return [whole_noise / math.sqrt(share) for share in settings.all_shares]
 
-    noise = smallest_noise(
+    whole_noise = smallest_noise(
         lambda noise: compose_noises(divide(noise)),
         epsilon=settings.epsilon,
         delta=settings.delta,
         accountant=GDPAccountant,
     )
-    return divide(noise)
+    return divide(whole_noise)
 
 
 def events(settings: Settings) -> tuple[Event, ...]:
-    """Events that a fit is charged, whatever it goes on to release."""
+    """List the events that a fit is charged, in every mode."""
     return tuple(event_of_sum(noise) for noise in noise_multipliers(settings))
 
 
 def event_of_sum(noise: float) -> Event:
-    """Event of one sum with this noise multiplier."""
+    """Return the event of one sum with this noise multiplier; 0: without noise."""
     if noise == 0:
         return NonPrivate()
     return DiscreteGaussianVector(noise, FEWEST_STEPS * noise, MOST_ENTRIES)
 
 
 def compose_noises(noises: Sequence[float]) -> Event:
-    """Event of several sums, by their noise multipliers."""
+    """Return the event of several sums together, from their noise multipliers."""
     sums = [event_of_sum(noise) for noise in noises]
     return compose(*sums)
 
 
 def combined_noise(noises: Sequence[float]) -> float:
-    """Return the multiplier of all sums together, (sum of noise^-2)^(-1/2); 0 without noise."""
+    """Return the multiplier of all sums together, (sum of noise^-2)^(-1/2).
+
+    It is 0 if one of the sums has no noise.
+    """
     if not all(noises):
         return 0.0
     return 1 / math.sqrt(math.fsum(noise**-2 for noise in noises))

@@ -1,4 +1,4 @@
-"""Model files. They hold what was released and what is public; no person is among them."""
+"""Model files: released and public values alone, but for likes that people agreed to publish."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KIND = "private"
 
 
 def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header of the model file, and its arrays."""
+    """Return the header of the model file as JSON values, and its arrays by name."""
     released, scale = fitted.released, fitted.scale
     details, detail_arrays = details_to_parts(fitted.history_ids, fitted.details)
     header = {
@@ -84,7 +84,7 @@ def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDAr
 
 
 def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
-    """Read what `fitted_to_parts` wrote.
+    """Read a fit from the header and the arrays that `fitted_to_parts` makes.
 
     Raises:
         ValueError, KeyError, TypeError, IndexError: The parts are damaged, contradict each other,
@@ -98,7 +98,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         plan_state = state_from_parts(header["plan"], arrays)
 
     def expected_noises(fits: Sequence[Fit]) -> Sequence[float]:
-        """Noise multipliers of the last fit: by its place in the plan, or by the settings."""
+        """Return the multipliers that the last fit must have, by the plan or by the settings."""
         if plan_state is None:
             return noise_multipliers(settings)
         plan = plan_state.plan
@@ -133,34 +133,43 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         plan=plan_state,
     )
     if not set(fitted.assumed_public) <= set(CONDITIONS):
-        raise ValueError("it assumes something public that this version does not know")
+        raise ValueError("it assumes a public fact that this version does not know")
     if tuple(header["taken"]) != fitted.assumed_public:
-        raise ValueError("what it assumes public differs from what its fits assumed public")
+        raise ValueError("the facts that it assumes public differ from those of its fits")
     return fitted
 
 
 def _context_titles(fitted: FittedLists) -> list[str | None] | None:
-    """Titles of the items that a history is read for, where they are others than those of lists."""
+    """List the titles of context items, None for an item without one.
+
+    None is returned in one domain, where `FittedLists.item_ids` has the same items, and if no item
+    has a title.
+    """
     if fitted.one_domain or not fitted.titles:
         return None
     return [fitted.titles.get(item) for item in fitted.context_ids.tolist()]
 
 
 def _titles_of_context(header: Mapping[str, Any]) -> dict[Any, str]:
-    """Read what `_context_titles` wrote."""
+    """Read the titles that `_context_titles` listed, by item id; empty if it returned None."""
     if header["context_titles"] is None:
         return {}
     return titles_from_header({"items": header["context"], "titles": header["context_titles"]})
 
 
 def settings_to_header(settings: Settings) -> dict[str, Any]:
-    """JSON values; infinity is written as the text "inf"."""
+    """Return the settings as JSON values; an infinite epsilon is the text "inf"."""
     epsilon = settings.epsilon if settings.is_private else "inf"
     return asdict(settings) | {"epsilon": epsilon, "shares": list(settings.shares)}
 
 
 def settings_from_header(header: Mapping[str, Any]) -> Settings:
-    """Read what `settings_to_header` wrote."""
+    """Read settings from the values of `settings_to_header`.
+
+    Raises:
+        ValueError, KeyError, TypeError, ConfigError: The values are no settings.
+    """
+    # `epsilon` may be the text "inf"; `Settings` checks it.
     check_types(Settings, {**header, "epsilon": 1.0})
     values = dict(header)
     values["shares"] = tuple(header["shares"])
@@ -170,7 +179,10 @@ def settings_from_header(header: Mapping[str, Any]) -> Settings:
 
 
 def choices_to_header(choices: CatalogueChoices) -> dict[str, Any]:
-    """JSON values of the choices; of a file its name alone, for the place is the operator's."""
+    """Return the choices as JSON values.
+
+    The file of vectors is written without its folder, which is private to the operator.
+    """
     return {
         "source": _plain_names(choices.source),
         "target": _plain_names(choices.target),
@@ -182,16 +194,18 @@ def choices_to_header(choices: CatalogueChoices) -> dict[str, Any]:
 
 
 def choices_from_header(header: Mapping[str, Any]) -> CatalogueChoices:
-    """Read what `choices_to_header` wrote."""
+    """Read choices from the values of `choices_to_header`."""
     choices = make_from_header(CatalogueChoices, header)
     return replace(choices, text=tuple(choices.text))
 
 
 def _plain_names(names: str | Sequence[str] | None) -> str | list[str] | None:
+    """Return a text or None unchanged, and any other sequence as a list, as JSON needs it."""
     return names if names is None or isinstance(names, str) else list(names)
 
 
 def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the released lists, by their names in the file."""
     arrays: dict[str, NDArray[Any]] = {"means": released.means}
     if released.consented is not None:
         weights = released.consented
@@ -216,9 +230,9 @@ def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str
             arrays["own_likes"] = model.own_likes.matrix
             arrays["own_likes_mean"] = model.own_likes.mean
         if model.pairs is not None:
-            places = model.pairs.items
-            kind = np.int16 if places.max() < 2**15 else np.int32
-            arrays["pair_items"] = places.astype(kind)
+            pair_items = model.pairs.items
+            integer_type = np.int16 if pair_items.max() < 2**15 else np.int32
+            arrays["pair_items"] = pair_items.astype(integer_type)
             arrays["pairs"] = model.pairs.vectors.astype(np.float32)
             arrays["pairs_mean"] = model.pairs.mean
         arrays |= _features_to_arrays(model.features, dense_columns)
@@ -226,7 +240,10 @@ def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str
 
 
 def _features_to_arrays(rows: sparse.csr_array, dense_columns: int) -> dict[str, NDArray[Any]]:
-    """Write the columns that each item has, and beside dense columns their values."""
+    """Return the number of features of each item, and their columns, item after item.
+
+    Values are stored only if there are dense columns; otherwise they follow from the numbers.
+    """
     arrays: dict[str, NDArray[Any]] = {
         "feature_lengths": np.diff(rows.indptr).astype(np.uint8),
         "feature_columns": rows.indices.astype(np.uint8),
@@ -239,11 +256,15 @@ def _features_to_arrays(rows: sparse.csr_array, dense_columns: int) -> dict[str,
 def _features_from_arrays(
     arrays: Arrays, items: int, width: int, dense_columns: int
 ) -> sparse.csr_array:
-    """Read what `_features_to_arrays` wrote, of so many items and columns."""
+    """Read the features (items, width) from the arrays of `_features_to_arrays`.
+
+    Raises:
+        ValueError, KeyError: An array is missing, or does not fit the numbers of items and columns.
+    """
     lengths = read_array(arrays, "feature_lengths", items)
     columns = read_array(arrays, "feature_columns", None)
-    is_whole = lengths.dtype == columns.dtype == np.uint8
-    if not is_whole or lengths.sum() != len(columns) or columns.max(initial=0) >= max(width, 1):
+    are_bytes = lengths.dtype == columns.dtype == np.uint8
+    if not are_bytes or lengths.sum() != len(columns) or columns.max(initial=0) >= max(width, 1):
         raise ValueError("the features do not fit the list of items")
     rows = unit_feature_rows(lengths.astype(np.int64), columns.astype(np.int32), width)
     if dense_columns:
@@ -254,13 +275,23 @@ def _features_from_arrays(
 def _released_from_parts(
     header: Mapping[str, Any], arrays: Arrays, context: int, targets: int
 ) -> ReleasedLists:
-    """Read the release of so many context and target items."""
+    """Read the released lists.
+
+    Args:
+        header: Header of the model file.
+        arrays: Arrays of the model file.
+        context: Number of context items.
+        targets: Number of target items.
+
+    Raises:
+        ValueError, KeyError, TypeError: The parts are damaged or contradict each other.
+    """
     means = read_floats(arrays, "means", targets)
     usefulness = make_from_header(Usefulness, header["usefulness"])
     deviation = number_from_header(header["deviation"])
     mode = header["mode"]
     if usefulness.worthwhile != (mode != "popularity"):
-        raise ValueError("its mode is not what it says of its lists")
+        raise ValueError("its mode contradicts what it says of its lists")
     if mode == "popularity":
         return ReleasedLists(means, deviation, None, usefulness)
     if mode == "top-items":
@@ -277,26 +308,29 @@ def _released_from_parts(
 
 
 def _has_released_pairs(header: Mapping[str, Any], arrays: Arrays) -> bool:
-    """Say whether pairs of likes were released, also if none stood out and the file has none.
+    """Read whether pairs of likes were released.
+
+    A release in which no pair stood out from the noise has no vectors of pairs in the file.
 
     Raises:
-        ValueError: The file has pairs and says that none were released, or no fit with its settings
-            releases pairs.
+        ValueError: The file has vectors of pairs and says that none were released, or it says that
+            they were, although no fit with its settings releases them.
     """
-    (number,) = read_places(arrays, "released_pairs", 2).tolist()
-    if "pairs" in arrays and not number:
+    (flag,) = read_places(arrays, "released_pairs", 2).tolist()
+    if "pairs" in arrays and not flag:
         raise ValueError("it has pairs of likes, and says that none were released")
     one_domain = header["context"] is None
     is_mode_auto = header["settings"]["mode"] == "auto"
     is_without_plan_or_consent = header["plan"] is None and not header["consenting"]
-    if number and not (one_domain and is_mode_auto and is_without_plan_or_consent):
+    if flag and not (one_domain and is_mode_auto and is_without_plan_or_consent):
         raise ValueError(
             "it says that pairs of likes were released, which no fit with its settings does"
         )
-    return bool(number)
+    return bool(flag)
 
 
 def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopItemsModel:
+    """Read the weights between top items. context, targets: numbers of all such items."""
     rows = read_places(arrays, "context", context)
     columns = read_places(arrays, "targets", targets)
     return TopItemsModel(rows, columns, read_floats(arrays, "weights", len(rows), len(columns)))
@@ -305,13 +339,22 @@ def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopIte
 def _tastes_from_arrays(
     arrays: Arrays, context: int, targets: int, dense_columns: int, *, one_domain: bool
 ) -> TasteModel:
+    """Read the released tastes; `released_pairs` of the result is left at its default.
+
+    Args:
+        arrays: Arrays of the model file.
+        context: Number of context items.
+        targets: Number of target items.
+        dense_columns: Number of dense features.
+        one_domain: Whether context and target items are the same.
+    """
     mean = read_floats(arrays, "mean", None)
     directions = read_floats(arrays, "directions", len(mean), None)
     items = read_single_floats(arrays, "items", targets, directions.shape[1])
     features = _features_from_arrays(arrays, context, len(mean), dense_columns)
     centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
     own_likes, pairs = None, None
-    if "pairs" in arrays:  # then of one domain, by `_has_released_pairs`
+    if "pairs" in arrays:  # `_has_released_pairs` refuses pairs across domains
         pairs = _pairs_from_arrays(arrays, targets)
     elif one_domain:
         k = directions.shape[1]
@@ -331,7 +374,12 @@ def _tastes_from_arrays(
 
 
 def _pairs_from_arrays(arrays: Arrays, targets: int) -> PairVectors:
-    """Read vectors of items by pairs of likes: 1 item or more, and 1 number in each or more."""
+    """Read the vectors of items by pairs of likes.
+
+    Raises:
+        ValueError, KeyError: An array is missing, has another shape or is empty, or the items do
+            not ascend.
+    """
     items = read_places(arrays, "pair_items", targets)
     mean = read_floats(arrays, "pairs_mean", None)
     if not len(items) or not len(mean):
@@ -342,7 +390,7 @@ def _pairs_from_arrays(arrays: Arrays, targets: int) -> PairVectors:
 
 
 def _consented_from_arrays(arrays: Arrays, items: int) -> sparse.csr_array | None:
-    """Read weights between items that consenting people gave; None where there are none."""
+    """Read the weights (items, items) learned from consenting people; None if there are none."""
     if "consented_offsets" not in arrays:
         return None
     offsets = read_array(arrays, "consented_offsets", items + 1).astype(np.int64)
@@ -354,6 +402,7 @@ def _consented_from_arrays(arrays: Arrays, items: int) -> sparse.csr_array | Non
 
 
 def _stars_to_arrays(stars: StarModel) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the released stars, by their names in the file."""
     return {
         "star_mean": np.array([stars.mean]),
         "star_effects": stars.effects,
@@ -363,7 +412,14 @@ def _stars_to_arrays(stars: StarModel) -> dict[str, NDArray[Any]]:
 
 
 def _stars_from_arrays(arrays: Arrays, targets: int, further_items: int) -> StarModel:
-    """Read stars. further_items: context items of another domain, which may have stars, too."""
+    """Read the released stars.
+
+    Args:
+        arrays: Arrays of the model file.
+        targets: Number of target items.
+        further_items: Number of context items of other domains. The arrays have them after the
+            target items if there were enough people for factors, and otherwise not.
+    """
     mean = float(read_floats(arrays, "star_mean", 1)[0])
     effects = read_floats(arrays, "star_effects", None)
     items = len(effects)

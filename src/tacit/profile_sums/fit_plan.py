@@ -1,9 +1,9 @@
 """A plan: several fits under one budget, public and fixed before the first one.
 
-Source     Dong, Roth, Su (2022): mu^2 adds up over fits whose later questions depend on earlier
-           answers.
-Guarantee  A person in every fit pays first_share + (fits - 1) * later_share = 1 of 1 / sigma^2;
-           one who joins later or leaves pays less.
+Source     Dong, Roth, Su (2022): mu^2 adds up over fits, also if the questions of later fits depend
+           on the answers of earlier ones.
+Guarantee  All fits together cost a person who is in each of them mu^2 = 1 / sigma^2, of which the
+           first fit costs `first_share` and each later one `later_share`; fewer fits cost less.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
 from tacit.profile_sums.settings import Settings
 
 _COUNTS_PART = 1 / 3
-"""Part of a later fit's mu^2 that sum 1 takes; sum 3 takes the rest."""
+"""Part of a later fit's mu^2 that sum 1 takes; the second sum takes the other part."""
 MOST_FITS = 10_000
-"""Fits of a plan: one a day for 27 years."""
+"""Largest number of fits of a plan: one a day for 27 years."""
 FIRST_SHARE = 0.5
 """Share of the first fit in the mu^2 of all fits."""
 FIRST_EDGE = 0.6
-"""`Settings.edge` of the first fit: its map serves all fits, so it takes more directions."""
+"""`Settings.edge` of the first fit. It is lower than the default, so that more directions are
+taken, since all later fits use the directions of the first."""
 
 
 @dataclass(frozen=True)
 class FitPlan:
-    """Multipliers of all fits of a plan."""
+    """The noise multipliers of all fits of a plan."""
 
     name: str
-    """Drawn at random."""
+    """Random name, by which fits of the plan are recognised."""
     fits: int
     """Number of fits, from 2 to `MOST_FITS`."""
     sigma: float
@@ -44,17 +45,21 @@ class FitPlan:
     shares: tuple[float, ...]
     """Shares of sums 1, 2a, 2b and 3 in the mu^2 of the first fit."""
     first_share: float = FIRST_SHARE
-    """Share of the first fit in the mu^2 of all."""
+    """Share of the first fit in the mu^2 of all fits."""
     forgetting: float = 1.0
-    """Factor of all that was released before, at each fit."""
+    """Factor by which each fit multiplies the weight of all earlier draws."""
 
     @property
     def later_share(self) -> float:
-        """theta: share of each later fit in the mu^2 of all."""
+        """Share of each later fit in the mu^2 of all fits."""
         return (1 - self.first_share) / (self.fits - 1)
 
     def noises(self, number: int) -> tuple[float, ...]:
-        """Noise multipliers of the sums of fit `number`, from 1: four of the first, then two."""
+        """Return the noise multipliers of the sums of one fit.
+
+        Args:
+            number: Number of the fit in the plan, from 1. Fit 1 has four sums, later ones have two.
+        """
         if number == 1:
             parts = [share * self.first_share for share in self.shares]
         else:
@@ -62,25 +67,34 @@ class FitPlan:
         return tuple(self.sigma / math.sqrt(part) for part in parts)
 
     def noise_of_sum(self, place: int) -> float:
-        """Noise multiplier of sum 1, 2a, 2b or 3 (place 0 to 3) in one release of everything."""
+        """Return the multiplier that a sum would have if one fit had the budget of the whole plan.
+
+        Args:
+            place: 0 to 3 for sum 1, 2a, 2b or 3.
+        """
         return self.sigma / math.sqrt(self.shares[place])
 
     def precision(self, noise: float, place: int) -> float:
-        """p: precision of a draw with this multiplier, in units of `noise_of_sum(place)`."""
+        """Return p, the precision of a draw relative to one with `noise_of_sum(place)`.
+
+        Args:
+            noise: Noise multiplier of the draw.
+            place: 0 to 3 for sum 1, 2a, 2b or 3.
+        """
         return (self.noise_of_sum(place) / noise) ** 2
 
     def count_fits(self, fits: Sequence[Fit]) -> int:
-        """Count the fits of this plan among some, failed ones included."""
+        """Count the fits of this plan among `fits`, failed ones included."""
         return sum(fit.plan == self.name for fit in fits)
 
     def all_fits(self) -> tuple[Fit, ...]:
-        """List every fit of the plan as a fact, for what all of them cost."""
+        """Return a record of every fit of the plan, from which the cost of all is computed."""
         first = Fit(self.name, self.noises(1), plan=self.name)
         later = Fit(self.name, self.noises(2), plan=self.name)
         return (first, *[later] * (self.fits - 1))
 
     def to_header(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the plan as JSON values."""
         return {
             "name": self.name,
             "fits": self.fits,
@@ -92,24 +106,29 @@ class FitPlan:
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> FitPlan:
-        """Read what `to_header` wrote; ValueError for numbers that are no plan."""
+        """Read a plan from the values of `to_header`.
+
+        Raises:
+            ValueError, KeyError, TypeError: The values are no plan.
+        """
         plan = cls(**{**header, "shares": tuple(header["shares"])})
         numbers = (plan.sigma, plan.first_share, plan.forgetting, *plan.shares)
         is_whole = isinstance(plan.fits, int) and not isinstance(plan.fits, bool)
         if not isinstance(plan.name, str) or not is_whole or not 2 <= plan.fits <= MOST_FITS:
             raise ValueError("its plan has no number of fits or no name")
         if len(plan.shares) != 4 or not all(number > 0 for number in numbers):
-            raise ValueError("its plan makes no sense")
+            raise ValueError("its plan has numbers that no plan has")
         return plan
 
 
 def make_plan(
     fits: int, lifetime: float, settings: Settings, earlier: Sequence[Fit] = ()
 ) -> FitPlan:
-    """Make the plan that spends what a lifetime leaves, in a ledger's steps as well.
+    """Make the plan that spends the whole budget that earlier fits leave.
 
-    The multipliers are the smallest, within 1e-14, for which the fits' steps of a ledger, each
-    rounded up, add up to what is left at most.
+    sigma is the smallest, within a relative error of 1e-14, for which both bounds hold: the exact
+    costs of the fits add up to at most the budget that is left, and so do their costs in a ledger,
+    which rounds each cost up to whole steps.
 
     Args:
         fits: Number of fits, 2 or more.
@@ -118,7 +137,7 @@ def make_plan(
         earlier: Fits of these people before the plan.
 
     Raises:
-        PrivacyError: earlier fits leave nothing.
+        PrivacyError: Earlier fits leave less than two steps of a ledger for each fit.
     """
     noise = smallest_noise(
         event_of_sum, epsilon=lifetime, delta=settings.delta, accountant=GDPAccountant
@@ -133,19 +152,24 @@ def make_plan(
         )
     name = secrets.token_hex(8)
 
-    def plan_at(sigma: float) -> FitPlan:
+    def plan_with(sigma: float) -> FitPlan:
         return FitPlan(name, fits, sigma, settings.shares)
 
-    def is_within(sigma: float) -> bool:
-        first, later = plan_at(sigma).all_fits()[:2]
-        whole = first.rho + (fits - 1) * later.rho
-        return whole <= rho_left and first.steps + (fits - 1) * later.steps <= steps_left
+    def is_affordable(sigma: float) -> bool:
+        first, later = plan_with(sigma).all_fits()[:2]
+        all_rho = first.rho + (fits - 1) * later.rho
+        all_steps = first.steps + (fits - 1) * later.steps
+        return all_rho <= rho_left and all_steps <= steps_left
 
+    # One sum with multiplier sigma costs rho = 1 / (2 sigma^2).
     low = 1 / math.sqrt(2 * rho_left)
     high = low
-    while not is_within(high):
+    while not is_affordable(high):
         high *= 1.1
     while high / low - 1 > 1e-14:
         middle = (low + high) / 2
-        low, high = (low, middle) if is_within(middle) else (middle, high)
-    return plan_at(high)
+        if is_affordable(middle):
+            high = middle
+        else:
+            low = middle
+    return plan_with(high)

@@ -1,8 +1,8 @@
-"""One fit as a fact, and what several fits of the same people cost together.
+"""The record of one fit, and the cost of several fits of the same people together.
 
-Source     mu^2 adds up: Dong, Roth, Su (2022); also where a later epsilon is chosen in view of
-           earlier releases: Smith, Thakurta: Fully adaptive composition for GDP (2022).
-Guarantee  For one person's whole profile through all fits: rows of earlier fits and new ones.
+Source     mu^2 adds up: Dong, Roth, Su (2022); also if a later epsilon is chosen in view of earlier
+           releases: Smith, Thakurta: Fully adaptive composition for GDP (2022).
+Guarantee  It covers one person's whole profile through all fits, whose rows may change in between.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ STEPS_OF_RHO = 10**12
 
 @dataclass(frozen=True)
 class Fit:
-    """One fit of some people."""
+    """The record of one fit: its noise, from which its cost follows."""
 
     name: str
-    """Drawn at random."""
+    """Random name, which distinguishes fits with the same noise."""
     noises: tuple[float, ...]
-    """Noise multipliers of its sums."""
+    """Noise multipliers of its sums; 0: without noise."""
     assumed_public: tuple[str, ...] = field(default=(), compare=False)
-    """What it read off the ratings and took for public: names of `public_facts`."""
+    """Names in `public_facts.CONDITIONS` of the facts that the fit assumed to be public."""
     failed: bool = field(default=False, compare=False)
-    """Whether it stopped after its first sum, and so released nothing."""
+    """Whether the fit stopped after it was charged; then nothing of it was released."""
     plan: str = field(default="", compare=False)
-    """Name of the plan that it is of; empty: of none."""
+    """Name of the plan to which the fit belongs; empty: to none."""
 
     @classmethod
     def with_random_name(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
-        """Give a fit that is about to be made a random name."""
+        """Record a fit with the noise multipliers of these settings, before it is made."""
         return cls.of_noises(noise_multipliers(settings), assumed_public)
 
     @classmethod
     def of_noises(
         cls, noises: Sequence[float], assumed_public: Sequence[str] = (), plan: str = ""
     ) -> Fit:
-        """Make a fit with these noise multipliers, which is about to be made."""
+        """Record a fit with these noise multipliers under a random name, before it is made."""
         return cls(secrets.token_hex(8), tuple(noises), tuple(assumed_public), plan=plan)
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> Fit:
-        """Read what `to_row` wrote."""
+        """Read a fit from the values of `to_row`."""
         name, noises, assumed_public = row[:3]
         multipliers = tuple(float(noise) for noise in noises)
         facts = tuple(str(fact) for fact in assumed_public)
@@ -62,24 +62,24 @@ class Fit:
         return cls(str(name), multipliers, facts, failed=bool(failed), plan=str(plan))
 
     def to_row(self) -> list[Any]:
-        """JSON values; two more only where the fit failed or is of a plan."""
+        """Return the fit as three JSON values, or five if it failed or belongs to a plan."""
         row: list[Any] = [self.name, list(self.noises), list(self.assumed_public)]
         return [*row, self.failed, self.plan] if self.failed or self.plan else row
 
     @property
     def rho(self) -> Fraction:
-        """mu^2 / 2, never below the exact one."""
+        """Cost of a fit with noise: mu^2 / 2, not below the exact value."""
         mu = GDPAccountant().add(compose_noises(self.noises)).mu
         return Fraction(mu) ** 2 / 2
 
     @property
     def steps(self) -> int:
-        """Rho in steps of 1e-12, rounded up: what a ledger charges."""
+        """Cost in a ledger: rho in steps of 1e-12, rounded up."""
         return math.ceil(self.rho * STEPS_OF_RHO)
 
 
 FITS_IN_PROCESS: FitCounter[Fit] = FitCounter()
-"""Fits that this process has made, of all designs that are made of these sums."""
+"""Counts the fits of this process, in all designs that release these sums."""
 
 
 def count_fit(
@@ -88,9 +88,19 @@ def count_fit(
     others: Sequence[Fit] = (),
     check: Callable[[tuple[Fit, ...]], None] | None = None,
 ) -> tuple[Fit, ...]:
-    """Count a fit before its first draw, as `FitCounter.add` does.
+    """Count a fit in this process before it draws noise.
 
-    A fit without noise is on its own card alone, which says that nobody is protected.
+    A fit without noise is not counted: it is only on its own card, which says that nobody is
+    protected.
+
+    Args:
+        ratings: The ratings that are fitted to.
+        new_fit: The fit.
+        others: Earlier fits that the model itself knows of, the newest last.
+        check: Called with all earlier fits; if it raises, the fit is not counted.
+
+    Returns:
+        All fits of these ratings, the new one last; without noise `others` and the new one.
     """
     if all(new_fit.noises):
         return FITS_IN_PROCESS.add(ratings, new_fit, others, check)
@@ -100,7 +110,12 @@ def count_fit(
 
 
 def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
-    """Epsilon of all fits together, on the exact curve."""
+    """Return the epsilon of all fits together, by `GDPAccountant`; inf if one has no noise.
+
+    Args:
+        fits: The fits.
+        delta: Probability that the bound of epsilon fails.
+    """
     accountant = GDPAccountant()
     for fit in fits:
         accountant.add(compose_noises(fit.noises))
@@ -108,27 +123,31 @@ def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
 
 
 def list_assumed_public(fits: Sequence[Fit]) -> tuple[str, ...]:
-    """List what any of the fits took for public, each once."""
+    """List the names of the facts that any of the fits assumed to be public, each once."""
     names = itertools.chain.from_iterable(fit.assumed_public for fit in fits)
     return tuple(dict.fromkeys(names))
 
 
 def fits_to_header(fits: Sequence[Fit], lifetime: float | None) -> dict[str, Any]:
-    """JSON values of a model's fits and of the epsilon that they may cost together."""
+    """Return the fits and the epsilon that they may cost together as JSON values."""
     return {"fits": [fit.to_row() for fit in fits], "lifetime": lifetime}
 
 
 def fits_from_header(
     header: Mapping[str, Any], expected_noises: Callable[[Sequence[Fit]], Sequence[float]]
 ) -> tuple[tuple[Fit, ...], float | None]:
-    """Read what `fits_to_header` wrote.
+    """Read the fits and their lifetime from the values of `fits_to_header`.
 
     Args:
         header: JSON values.
-        expected_noises: From all fits to the noise multipliers that the last one has to have.
+        expected_noises: Returns the noise multipliers that the last of some fits must have.
+
+    Returns:
+        The fits, and the epsilon that they may cost together; None: no limit.
 
     Raises:
-        ValueError: the fits make no sense, or the last one has other noise than expected.
+        ValueError, KeyError, TypeError: The values are no fits, or the last fit has other noise
+            than expected.
     """
     lifetime = None if header["lifetime"] is None else float(header["lifetime"])
     if lifetime is not None and not 0 < lifetime < math.inf:

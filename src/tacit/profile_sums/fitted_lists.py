@@ -1,4 +1,4 @@
-"""A fit: checked inputs go in, and everything that it leaves comes out as a frozen value."""
+"""One fit: from checked inputs to the frozen result."""
 
 from __future__ import annotations
 
@@ -73,38 +73,40 @@ from tacit.recommenders.public_facts import facts_read_off
 
 @dataclass(frozen=True, eq=False)
 class PreparedFit:
-    """Everything that a fit reads. What can be refused was refused: nothing is drawn yet."""
+    """The checked inputs of a fit. No noise is drawn yet."""
 
     ratings: RatingsSource = field(repr=False)
     """All ratings, in memory or stored."""
     catalogue: Ratings = field(repr=False)
-    """Items, metadata and scale."""
+    """Items, metadata and scale of the ratings."""
     settings: Settings
+    """Choices of the fit."""
     choices: CatalogueChoices
+    """Choices of items and metadata."""
     sides: ItemSides
     """Context and target items."""
     feature_names: tuple[str, ...]
-    """Names of the features' columns."""
+    """(f,) names of the features' columns."""
     features: FeatureTables | None
-    """Public features; None where fewer than two are in use on a side."""
+    """Public features; None if fewer than two of them occur on a side."""
     people: People = field(repr=False)
     """Everybody's profile."""
     assumed_public: tuple[str, ...]
-    """What is read off the ratings and taken for public."""
+    """Names in `public_facts.CONDITIONS` of the facts that the fit assumes to be public."""
     dense_columns: int = 0
-    """How many of the features, the last ones, are dense: no names that mean anything."""
+    """Number of dense features, which come last; their names mean nothing to people."""
     consented_likes: sparse.csr_array | None = field(default=None, repr=False)
-    """(consenting people, items) likes of people who agreed not to be protected; None: of none."""
+    """(consenting people with likes, items) 1 for a like; None: nobody agreed."""
     consented: tuple[str, ...] = field(default=(), repr=False)
-    """Their ids as texts, sorted."""
+    """Ids of all people who agreed, as texts, sorted."""
 
     def count_consenting(self) -> int:
-        """Count the consenting people from whom something is learned."""
+        """Count the consenting people with likes; 0 if they are too few to learn from."""
         people = 0 if self.consented_likes is None else self.consented_likes.shape[0]
         return people if people >= LEAST_PEOPLE else 0
 
     def add_consented(self, released: ReleasedLists) -> ReleasedLists:
-        """Put the lists of consenting people beside a release of tastes."""
+        """Add the lists of consenting people to a release of tastes; return others unchanged."""
         if self.consented_likes is None or released.mode != "taste":
             return released
         weights = consented_lists(self.consented_likes, released.usefulness.effective_population)
@@ -113,34 +115,40 @@ class PreparedFit:
 
 @dataclass(frozen=True, eq=False)
 class FittedLists:
-    """Everything that a fit leaves: what was released, and public values. No person is in it."""
+    """The result of a fit: released and public values, no protected person's rows."""
 
     settings: Settings
+    """Choices of the fit."""
     choices: CatalogueChoices
+    """Choices of items and metadata."""
     fits: tuple[Fit, ...]
-    """This fit last, after all earlier ones of the same people."""
+    """All fits of these people; this one is the last."""
     lifetime: float | None
-    """Epsilon that all fits may cost together; None without a limit."""
+    """Epsilon that all fits may cost together; None: no limit."""
     released: ReleasedLists
+    """The released lists."""
     stars: StarModel | None
-    """None unless the settings ask for stars."""
+    """The released stars; None unless the settings ask for them."""
     item_ids: Column
-    """(target items,) ids that lists are made of."""
+    """(target items,) ids of the items that lists are made of, ascending."""
     context_ids: Column
-    """(context items,) ids that a history is read for."""
+    """(context items,) ids of the items that profiles are read for, ascending."""
     one_domain: bool
     """Whether context and target items are the same."""
     scale: RatingScale
+    """Scale of the stars."""
     feature_names: tuple[str, ...]
+    """(f,) names of the features' columns."""
     titles: Titles
+    """Item id to title."""
     details: Details = field(default_factory=dict, repr=False)
-    """Categories, prices and pictures, for showing."""
+    """Categories, prices and pictures of items, for display."""
     dense_columns: int = 0
-    """How many of the features, the last ones, are dense."""
+    """Number of dense features, which come last."""
     consenting: int = 0
-    """Number of people who agreed not to be protected and from whom something was learned."""
+    """Number of people who agreed not to be protected and were learned from."""
     plan: PlanState | None = None
-    """What the next fit of a plan starts from; None outside of plans."""
+    """State from which the next fit of the plan continues; None: the fit is in no plan."""
 
     @property
     def threshold(self) -> float:
@@ -149,12 +157,12 @@ class FittedLists:
 
     @property
     def named_features(self) -> tuple[str, ...]:
-        """Names of the features that people can understand: all but the dense ones."""
+        """Names of the features that are not dense, which people can understand."""
         return self.feature_names[: len(self.feature_names) - self.dense_columns]
 
     @property
     def planned_fits(self) -> tuple[Fit, ...]:
-        """Fits of the plan that are still to come; empty without a plan."""
+        """Records of the plan's fits that are still to come; empty without a plan."""
         if self.plan is None:
             return ()
         fit_plan = self.plan.plan
@@ -162,26 +170,26 @@ class FittedLists:
 
     @property
     def assumed_public(self) -> tuple[str, ...]:
-        """Names of what any of the fits took for public."""
+        """Names in `public_facts.CONDITIONS` of the facts that any fit assumed to be public."""
         return list_assumed_public(self.fits)
 
     @property
     def history_ids(self) -> Column:
-        """Ids that a history may hold."""
+        """(context and target items,) ids that a history may have, ascending."""
         return self.item_ids if self.one_domain else np.union1d(self.context_ids, self.item_ids)
 
     @cached_property
     def context_places(self) -> Mapping[Any, int]:
-        """Id to place among context items."""
+        """Item id to its place in `context_ids`."""
         return {item: place for place, item in enumerate(self.context_ids.tolist())}
 
     @cached_property
     def target_places(self) -> Mapping[Any, int]:
-        """Id to place among target items."""
+        """Item id to its place in `item_ids`."""
         return {item: place for place, item in enumerate(self.item_ids.tolist())}
 
     def profile(self, history: History) -> Profiles:
-        """Profile of one person with this history."""
+        """Make the profile of one person from their history, item id to stars."""
         return profile_of_history(
             history,
             self.context_places,
@@ -200,18 +208,18 @@ def prepare_fit(
     consented: Collection[Any] = (),
     consented_in_features: bool = True,
 ) -> PreparedFit:
-    """Check everything that a fit reads, before the first sum.
+    """Check and read the inputs of a fit, before the first sum.
 
     Args:
-        ratings: Rows of everybody.
+        ratings: Ratings of all people.
         settings: Choices of the fit.
         choices: Choices of items and metadata.
         consented: Ids of people who agreed not to be protected.
-        consented_in_features: Whether their likes give features as well as lists.
+        consented_in_features: Whether their likes give features; they give lists in any case.
 
     Raises:
-        DataError: the ratings, the catalogue or its metadata cannot be used.
-        ConfigError: the choices do not fit them.
+        DataError: The ratings, the catalogue or its metadata cannot be used.
+        ConfigError: The settings or choices do not fit the ratings.
     """
     ratings = as_ratings_source(ratings)
     catalogue = checked_catalogue(ratings)
@@ -251,7 +259,16 @@ def prepare_fit(
 def _dense_blocks(
     catalogue: Ratings, choices: CatalogueChoices, columns: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Make dense public features by their kind. columns: of the metadata."""
+    """Make the dense features that the choices ask for.
+
+    Args:
+        catalogue: The items with their metadata.
+        choices: Names the metadata with texts, and the file of vectors.
+        columns: Number of feature columns that the metadata already have.
+
+    Returns:
+        "text" and "vector", each if asked for, to (items, r) features.
+    """
     blocks: dict[str, NDArray[np.float64]] = {}
     if choices.text:
         from tacit.profile_sums.text_features import text_features
@@ -267,10 +284,11 @@ def _dense_blocks(
 def _consented_likes(
     ratings: RatingsSource, sides: ItemSides, consented: Collection[Any], threshold: float
 ) -> sparse.csr_array:
-    """Read the likes of consenting people.
+    """Read the likes (consenting people with likes, items) of consenting people.
 
     Raises:
-        ConfigError: there are two domains, or the ratings are not in memory.
+        ConfigError: There are two domains, or the ratings are not in memory.
+        DataError: None of the ids is in the ratings.
     """
     if not sides.one_domain or not isinstance(ratings, Ratings):
         raise ConfigError(
@@ -281,12 +299,12 @@ def _consented_likes(
 
 
 def fit_lists(prepared: PreparedFit, fits: tuple[Fit, ...], lifetime: float | None) -> FittedLists:
-    """Draw the sums, those of lists first. All of a fit is returned, or nothing of it.
+    """Release all sums of a fit, those of lists first, and return the result.
 
     Args:
-        prepared: What the fit reads.
-        fits: This fit last, after all earlier ones of the same people.
-        lifetime: Epsilon that all fits may cost together; None without a limit.
+        prepared: Inputs of the fit.
+        fits: All fits of these people; this one is the last.
+        lifetime: Epsilon that all fits may cost together; None: no limit.
     """
     settings, sides = prepared.settings, prepared.sides
     released = release_lists(
@@ -295,7 +313,7 @@ def fit_lists(prepared: PreparedFit, fits: tuple[Fit, ...], lifetime: float | No
         len(sides.targets),
         prepared.features,
         settings,
-        # Pairs of likes were not measured beside what consenting people give.
+        # The benefit of pairs of likes was not measured together with consenting people's lists.
         sums_for_many=not prepared.count_consenting(),
     )
     stars = None
@@ -309,7 +327,14 @@ def fit_lists(prepared: PreparedFit, fits: tuple[Fit, ...], lifetime: float | No
 def begin_plan(
     prepared: PreparedFit, plan: FitPlan, fits: tuple[Fit, ...], lifetime: float
 ) -> FittedLists:
-    """Make the first fit of a plan, which chooses the map of all its fits; as `fit_lists`."""
+    """Make the first fit of a plan. It chooses the directions that all fits of the plan use.
+
+    Args:
+        prepared: Inputs of the fit.
+        plan: Noise multipliers of all fits.
+        fits: All fits of these people; this one is the last.
+        lifetime: Epsilon that all fits may cost together.
+    """
     settings = replace(prepared.settings, edge=FIRST_EDGE)
     sides = prepared.sides
     sums = release_sums(
@@ -331,23 +356,27 @@ def begin_plan(
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """Plan and profiles of a later fit, prepared before anything is charged."""
+    """State and profiles for a later fit of a plan, prepared before the fit is charged."""
 
     state: PlanState
-    """The plan so far, with places for the items that are new."""
+    """State after the earlier fits, with places for items that are new in the catalogue."""
     context: NDArray[np.int64]
-    """(context items,) places of those there are now."""
+    """(context items of the present catalogue,) their places in `state.context_ids`."""
     targets: NDArray[np.int64]
-    """(target items,) places of those there are now."""
+    """(target items of the present catalogue,) their places in `state.item_ids`."""
     people: People = field(repr=False)
-    """Everybody's profile, by those places."""
+    """Everybody's profile, whose items are numbered by these places."""
 
 
 def prepare_continuation(prepared: PreparedFit, earlier: FittedLists) -> Continuation:
-    """Bring the plan of `earlier` to the catalogue there is now.
+    """Adapt the state of a plan to the present catalogue.
+
+    Args:
+        prepared: Inputs of the new fit.
+        earlier: Result of the latest fit of the plan.
 
     Raises:
-        ConfigError: the ids of items are of another type than those of the plan.
+        ConfigError: The ids of items are of another type than those of the plan.
     """
     sides, names = prepared.sides, earlier.feature_names
     assert earlier.plan is not None  # the caller continues a plan
@@ -376,7 +405,15 @@ def continue_plan(
     fits: tuple[Fit, ...],
     lifetime: float | None,
 ) -> FittedLists:
-    """Make a later fit of a plan: two sums, added to those of `earlier`; as `fit_lists`."""
+    """Make a later fit of a plan: release two sums and add them to those of the earlier fits.
+
+    Args:
+        prepared: Inputs of the fit.
+        earlier: Result of the latest fit of the plan.
+        continuation: State of the plan and everybody's profile, by `prepare_continuation`.
+        fits: All fits of these people; this one is the last.
+        lifetime: Epsilon that all fits may cost together; None: no limit.
+    """
     settings = prepared.settings
     context, targets = continuation.context, continuation.targets
     state = release_next(continuation.people, continuation.state, settings)
@@ -396,7 +433,7 @@ def _fitted_lists(
     stars: StarModel | None = None,
     plan: PlanState | None = None,
 ) -> FittedLists:
-    """Put what was released beside what is public."""
+    """Combine the releases of a fit with the public values of its inputs."""
     catalogue, sides = prepared.catalogue, prepared.sides
     return FittedLists(
         settings=prepared.settings,

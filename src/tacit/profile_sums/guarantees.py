@@ -25,16 +25,18 @@ _CONTINUED_ONCE = (
     "each model is gone on from once: two fits that follow the same model file cost more than a "
     "card of either says, which a ledger refuses and nothing else checks"
 )
+"""Assumption of the card of several fits."""
 _LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up over fits"
-
+"""Beginning of the lifetime of a card."""
 _PAIRS_INSIDE = (
     "pairs of likes are a second table inside the last sum of lists: each of the two has twice the "
     "noise variance of one, so over the noise one person adds no more to both than to one"
 )
+"""Assumption of the card of a fit that released pairs of likes."""
 
 
 def card_before_fit(settings: Settings) -> Guarantee:
-    """Card of one fit whose catalogue and scale are public."""
+    """Return the card of one future fit whose catalogue and scale are public."""
     return card_of_fits((Fit.with_random_name(settings),), settings.delta)
 
 
@@ -48,16 +50,16 @@ def card_of_fits(
     lifetime: float | None = None,
     has_pairs: bool = False,
 ) -> Guarantee:
-    """Card of the last of some fits, of all before it, and of all that its plan still has.
+    """Return the card of all fits of some people, including the planned ones.
 
     Args:
-        fits: All fits of these people.
+        fits: All fits that were made, the newest last.
         delta: Probability that the bound of epsilon fails.
-        usefulness: What was released about how useful lists are, in words; none of the claim.
+        usefulness: Sentences on how useful the lists are, added to the card's sentence; "": none.
         planned: Fits that are still to come in the last fit's plan.
         consenting: Number of people who agreed not to be protected and were learned from.
         lifetime: Epsilon that all fits may cost together; None: no limit was set.
-        has_pairs: Whether the last fit released pairs of likes, served or not.
+        has_pairs: Whether the last fit released pairs of likes, also if its lists do not use them.
     """
     has_noise = all(all(fit.noises) for fit in fits)
     if not has_noise and all(fits[-1].noises):
@@ -71,7 +73,12 @@ def card_of_fits(
 
 
 def _add_consenting(card: Guarantee, people: int) -> Guarantee:
-    """State the two groups: those who are protected, and those who agreed not to be."""
+    """Restrict a card to the people who never agreed to give up the protection.
+
+    Args:
+        card: The card of a fit with noise.
+        people: Number of people who agreed and were learned from.
+    """
     return replace(
         card,
         sentence=(
@@ -99,7 +106,7 @@ def _add_consenting(card: Guarantee, people: int) -> Guarantee:
 
 
 def card_without_noise() -> Guarantee:
-    """Card of a fit at epsilon inf, which protects nobody."""
+    """Return the card of a fit at epsilon inf, which protects nobody."""
     return Guarantee(
         name=f"{_NAME}, without noise",
         sentence="Nobody is protected: lists depend on everybody's rows without any noise.",
@@ -118,7 +125,7 @@ def card_without_noise() -> Guarantee:
 
 
 def card_after_fit_without_noise() -> Guarantee:
-    """Card of a fit with noise, where one of the fits before it had none."""
+    """Return the card of a fit with noise after one without noise; it protects nobody either."""
     return replace(
         card_without_noise(),
         name=f"{_NAME}, after a fit without noise",
@@ -131,7 +138,13 @@ def card_after_fit_without_noise() -> Guarantee:
 
 
 def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None) -> str:
-    """Say what all fits together may cost; without a limit, what one more like the last makes."""
+    """Describe the limit of all fits together; without one, the epsilon after one more fit.
+
+    Args:
+        fits: Fits that were made or are planned.
+        delta: Probability that the bound of epsilon fails.
+        lifetime: Epsilon that all fits may cost together; None or inf: no limit.
+    """
     if lifetime is not None and math.isfinite(lifetime):
         return f"{_LIFETIME}, up to epsilon {_round_up(lifetime, 4)} for all fits together"
     one_more = total_epsilon((*fits, fits[-1]), delta)
@@ -139,7 +152,7 @@ def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None
 
 
 def _round_up(number: float, digits: int) -> str:
-    """Format a number to so many significant digits, never below it."""
+    """Round a positive number up to so many significant digits; return it as a decimal text."""
     exact = Decimal(repr(number))
     last_digit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return f"{exact.quantize(last_digit, rounding=ROUND_UP).normalize():f}"
@@ -152,6 +165,7 @@ def _card_with_noise(
     planned: Sequence[Fit],
     lifetime: float | None,
 ) -> Guarantee:
+    """Return the card of fits that all have noise; the arguments are those of `card_of_fits`."""
     assumed_public = list_assumed_public(fits)
     epsilon = total_epsilon((*fits, *planned), delta)
     sentence = (
@@ -160,13 +174,15 @@ def _card_with_noise(
     )
     counted_fits = "one fit"
     if fits[-1].plan:
-        made = sum(fit.plan == fits[-1].plan for fit in fits)
-        counted_fits = f"all {made + len(planned)} fits of the plan"
-        before = len(fits) - made
-        if before:
-            counted_fits += f", and {before} before it"
-        verb = "is" if made == 1 else "are"
-        sentence += f" That is {counted_fits}, from the first day; {made} of them {verb} made."
+        made_of_plan = sum(fit.plan == fits[-1].plan for fit in fits)
+        counted_fits = f"all {made_of_plan + len(planned)} fits of the plan"
+        before_plan = len(fits) - made_of_plan
+        if before_plan:
+            counted_fits += f", and {before_plan} before it"
+        verb = "is" if made_of_plan == 1 else "are"
+        sentence += (
+            f" That is {counted_fits}, from the first day; {made_of_plan} of them {verb} made."
+        )
     elif len(fits) > 1:
         counted_fits = f"all {len(fits)} fits"
         last_epsilon = total_epsilon(fits[-1:], delta)
@@ -174,10 +190,10 @@ def _card_with_noise(
             f" That is {len(fits)} fits together; the last one alone has epsilon "
             f"{last_epsilon:.6g}."
         )
-    drawn = (*fits, *planned)
-    sums = f"{sum(len(fit.noises) for fit in drawn)} noisy sums over people, all charged"
-    sums += " before the first" if len(drawn) == 1 else " before the first one of their fit"
-    continued = (_CONTINUED_ONCE,) if len(drawn) > 1 else ()
+    charged_fits = (*fits, *planned)
+    sums = f"{sum(len(fit.noises) for fit in charged_fits)} noisy sums over people, all charged"
+    sums += " before the first" if len(charged_fits) == 1 else " before the first one of their fit"
+    continued = (_CONTINUED_ONCE,) if len(charged_fits) > 1 else ()
     sentence += describe_condition(assumed_public)
     if usefulness:
         sentence += f" {usefulness}"
@@ -194,7 +210,7 @@ def _card_with_noise(
         basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
-        lifetime=f"{counted_fits}: {_describe_lifetime(drawn, delta, lifetime)}",
+        lifetime=f"{counted_fits}: {_describe_lifetime(charged_fits, delta, lifetime)}",
         assumptions=(
             *describe_assumptions(
                 "the catalogue, its domains and metadata, and the scale of stars", assumed_public

@@ -49,31 +49,37 @@ from tacit.recommenders.item_details import title_of_facts
 from tacit.recommenders.public_facts import UNKNOWN_SPENDING
 
 Likes = History | Iterable[Any]
-"""One person's own rows: item id to stars, or the ids of items they like."""
+"""One person's history: item id to stars, or the ids of the items that they like."""
 
 
 class PrivateLists(base.ItemRecommender):
     """Lists from four noisy sums over people, within one domain or across two.
 
     Args:
-        epsilon: For a person's whole profile, added or removed; inf: no privacy.
+        epsilon: Bound for one person's whole profile, added or removed; inf: no privacy.
         delta: Probability that the bound of epsilon fails.
-        source: Names of the domains that people have rated in; None: all but the target.
-        target: Names of the domains of items in lists; None: all items are one domain.
-        domain: Name of the item metadata that names domains.
+        source: Name or names of the domains of the context items, from which profiles are made;
+            None: every domain that is not a target.
+        target: Name or names of the domains of the items in lists; None: all items are one domain.
+        domain: Name of the item metadata that holds each item's domain.
         features: Names of public item metadata that tastes are made of; None: genres, tags,
-            categories, year, price where there are any; (): none.
-        mode: "auto": by the noisy counts; "taste"; "top-items".
+            categories, price and year, if the items have them; (): none.
+        mode: "taste": lists by tastes in features; "top-items": lists by products of the most
+            popular items; "auto": chosen by the noisy counts, which may also lead to popularity.
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
-        stars: Whether to release stars, too, with 40 % of mu^2, for `predict`.
+        stars: Whether `predict` returns stars; their sums take 40 % of mu^2.
 
     Attributes:
-        fitted_: Everything that the fit left; no person is in it.
-        released_: All that left the platform, but for stars.
-        stars_: What stars are predicted from; None without `stars`.
-        item_ids_: What lists are made of.
-        context_ids_: What a history is read for.
-        people_: The ratings that were fitted to, until the model is saved or copied.
+        fitted_: The result of the fit; no protected person's rows are in it.
+        released_: The released lists.
+        stars_: The released stars; None if `stars` is False.
+        item_ids_: (target items,) ids of the items that lists are made of.
+        context_ids_: (context items,) ids of the items that profiles are read for.
+        settings_: The settings of the fit.
+        scale_: The scale of the ratings.
+        titles_: Item id to title.
+        details_: Categories, prices and pictures of items, for display.
+        people_: The ratings that were fitted to; None in a model that was loaded or copied.
     """
 
     fitted_: FittedLists
@@ -108,7 +114,7 @@ class PrivateLists(base.ItemRecommender):
 
     @property
     def settings(self) -> Settings:
-        """The parameters, checked; ConfigError for one that cannot be."""
+        """The parameters as settings; ConfigError if one is not valid."""
         return Settings(self.epsilon, self.delta, self.mode, self.like_at, self.stars)
 
     @property
@@ -118,38 +124,38 @@ class PrivateLists(base.ItemRecommender):
 
     @property
     def consenting_people_(self) -> int:
-        """Number of people who agreed not to be protected, whose likes are in the model file."""
+        """Number of people who agreed not to be protected and were learned from."""
         return self.fitted_.consenting
 
     def fit(self, ratings: RatingsSource, y: None = None) -> Self:
-        """Learn from everybody.
+        """Fit the model to everybody's ratings.
 
-        Earlier fits of this object, and of equal ratings in this process, are on the card.
+        The card also counts earlier fits of this object, and of equal ratings in this process.
 
         Args:
             ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A
                 data frame is read as `tacit.ratings_from` reads it.
-            y: Not used, as scikit-learn has it.
+            y: Not used; scikit-learn's interface has it.
 
         Raises:
-            DataError: the ratings or the catalogue cannot be used.
-            ConfigError: the parameters do not fit them.
+            DataError: The ratings or the catalogue cannot be used.
+            ConfigError: A parameter is not valid, or does not fit the ratings.
         """
         ratings = inputs.as_ratings_source(ratings)
-        own = self.fitted_.fits if hasattr(self, "fitted_") else ()
-        return self.fit_part(ratings, ratings, own)
+        earlier = self.fitted_.fits if hasattr(self, "fitted_") else ()
+        return self.fit_part(ratings, ratings, earlier)
 
     def fit_part(self, part: RatingsSource, ratings: RatingsSource, earlier: Sequence[Fit]) -> Self:
-        """Learn from a part of some ratings; the card counts it as a fit of all of them.
+        """Fit the model to a part of some ratings; the card counts it as a fit of all of them.
 
         Args:
-            part: What is learned from.
-            ratings: What it is a part of.
-            earlier: Fits of these people that are on the card, too.
+            part: The ratings that are fitted to.
+            ratings: All ratings, of which `part` is a part.
+            earlier: Earlier fits of these people, which the card counts, too.
 
         Raises:
-            DataError: the ratings or the catalogue cannot be used.
-            ConfigError: the parameters do not fit them.
+            DataError: The ratings or the catalogue cannot be used.
+            ConfigError: A parameter is not valid, or does not fit the ratings.
         """
         prepared = prepare_fit(part, self.settings, self.choices)
         prepared = self._state_spending(prepared, is_first=not earlier)
@@ -159,14 +165,22 @@ class PrivateLists(base.ItemRecommender):
         return self
 
     def _state_spending(self, prepared: PreparedFit, *, is_first: bool) -> PreparedFit:
-        """Add to a clone's first fit that nothing is known of earlier ones."""
+        """Add the assumption that earlier fits are unknown, in the first fit of a clone.
+
+        scikit-learn's `clone` copies the parameters of an object and not its fits.
+        """
         if not (self.is_clone and is_first):
             return prepared
         conditions = (*prepared.assumed_public, UNKNOWN_SPENDING)
         return replace(prepared, assumed_public=conditions)
 
     def _hold(self, fitted: FittedLists, people: Ratings | None) -> None:
-        """Take over what a fit left. people: the ratings that were fitted to."""
+        """Set the fitted attributes.
+
+        Args:
+            fitted: The result of the fit.
+            people: The ratings that were fitted to; None: read from a file.
+        """
         self.fitted_ = fitted
         self.released_ = fitted.released
         self.stars_ = fitted.stars
@@ -180,7 +194,7 @@ class PrivateLists(base.ItemRecommender):
 
     @property
     def history_ids_(self) -> Column:
-        """(items,) ids that a history may hold."""
+        """(context and target items,) ids that a history may have."""
         return self.fitted_.history_ids
 
     def recommend(
@@ -197,20 +211,20 @@ class PrivateLists(base.ItemRecommender):
         """Recommend the n best items that are not in the history.
 
         Args:
-            user: One of those fitted to, who is known until the model is saved.
-            history: Item id to stars, or ids of liked items.
+            user: Id of a person who was fitted to. A model that was loaded or copied knows none.
+            history: Item id to stars, or ids of liked items; it is used in place of the user's.
             n: Length of the list.
-            exclude: Ids to leave out, too.
-            candidates: Ids to choose from; None: all.
+            exclude: Further item ids to leave out.
+            candidates: Item ids to choose from; None: all.
             keep_seen: Whether items of the history may be listed.
-            cold: Items that no one rated, which may be listed too, each with public facts by the
-                names of the catalogue's columns: {"new-1": {"genre": ["Drama"]}}. They are scored
-                as an item of average popularity, by the release's tastes of their features; items
-                without a known feature are not listed.
+            cold: Items that no one rated, which may be listed, too: item id to public facts, by the
+                names of the catalogue's columns, as {"new-1": {"genre": ["Drama"]}}. Their score is
+                that of an item of average popularity with these features. Items without a feature
+                that the model knows are not listed.
 
         Raises:
-            ConfigError: There are cold items, and the model scores none.
-            DataError: A cold item is one of the model's.
+            ConfigError: There are cold items, and the model cannot score them.
+            DataError: A rating is off the scale, or a cold item is one of the model's items.
         """
         own = self._history(user, history)
         seen = () if keep_seen else own
@@ -228,11 +242,14 @@ class PrivateLists(base.ItemRecommender):
         return best.with_titles(self.titles_)
 
     def read_cold_items(self, cold: Mapping[Any, Facts]) -> ColdItems:
-        """Read the features of items that no one rated; those without any are `unknown`.
+        """Read the features of items that no one rated.
+
+        Args:
+            cold: Item id to public facts, as for `recommend`.
 
         Raises:
-            ConfigError: The model scores no cold items.
-            DataError: A cold item is one of the model's.
+            ConfigError: The model cannot score cold items.
+            DataError: A cold item is one of the model's items.
         """
         self._require_fitted()
         return read_cold_items(self.fitted_, cold)
@@ -246,7 +263,16 @@ class PrivateLists(base.ItemRecommender):
         left_out: Collection[Any],
         n: int,
     ) -> Recommendations:
-        """Rank cold items among the best of the model's; ties go to those that were rated."""
+        """Rank cold items and the model's best items together; rated items come first in ties.
+
+        Args:
+            best: The list without cold items.
+            user: Id of the person, for the entries of the list.
+            own: The person's history.
+            cold: Item id to public facts.
+            left_out: Item ids that are not listed.
+            n: Length of the list.
+        """
         items = self.read_cold_items(cold)
         scores = score_cold_items(own, self.fitted_, items)
         rows = list(best)
@@ -260,13 +286,22 @@ class PrivateLists(base.ItemRecommender):
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
     ) -> Floats:
-        """(len(items),) predicted stars if `stars`, else scores; NaN for what is in no list."""
+        """Predict stars (len(items),) of a person for items, or scores if `stars` is False.
+
+        Args:
+            items: Item ids.
+            user: As for `recommend`.
+            history: As for `recommend`.
+
+        Returns:
+            NaN for an item that lists are not made of.
+        """
         own = self._history(user, history)
         if self.stars_ is None:
             return base.scores_of_items(self._score(own), self.item_ids_, items)
         targets, context = self.fitted_.target_places, self.fitted_.context_places
         places = []
-        for item in own:  # target items come first, then those of another domain
+        for item in own:  # stars have target items first, then context items of another domain
             if item in targets:
                 places.append(targets[item])
             elif item in context:
@@ -280,10 +315,10 @@ class PrivateLists(base.ItemRecommender):
         return base.scores_of_items(predicted, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
-        """Find the n items that liking `item` alone speaks most for, beyond popularity.
+        """Find the n items whose scores a like of `item` alone raises most, beyond popularity.
 
         Raises:
-            DataError: The model does not know the item.
+            DataError: `item` is neither a context nor a target item of the model.
         """
         liked = self._history(None, [item])
         if item not in self.history_ids_.tolist():
@@ -296,19 +331,22 @@ class PrivateLists(base.ItemRecommender):
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
     ) -> Reasons:
-        """Explain an item's score by own items and by features of them, largest first.
+        """Explain an item's score by the person's own items, and by features of these items.
 
-        Made from the release and the person's own rows: it spends nothing. Empty where everybody
-        gets the same list.
+        Explanations are made from the release and the person's own rows, so they cost no epsilon.
 
         Args:
-            item: Id of an item of the lists.
+            item: Id of a target item.
             user: As for `recommend`.
             history: As for `recommend`.
-            n: Reasons of each kind at most.
+            n: Largest number of reasons of each kind.
+
+        Returns:
+            Reasons by items, then by features, each largest first. Empty if everybody gets the same
+            list.
 
         Raises:
-            DataError: no list is made of this item.
+            DataError: Lists are not made of this item.
         """
         profile = self.fitted_.profile(self._history(user, history))
         n = inputs.checked_n(n)
@@ -323,35 +361,39 @@ class PrivateLists(base.ItemRecommender):
         return Reasons((*of_items, *of_features))
 
     def device_file(self, cold: Mapping[Any, Facts] | None = None) -> bytes:
-        """Pack what devices need to make lists: all of it is released or public.
+        """Return the file from which devices make lists; everything in it is released or public.
 
-        Numbers have 16 bits, so scores differ a little from `recommend`'s.
+        Most numbers have 16 bits, so scores differ a little from those of `recommend`.
 
         Args:
-            cold: Items that no one rated, which lists may hold too, as for `recommend`.
+            cold: Items that no one rated, which lists may hold, too; as for `recommend`.
 
         Raises:
-            ConfigError: There are cold items, and the model scores none.
-            DataError: A cold item is one of the model's.
+            ConfigError: There are cold items, and the model cannot score them.
+            DataError: A cold item is one of the model's items.
         """
         (card,) = self.guarantees()
         return pack_device_file(self.fitted_, card, self._cold_rows(cold or {}))
 
     def _cold_rows(self, cold: Mapping[Any, Facts]) -> ColdRows:
-        """The cold items with a feature that the model knows, as devices score them."""
+        """Prepare the cold items that have a feature of the model for a device file."""
         if not cold:
             return ColdRows()
         items = self.read_cold_items(cold)
-        titles = {item: title_of_facts(cold[item]) for item in items.ids}
+        titles = {}
+        for item in items.ids:
+            title = title_of_facts(cold[item])
+            if title is not None:
+                titles[item] = title
         return ColdRows(
-            items.ids,
-            {item: title for item, title in titles.items() if title is not None},
-            cold_item_tastes(self.fitted_, items),
-            fit_cold_model(self.fitted_).popularity,
+            ids=items.ids,
+            titles=titles,
+            tastes=cold_item_tastes(self.fitted_, items),
+            popularity=fit_cold_model(self.fitted_).popularity,
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """One card, composed from the events that the fit was charged."""
+        """Return one card, of all fits of these people and of those that a plan still has."""
         usefulness = self.summary()
         fitted = self.fitted_
         card = guarantees.card_of_fits(
@@ -366,27 +408,30 @@ class PrivateLists(base.ItemRecommender):
         return (card,)
 
     def summary(self) -> str:
-        """Say whether lists are useful, from released numbers alone."""
+        """Describe in sentences how useful the lists are; all numbers in them are released."""
         self._require_fitted()
         return describe_release(self.released_)
 
     __getstate__ = base.without_people
 
     def save(self, path: str | Path) -> None:
-        """Write what was released. No person is in the file but those who agreed to it."""
+        """Write the model file: released and public values.
+
+        Only people who agreed not to be protected can be found in it.
+        """
         container.write(path, *self.parts())
 
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Header of the model file, and its arrays."""
+        """Return the header of the model file as JSON values, and its arrays by name."""
         self._require_fitted()
         return fitted_to_parts(self.fitted_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Make the model of a checked file.
+        """Make a model from the parts of a file; `people_` is None.
 
         Raises:
-            ValueError or another of `errors.UNUSABLE_CONTENT`: The parts do not fit together.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: The parts are no model of this kind.
         """
         fitted = fitted_from_parts(header, arrays)
         settings, choices = fitted.settings, fitted.choices
@@ -405,6 +450,7 @@ class PrivateLists(base.ItemRecommender):
         return model
 
     def _history(self, user: Any, history: Likes | None) -> History:
+        """Return the given history, item id to stars, or else that of the user; {} if unknown."""
         self._require_fitted()
         if history is not None:
             return read_history(history, self.scale_, self.item_ids_)
@@ -414,9 +460,11 @@ class PrivateLists(base.ItemRecommender):
     def _best_of_rows(
         self, rows: sparse.csr_array, n: int, allowed: NDArray[np.int64] | None
     ) -> BestItems:
+        """Make the lists of many people; see `best_of_people`."""
         return best_of_people(rows, self.fitted_, n, allowed)
 
     def _score(self, history: History) -> Floats:
-        scores = score_items(self.fitted_.profile(history), self.released_, self.settings_)
-        first: Floats = scores[0]
-        return first
+        """Return the scores (target items,) of one person."""
+        person = self.fitted_.profile(history)
+        scores: Floats = score_items(person, self.released_, self.settings_)[0]
+        return scores

@@ -1,8 +1,8 @@
-"""The addition to a person's taste by their likes, through the released tastes of liked items.
+"""Own likes: the part of a person's taste that comes from the tastes of the items they like.
 
-A taste from public features sees a film's genres; the tastes of the items that a person likes also
-see what else their likers share. Post-processing of released values, so no further epsilon; in one
-domain alone.
+A taste from public features knows only, say, the genres of the liked films. The released tastes of
+these films also hold what else their likers have in common. The map is computed from released
+values, so it costs no epsilon. It is used within one domain only.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from tacit.profile_sums.sums.taste_maps import orient_columns
 Floats = NDArray[np.float64]
 
 _WEIGHT = 0.7
+"""Factor of all strengths of own likes."""
 _SPREAD_WEIGHT = 0.1
+"""Weight of the spread in the denominator of a strength."""
 _LEAST_VALUE = 1e-9
-"""Least eigenvalue that counts, over the largest."""
+"""Least eigenvalue that counts, as a share of the largest; smaller ones are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnLikesMap:
-    """Map from a person's likes to what they add to the person's taste."""
+    """Linear map from a person's likes to an addition to their taste."""
 
     matrix: Floats
-    """(k, k) K, by which B'x - b_0 is multiplied."""
+    """(k, k) K, by which x B - b_0 is multiplied."""
     mean: Floats
-    """(k,) b_0 = B'mu: the sum B'x that an average person has."""
+    """(k,) b_0 = B'mu: the row x B of an average person."""
 
     def addition_to_taste(self, unit_likes: sparse.csr_array, items: Floats) -> Floats:
-        """Return (people, k) K (B'x - b_0), 0 for a person without likes.
+        """Return the additions (people, k) (x B - b_0) K to people's tastes; 0 without likes.
 
         Args:
-            unit_likes: (people, target items) x: likes over their norm, nothing else stored.
-            items: (target items, k) B.
+            unit_likes: (people, target items) x: rows of likes of norm 1, with no stored zeros.
+            items: (target items, k) B, the tastes of items.
         """
         has_likes = np.diff(unit_likes.indptr)[:, None] > 0
         added: Floats = (unit_likes @ items - self.mean) @ self.matrix * has_likes
@@ -47,32 +49,36 @@ class OwnLikesMap:
 def own_like_strengths(squares: Floats, spread: Floats) -> Floats:
     """Choose how strongly own likes count along each direction.
 
-    h_j = 0.7 s_j / (s_j^2 + 0.1 D_j), 0 where s_j is at most 1e-9 of the largest.
+    h_j = 0.7 s_j / (s_j^2 + 0.1 D_j), or 0 if s_j is at most 1e-9 of the largest s.
 
     Args:
-        squares: (k,) s: squared lengths of the items' vectors along the directions.
-        spread: (k,) D: mean squares of the vectors along them, over everybody's likes.
+        squares: (k,) s: sum over items of the squares of their vectors along each direction.
+        spread: (k,) D: the same squares averaged over items, weighed by their shares of likes.
+
+    Returns:
+        (k,) h.
     """
-    counts = squares > _LEAST_VALUE * max(float(squares.max()), 0.0)
+    is_kept = squares > _LEAST_VALUE * max(float(squares.max()), 0.0)
+    kept = squares[is_kept]
     strengths = np.zeros(len(squares))
-    kept = squares[counts]
-    strengths[counts] = _WEIGHT * kept / (kept**2 + _SPREAD_WEIGHT * spread[counts])
+    strengths[is_kept] = _WEIGHT * kept / (kept**2 + _SPREAD_WEIGHT * spread[is_kept])
     return strengths
 
 
 def fit_own_likes(shares: Floats, items: Floats) -> OwnLikesMap:
-    """Choose the map from the release.
+    """Compute the map from released values.
 
-    With mu the shares, at least 0, p = mu / sum of mu, and B'B = W diag(e^2) W':
+    With mu the shares of likes, negative ones replaced by 0, p = mu / (sum of mu), and the
+    eigenvalue decomposition B'B = W diag(s) W':
 
         b_0 = B'mu
-        D_j = sum over items of p (B W)^2_j
-        h   = `own_like_strengths` of e^2 and D
+        D_j = sum over items i of p_i (B W)_ij^2
+        h   = `own_like_strengths` of s and D
         K   = W diag(h) W'
 
     Args:
-        shares: (target items,) mu: released shares of likes (`sums.counts`), not floored.
-        items: (target items, k) B.
+        shares: (target items,) released shares of likes (`sums.counts`), some perhaps negative.
+        items: (target items, k) B, the released tastes of items.
     """
     positive = np.maximum(shares, 0)
     total = float(positive.sum())

@@ -1,7 +1,7 @@
-"""One person's contribution to the sums: rows of context items, and likes among target items.
+"""Profiles, from which the sums are made: rows of context items, and likes among target items.
 
-Every number of a person's profile is made from that person's own rows and public values, so that it
-is the same alone and among others.
+A person's profile is made from that person's own rows and public values alone, so it does not
+depend on who else is in the data.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 AddProfiles = Callable[[Profiles], NDArray[Any]]
 
+"""A function that adds up a contribution of each person: from profiles to their sum."""
+
 PEOPLE_PER_BLOCK = 4096
-"""People at once, where something is held for each of them."""
+"""Number of people whose dense rows are in memory at a time."""
 LIKE_TOLERANCE = 1e-9
-"""A rating is a like from this much below the threshold."""
+"""A rating is a like if it is at most this many stars below the threshold."""
 
 
 def read_profiles(
     ratings: Ratings, sides: ItemSides, threshold: float, other_weight: float
 ) -> Profiles:
-    """Read everybody's profile. A person without rows stays in: they are counted like all others.
+    """Make everybody's profile, also an empty one for a person without rows, whom sum 1 counts.
 
     Args:
-        ratings: Rows of whole people.
+        ratings: All rows of each person.
         sides: Context and target items.
         threshold: Least rating that is a like.
         other_weight: Weight of a context item that is not a like.
@@ -50,39 +52,47 @@ def read_profiles(
 def profiles_of_rows(
     rows: sparse.csr_array, sides: ItemSides, threshold: float, other_weight: float
 ) -> Profiles:
-    """Read profiles from (people, items) stars; as `read_profiles`."""
+    """Make the profile of each row of a sparse matrix.
+
+    Args:
+        rows: (people, items of the catalogue) stars.
+        sides: Context and target items.
+        threshold: Least rating that is a like.
+        other_weight: Weight of a context item that is not a like.
+    """
     offsets = rows.indptr.astype(np.int64)
-    read = _StarRows(offsets, rows.indices.astype(np.int32), rows.data)
-    return _profiles_of(read, sides, threshold, other_weight)
+    star_rows = _StarRows(offsets, rows.indices.astype(np.int32), rows.data)
+    return _profiles_of(star_rows, sides, threshold, other_weight)
 
 
 class _StarRows(NamedTuple):
-    """Rows of people."""
+    """Ratings of people, person after person."""
 
     offsets: Ints
     """(people + 1,) where each person's rows begin."""
     items: NDArray[np.int32]
-    """(rows,)"""
+    """(rows,) number of the item in the catalogue."""
     stars: Floats
-    """(rows,)"""
+    """(rows,) stars of the item."""
 
 
 def _profiles_of(
     rows: _StarRows, sides: ItemSides, threshold: float, other_weight: float
 ) -> Profiles:
-    liked = rows.stars >= threshold - LIKE_TOLERANCE
+    """Make profiles from ratings; the arguments are those of `read_profiles`."""
+    is_like = rows.stars >= threshold - LIKE_TOLERANCE
     context = _rows_among(rows, sides.context, sides.n_items)
     targets = context
     if not sides.one_domain:
         targets = _rows_among(rows, sides.targets, sides.n_items)
-    target_likes = liked[targets.mask]
-    likes_before = np.concatenate([[0], np.cumsum(target_likes)])
+    is_target_like = is_like[targets.mask]
+    likes_before_row = np.concatenate([[0], np.cumsum(is_target_like)])
     return Profiles(
         offsets=context.offsets,
         items=context.items,
-        liked=liked[context.mask],
-        like_offsets=likes_before[targets.offsets],
-        likes=targets.items[target_likes],
+        liked=is_like[context.mask],
+        like_offsets=likes_before_row[targets.offsets],
+        likes=targets.items[is_target_like],
         other_weight=other_weight,
         one_domain=sides.one_domain,
     )
@@ -90,55 +100,71 @@ def _profiles_of(
 
 @dataclass(frozen=True, eq=False)
 class _ChosenRows:
-    """The rows of some of the items."""
+    """The ratings of chosen items."""
 
     offsets: Ints
     """(people + 1,) where each person's chosen rows begin."""
     mask: slice | NDArray[np.bool_]
-    """Picks the chosen rows out of all; the slice of everything where all are chosen."""
+    """Index of the chosen rows among all: a mask (rows,), or `slice(None)` if all are chosen."""
     items: NDArray[np.int32]
-    """(chosen rows,) place of the item among the chosen ones."""
+    """(chosen rows,) place of the item among the chosen items."""
 
 
 def _rows_among(rows: _StarRows, chosen: Ints, n_items: int) -> _ChosenRows:
+    """Select the ratings of chosen items.
+
+    Args:
+        rows: Ratings of people.
+        chosen: (chosen items,) ascending numbers in the catalogue.
+        n_items: Number of items of the catalogue.
+    """
     if len(chosen) == n_items:
         return _ChosenRows(rows.offsets, slice(None), rows.items)
     places = np.full(n_items, -1, dtype=np.int32)
     places[chosen] = np.arange(len(chosen), dtype=np.int32)
-    inside = places[rows.items] >= 0
-    rows_before = np.concatenate([[0], np.cumsum(inside)])
-    return _ChosenRows(rows_before[rows.offsets], inside, places[rows.items[inside]])
+    is_chosen = places[rows.items] >= 0
+    chosen_before_row = np.concatenate([[0], np.cumsum(is_chosen)])
+    return _ChosenRows(chosen_before_row[rows.offsets], is_chosen, places[rows.items[is_chosen]])
 
 
 @dataclass(frozen=True, eq=False)
 class StoredProfiles:
-    """Profiles of people whose rows stay where they are stored."""
+    """Profiles of stored ratings, which are read a block of people at a time for each sum."""
 
     ratings: StoredRatings
+    """The stored ratings."""
     read: Callable[[Ratings], Profiles]
-    """Reads the profiles of one block of people."""
+    """Makes the profiles of one block of people."""
     one_domain: bool
     """Whether context and target items are the same."""
 
     def total(self, add: AddProfiles) -> NDArray[Any]:
-        """Sum of `add(profiles)` over all blocks of people. Not protected: never release it."""
+        """Sum `add(profiles)` over all blocks of people. Not protected: never release it."""
         return self.ratings.total(partial(_add_block, add, self.read))
 
 
 def _add_block(
     add: AddProfiles, read: Callable[[Ratings], Profiles], block: Ratings
 ) -> NDArray[Any]:
+    """Add up one block of people: a function of the module, so that other processes can run it."""
     return add(read(block))
 
 
 People = Profiles | StoredProfiles
-"""The people of a sum; `total(add)` gives it."""
+"""Everybody's profile, in memory or stored; `total(add)` sums a contribution of each person."""
 
 
 def read_people(
     ratings: RatingsSource, sides: ItemSides, threshold: float, other_weight: float
 ) -> People:
-    """Read everybody's profile, in memory or where the rows are stored; as `read_profiles`."""
+    """Make everybody's profile, or prepare to make it from stored ratings.
+
+    Args:
+        ratings: All ratings, in memory or stored.
+        sides: Context and target items.
+        threshold: Least rating that is a like.
+        other_weight: Weight of a context item that is not a like.
+    """
     read = partial(read_profiles, sides=sides, threshold=threshold, other_weight=other_weight)
     if isinstance(ratings, StoredRatings):
         return StoredProfiles(ratings, read, sides.one_domain)
@@ -146,12 +172,12 @@ def read_people(
 
 
 def renumber_items(people: People, context: Ints, targets: Ints) -> People:
-    """Give the items of profiles other places, in memory or where the rows are stored.
+    """Renumber the items of everybody's profile.
 
     Args:
-        people: Everybody's profile.
-        context: (context items,) new place of each, ascending.
-        targets: (target items,) likewise.
+        people: Everybody's profile, in memory or stored.
+        context: (context items,) new number of each context item, ascending.
+        targets: (target items,) new number of each target item, ascending.
     """
     renumber = partial(_renumber_block, context=context, targets=targets)
     if isinstance(people, StoredProfiles):
@@ -162,16 +188,19 @@ def renumber_items(people: People, context: Ints, targets: Ints) -> People:
 
 
 def _renumber_block(block: Profiles, context: Ints, targets: Ints) -> Profiles:
+    """Renumber the items of profiles in memory; the arguments are those of `renumber_items`."""
     items = context[block.items].astype(np.int32)
     return block._replace(items=items, likes=targets[block.likes].astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
 class _ReadRenumbered:
-    """Reads the profiles of a block and renumbers their items."""
+    """A function that makes the profiles of a block of ratings and renumbers their items."""
 
     read: Callable[[Ratings], Profiles]
+    """Makes the profiles."""
     renumber: Callable[[Profiles], Profiles]
+    """Renumbers their items."""
 
     def __call__(self, block: Ratings) -> Profiles:
         return self.renumber(self.read(block))
@@ -180,12 +209,12 @@ class _ReadRenumbered:
 def total_over_ratings(
     ratings: RatingsSource, add: Callable[[Ratings], NDArray[Any]]
 ) -> NDArray[Any]:
-    """Sum of `add(block)` over all blocks of people. Not protected: never release it."""
+    """Sum `add(block)` over all blocks of people. Not protected: never release it."""
     return ratings.total(add) if isinstance(ratings, StoredRatings) else add(ratings)
 
 
 def people_between(people: Profiles, start: int, stop: int) -> Profiles:
-    """Profiles of the people with numbers from start to below stop, renumbered from 0."""
+    """Return the profiles of the people numbered `start` to `stop` - 1, renumbered from 0."""
     offsets = people.offsets[start : stop + 1]
     rows = slice(int(offsets[0]), int(offsets[-1]))
     like_offsets = people.like_offsets[start : stop + 1]
@@ -209,10 +238,17 @@ def blocks_of_people(people: Profiles) -> Iterator[Profiles]:
 def read_history(
     history: Mapping[Any, float] | Iterable[Any], scale: RatingScale, ids: Column
 ) -> History:
-    """Read one person's own rows: item id to stars, or ids of liked items.
+    """Check one person's history and return it as item id to stars.
+
+    Args:
+        history: Item id to stars, a data frame of items and stars, or the ids of liked items, which
+            get the most stars of the scale.
+        scale: The scale of the stars.
+        ids: Ids of the model's items.
 
     Raises:
-        DataError: a rating is off the scale, or the ids are of another type than the model's.
+        DataError: The history is something else, a rating is off the scale, or an id is of another
+            type than the model's.
     """
     is_frame = hasattr(history, "columns")
     if is_frame or isinstance(history, str | Mapping) or not isinstance(history, Iterable):
@@ -231,15 +267,15 @@ def profile_of_history(
     other_weight: float,
     one_domain: bool,
 ) -> Profiles:
-    """Profile of one person from their own rows, as `read_profiles` makes it.
+    """Make the profile of one person, equal to the one that `read_profiles` makes of their rows.
 
     Args:
-        history: Item id to stars. Items of neither side are ignored.
+        history: Item id to stars. Items that are neither context nor target items are ignored.
         context: Item id to place among context items.
         targets: Item id to place among target items.
         threshold: Least rating that is a like.
         other_weight: Weight of a context item that is not a like.
-        one_domain: Whether both sides are the same items.
+        one_domain: Whether context and target items are the same.
     """
     liked_ids = {item for item, stars in history.items() if stars >= threshold - LIKE_TOLERANCE}
     rows = sorted((context[item], item in liked_ids) for item in history if item in context)

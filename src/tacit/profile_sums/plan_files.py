@@ -1,4 +1,4 @@
-"""The state of a plan in model files: header and arrays. No person is in it."""
+"""The state of a plan in model files, as a header and arrays. They hold released values alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def state_to_parts(state: PlanState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """JSON values of a state, and its arrays."""
+    """Return a state as JSON values and arrays by name.
+
+    "second" in the header names the second sum of later fits: "counts" is sum 1 again, "popular"
+    counts of the head, and "tastes" sum 3.
+    """
     counts, later = state.counts, state.later
     header: dict[str, Any] = {
         "plan": state.plan.to_header(),
@@ -60,10 +64,10 @@ def state_to_parts(state: PlanState) -> tuple[dict[str, Any], dict[str, NDArray[
 
 
 def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
-    """Read what `state_to_parts` wrote.
+    """Read a state from the header and arrays of `state_to_parts`.
 
     Raises:
-        ValueError, KeyError, TypeError: the parts do not fit together.
+        ValueError, KeyError, TypeError: The parts are damaged or do not fit together.
     """
     item_ids = ids_from_header(header["items"])
     one_domain = header["context"] is None
@@ -71,11 +75,11 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
     if not len(item_ids) or not len(context_ids):
         raise ValueError("the plan has no items")
     entries = len(item_ids) + (0 if one_domain else len(context_ids))
-    table = read_floats(arrays, "plan_counts", 4, entries)
+    count_rows = read_floats(arrays, "plan_counts", 4, entries)
     people = _table_from_array(arrays, "plan_people")
     if people.values.shape != (1,):
         raise ValueError("'plan_people' is not one number of people")
-    counts = AddedCounts(people, *table)
+    counts = AddedCounts(people, *count_rows)
     if min(counts.weights.min(), counts.squares.min()) < 0:
         raise ValueError("'plan_counts' has weights below 0")
     later: TasteState | PopularState | None = None
@@ -87,7 +91,7 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
     elif header["second"] == "tastes":
         later = _tastes_from_parts(header, arrays, len(context_ids), len(item_ids))
     elif header["second"] != "counts":
-        raise ValueError("the plan asks for something unknown")
+        raise ValueError("the plan's second sum is none that this version knows")
     plan = FitPlan.from_header(dict(header["plan"]))
     return PlanState(plan, context_ids, item_ids, one_domain, counts, later)
 
@@ -95,6 +99,7 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
 def _tastes_from_parts(
     header: Mapping[str, Any], arrays: Arrays, context: int, targets: int
 ) -> TasteState:
+    """Read the map and the draws of sum 3. context, targets: numbers of items."""
     head = _head(arrays, targets)
     k = int(header["k"])
     count_weight, tastes_norm = read_floats(arrays, "plan_norms", 2).tolist()
@@ -116,11 +121,16 @@ def _tastes_from_parts(
 
 
 def _table_to_array(table: AddedTable) -> NDArray[Any]:
-    """Write the weight, the squares, and the values one after the other."""
+    """Return one vector (2 + values,): the weight, the squares, and the values row by row."""
     return np.concatenate([[table.weight, table.squares], table.values.ravel()])
 
 
 def _table_from_array(arrays: Arrays, name: str) -> AddedTable:
+    """Read a table from the vector of `_table_to_array`; its values have one axis.
+
+    Raises:
+        ValueError, KeyError: The array is missing or is no such vector, or no draw was added.
+    """
     numbers = read_floats(arrays, name, None)
     weight, squares = numbers[:2].tolist()
     if not weight > 0 or not squares > 0:
@@ -129,6 +139,7 @@ def _table_from_array(arrays: Arrays, name: str) -> AddedTable:
 
 
 def _head(arrays: Arrays, items: int) -> NDArray[np.int64]:
+    """Read the items (head,) of the plan's head; ValueError unless they ascend below `items`."""
     head = read_array(arrays, "plan_head", None).astype(np.int64)
     if not len(head) or head[0] < 0 or head[-1] >= items or (np.diff(head) <= 0).any():
         raise ValueError("'plan_head' does not fit the list of items")
@@ -136,6 +147,7 @@ def _head(arrays: Arrays, items: int) -> NDArray[np.int64]:
 
 
 def _features_to_arrays(name: str, rows: sparse.csr_array) -> dict[str, NDArray[Any]]:
+    """Return the arrays of sparse features (items, f); their names begin with `name`."""
     return {
         f"{name}_offsets": rows.indptr.astype(np.int64),
         f"{name}_columns": rows.indices.astype(np.int32),
@@ -144,10 +156,17 @@ def _features_to_arrays(name: str, rows: sparse.csr_array) -> dict[str, NDArray[
 
 
 def _features_from_arrays(arrays: Arrays, name: str, items: int, width: int) -> sparse.csr_array:
+    """Read features (items, width) from the arrays of `_features_to_arrays`.
+
+    Raises:
+        ValueError, KeyError: An array is missing, or does not fit the numbers of items and columns.
+    """
     offsets = read_array(arrays, f"{name}_offsets", items + 1).astype(np.int64)
     columns = read_array(arrays, f"{name}_columns", None).astype(np.int32)
     values = read_floats(arrays, f"{name}_values", len(columns))
-    rising = offsets[0] == 0 and offsets[-1] == len(columns) and (np.diff(offsets) >= 0).all()
-    if not rising or (len(columns) and not 0 <= columns.min() <= columns.max() < width):
+    begins_and_ends_right = offsets[0] == 0 and offsets[-1] == len(columns)
+    offsets_fit = begins_and_ends_right and (np.diff(offsets) >= 0).all()
+    columns_fit = not len(columns) or 0 <= columns.min() <= columns.max() < width
+    if not offsets_fit or not columns_fit:
         raise ValueError("the plan's features do not fit the list of items")
     return sparse.csr_array((values, columns, offsets), shape=(items, width))

@@ -1,9 +1,11 @@
-"""The state of a plan: noisy sums of all its fits, added up, and the map that the first one chose.
+"""The state of a plan: the released sums of all its fits, added up, and the directions of taste.
 
-Each fit draws new noise for sums 1 and 3, of everybody there is then, and adds them to what earlier
-fits drew: more fits make the same lists more exact. Everything here was released or is public, so a
-state holds no person; but it stands for budget that is spent. Two fits that continue from the same
-state would both be charged to it: a ledger answers the second with the first's file or refuses it.
+The first fit chooses the directions. Each later fit releases sum 1 and a second sum, of the people
+in the data at that time, and adds them to the earlier releases, so that lists become more exact.
+
+A state holds released and public values alone. Two fits that continue from the same state cost more
+than the card of either says; a ledger answers the second one with the file of the first, or refuses
+it.
 """
 
 from __future__ import annotations
@@ -37,31 +39,33 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COUNTS, ITEMS = 0, 3
-"""Places of sums 1 and 3 among the four."""
+"""Places of sums 1 and 3 among the four sums of lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class AddedTable:
-    """Several draws of one table, each weighed by its precision p.
+    """Several noisy draws of one table, added up by precision.
 
-    Precisions are in units of one release of everything, whose noise has the deviation sigma:
-    `values / weight` has the deviation sigma * sqrt(squares) / weight.
+    The precision p of a draw is relative to a draw with the budget of the whole plan: if the noise
+    of that one has the standard deviation d, the noise of a draw has d / sqrt(p), and that of
+    `mean` has d * sqrt(squares) / weight. With a forgetting factor a, the terms of earlier draws
+    are multiplied by a, in Q by a^2.
     """
 
     values: Floats
-    """S, the sum of p * draw."""
+    """S, the sum of p * draw; the shape of a draw."""
     weight: float
     """W, the sum of p."""
     squares: float
-    """Q, the sum of p by the variance of what was added: p^2 * (1 / p)."""
+    """Q, the variance of the noise in S over d^2: the sum of p^2 * (1 / p)."""
 
     @classmethod
     def make_empty(cls, shape: tuple[int, ...]) -> AddedTable:
-        """Make a table of no draws."""
+        """Make a table of this shape without draws."""
         return cls(np.zeros(shape), 0.0, 0.0)
 
     def add(self, draw: Floats, precision: float, forgetting: float = 1.0) -> AddedTable:
-        """Add a draw; what was there counts `forgetting` times."""
+        """Add a draw with precision p; earlier draws are weighed by `forgetting`."""
         return AddedTable(
             forgetting * self.values + precision * draw,
             forgetting * self.weight + precision,
@@ -70,34 +74,45 @@ class AddedTable:
 
     @property
     def mean(self) -> Floats:
-        """Mean of the draws by precision."""
+        """Mean of the draws, weighed by precision."""
         return self.values / self.weight
 
     @property
     def noise_factor(self) -> float:
-        """Deviation of `mean`, over that of one release of everything."""
+        """Standard deviation of the noise in `mean`, over d."""
         return math.sqrt(self.squares) / self.weight
 
 
 @dataclass(frozen=True, eq=False)
 class AddedCounts:
-    """Draws of sum 1, where some items came later than others."""
+    """Draws of sum 1, added up by precision; an item has the draws since it came.
+
+    S, W, Q and p are those of `AddedTable`. The entries of items are those of `CountTable`: across
+    domains context items, then target items.
+    """
 
     people: AddedTable
     """(1,) the entry that counts people."""
     values: Floats
-    """(items,) S of each item, from its first fit on."""
+    """(item entries,) S of each item."""
     weights: Floats
-    """(items,) W of each item."""
+    """(item entries,) W of each item."""
     squares: Floats
-    """(items,) Q of each item."""
+    """(item entries,) Q of each item."""
     present: Floats
-    """(items,) people of each item's fits, by precision: the sum of p * number of people."""
+    """(item entries,) sum of p times the noisy number of people over each item's draws."""
 
     def add(
         self, draw: Floats, presence: float, precision: float, forgetting: float = 1.0
     ) -> AddedCounts:
-        """Add a draw (items + 1,), the number of people last; `presence` is one person's entry."""
+        """Add a draw of sum 1; earlier draws are weighed by `forgetting`.
+
+        Args:
+            draw: (item entries + 1,) noisy sums; the last entry counts people.
+            presence: What one person adds to the last entry.
+            precision: p of the draw.
+            forgetting: Factor of the earlier draws.
+        """
         return AddedCounts(
             self.people.add(draw[-1:], precision, forgetting),
             forgetting * self.values + precision * draw[:-1],
@@ -107,7 +122,12 @@ class AddedCounts:
         )
 
     def at_places(self, places: Ints, items: int) -> AddedCounts:
-        """Move the items to these places among so many; others have no draw yet."""
+        """Move the entries of items to other places.
+
+        Args:
+            places: (item entries,) new place of each entry.
+            items: Number of entries afterwards; entries that are new have no draw yet.
+        """
 
         def move(values: Floats) -> Floats:
             moved = np.zeros(items)
@@ -125,46 +145,49 @@ class AddedCounts:
 
 @dataclass(frozen=True, eq=False)
 class TasteState:
-    """A map that the first fit chose, and the draws of sum 3 with it."""
+    """The directions that the first fit chose, and all draws of sum 3."""
 
     features: FeatureTables
-    """Features of all items so far."""
+    """Features of all items of the state."""
     sums: TasteSums
-    """The map; its table is the mean of all draws."""
+    """Centre, directions and query of the first fit. Its table is not kept up to date: all draws
+    are in `table`."""
     table: AddedTable
     """(head + 1, width) draws of sum 3."""
     damping_of_new: float
-    """Damping of an item that came after the first fit: that of a rare one."""
+    """Damping of an item that came after the first fit: that of a rare item in the first fit."""
 
 
 @dataclass(frozen=True, eq=False)
 class PopularState:
-    """The head that the first fit chose, and draws of its counts."""
+    """The head that the first fit chose, and all draws of its counts."""
 
     head: Ints
     """(head,) target items, ascending."""
     table: AddedTable
-    """(head,)"""
+    """(head,) draws of their likes."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanState:
-    """Everything that the next fit of a plan starts from."""
+    """Everything from which the next fit of a plan continues."""
 
     plan: FitPlan
+    """Noise multipliers of all fits."""
     context_ids: Column
-    """(context items,) ids of all items so far, those that left the catalogue included."""
+    """(context items,) ascending ids of all items so far, also of those that left the catalogue."""
     item_ids: Column
-    """(target items,) likewise; in one domain the same."""
+    """(target items,) ids, likewise; in one domain the same as `context_ids`."""
     one_domain: bool
+    """Whether context and target items are the same."""
     counts: AddedCounts
-    """Draws of sum 1: across domains context items come first."""
+    """Draws of sum 1."""
     later: TasteState | PopularState | None
-    """What the second event of later fits asks; None: sum 1 again."""
+    """State of the second sum of later fits; None: that sum is sum 1 again."""
 
     @property
     def own_entries(self) -> int:
-        """Entries of sum 1 that context items have of their own."""
+        """Number of entries of sum 1 that are of context items alone; 0 in one domain."""
         return 0 if self.one_domain else len(self.context_ids)
 
 
@@ -176,7 +199,16 @@ def begin_state(
     item_ids: Column,
     settings: Settings,
 ) -> PlanState:
-    """Make the state after the first fit. sums: its releases; features: of its items."""
+    """Make the state after the first fit of a plan.
+
+    Args:
+        plan: Noise multipliers of all fits.
+        sums: The releases of the first fit.
+        features: Public features of the items; None without metadata.
+        context_ids: (context items,) ids, ascending.
+        item_ids: (target items,) ids, ascending.
+        settings: Choices of the first fit.
+    """
     noises = plan.noises(1)
     draw = sums.count_table.values
     empty = np.zeros(len(draw) - 1)
@@ -184,7 +216,7 @@ def begin_state(
     counts = counts.add(draw, settings.presence, plan.precision(noises[COUNTS], COUNTS))
     later: TasteState | PopularState | None = None
     if isinstance(sums.later, TasteSums):
-        assert features is not None  # sums of tastes were asked with them
+        assert features is not None  # sums of tastes need features
         drawn = sums.later.table.values
         table = AddedTable.make_empty(drawn.shape).add(drawn, plan.precision(noises[ITEMS], ITEMS))
         damping = compute_rare_damping(sums.counts, settings)
@@ -199,7 +231,10 @@ def begin_state(
 
 
 def compute_rare_damping(counts: Counts, settings: Settings) -> float:
-    """Damping of an item whose share is at the floor of `profile_centre`; 1 without shares."""
+    """Return the damping of an item whose share is at the lower limit of `profile_centre`.
+
+    It is 1 if all shares are 0.
+    """
     floored = counts.floored_context
     mean = float(floored.mean())
     if mean <= 0:
@@ -211,13 +246,13 @@ def compute_rare_damping(counts: Counts, settings: Settings) -> float:
 def grow_state(
     state: PlanState, context_ids: Column, item_ids: Column, features: FeatureTables | None
 ) -> PlanState:
-    """Give places to items that are new. Items that left keep theirs.
+    """Add the new items of a catalogue to a state. Items that left the catalogue stay in the state.
 
     Args:
-        state: The plan so far.
-        context_ids: Ids of the context items there are now.
-        item_ids: Ids of the target items there are now.
-        features: Their features, in the plan's columns.
+        state: The state after the earlier fits.
+        context_ids: (context items of the catalogue,) ids, ascending.
+        item_ids: (target items of the catalogue,) ids, ascending.
+        features: Their features, in the columns of the first fit; None without metadata.
     """
     all_targets = np.union1d(state.item_ids, item_ids)
     all_context = all_targets if state.one_domain else np.union1d(state.context_ids, context_ids)
@@ -248,6 +283,17 @@ def _grow_tastes(
     item_ids: Column,
     features: FeatureTables,
 ) -> TasteState:
+    """Add the new items of a catalogue to the state of sum 3.
+
+    Args:
+        later: The state of sum 3.
+        state: The state of the plan, of which it is a part.
+        all_context: Ids of the context items of the state and the catalogue together.
+        all_targets: Ids of the target items of both together.
+        context_ids: Ids of the context items of the catalogue.
+        item_ids: Ids of the target items of the catalogue.
+        features: Features of the catalogue's items.
+    """
     context = np.searchsorted(all_context, state.context_ids)
     targets = np.searchsorted(all_targets, state.item_ids)
     damping = np.full(len(all_context), later.damping_of_new)
@@ -275,22 +321,28 @@ class _RowsById:
     """(items, f)"""
 
     def merge(self, others: _RowsById, ids: Column) -> sparse.csr_array:
-        """Return the rows of `ids`: these where there are some, else those of `others`."""
+        """Return the rows (len(ids), f) of some ids, from this table or else from `others`.
+
+        Args:
+            others: A second table in the same columns.
+            ids: Ids, each of which is in one of the tables.
+        """
         stacked = sparse.csr_array(sparse.vstack([self.rows, others.rows], format="csr"))
-        places = np.searchsorted(self.ids, ids)
-        inside = np.isin(ids, self.ids)
-        new_places = len(self.ids) + np.searchsorted(others.ids, ids)
-        order = np.where(inside, places, np.minimum(new_places, stacked.shape[0] - 1))
-        return sparse.csr_array(stacked[order])
+        own_places = np.searchsorted(self.ids, ids)
+        is_own = np.isin(ids, self.ids)
+        # Past the end for ids above all ids of `others`, which are in this table.
+        other_places = len(self.ids) + np.searchsorted(others.ids, ids)
+        other_places = np.minimum(other_places, stacked.shape[0] - 1)
+        return sparse.csr_array(stacked[np.where(is_own, own_places, other_places)])
 
 
 def release_next(people: People, state: PlanState, settings: Settings) -> PlanState:
-    """Draw both sums of a later fit and add them to the state.
+    """Release both sums of a later fit, and return the state with them added.
 
     Args:
-        people: Everybody's profile now, by the places of the state's items.
-        state: The plan so far, grown by the items there are now.
-        settings: Choices of the plan's first fit.
+        people: Everybody's profile, whose items are numbered by their places in the state.
+        state: The state after the earlier fits, with the new items of the catalogue.
+        settings: Choices of the fit.
     """
     plan = state.plan
     count_noise, later_noise = plan.noises(2)
@@ -326,7 +378,16 @@ def _add_counts(
     settings: Settings,
     forgetting: float,
 ) -> AddedCounts:
-    """Draw sum 1 with this noise multiplier and add it."""
+    """Release sum 1 with this noise multiplier and add it to `counts`.
+
+    Args:
+        people: Everybody's profile.
+        state: The state of the plan; its own counts are not used.
+        noise_multiplier: Noise multiplier of the draw.
+        counts: The counts that the draw is added to.
+        settings: Choices of the fit.
+        forgetting: Factor of the earlier draws.
+    """
     drawn = release_count_table(
         people, len(state.context_ids), len(state.item_ids), noise_multiplier, settings
     )
@@ -335,7 +396,7 @@ def _add_counts(
 
 
 def sums_of_state(state: PlanState, settings: Settings) -> ReleasedSums:
-    """Make the sums that lists are computed from: the means of all draws. Post-processing."""
+    """Make sums like those of one fit from the means of all draws; lists are computed from them."""
     counts = _counts_of_state(state, settings)
     effective_sigma = state.plan.sigma * state.counts.people.noise_factor
     usefulness = Usefulness(
@@ -359,12 +420,13 @@ def sums_of_state(state: PlanState, settings: Settings) -> ReleasedSums:
 
 
 def _counts_of_state(state: PlanState, settings: Settings) -> Counts:
-    """Shares of people from all draws of sum 1.
+    """Estimate shares of likes from all draws of sum 1.
 
-    With b the norm of likes, n_i the people of an item's fits by precision and W_i, Q_i the item's:
+    With b = `norm_of_items`, S_i, W_i, Q_i and n_i the item's entries in values, weights, squares
+    and present, and d the standard deviation of the noise of a draw with the whole budget:
 
-        share     = S_i / (b n_i),  n_i at least 50 W_i
-        deviation = sigma_1 sqrt(Q_i) / (b n_i)
+        share_i     = S_i / (b max(n_i, 50 W_i))
+        deviation_i = d sqrt(Q_i) / (b max(n_i, 50 W_i))
     """
     added = state.counts
     people = max(float(added.people.mean[0]) / settings.presence, float(FEWEST_PEOPLE))
@@ -374,12 +436,12 @@ def _counts_of_state(state: PlanState, settings: Settings) -> Counts:
     mechanism = counts_mechanism(entries, state.plan.noise_of_sum(COUNTS))
     shares = added.values / (norm * present)
     deviations = mechanism.deviation * np.sqrt(added.squares) / (norm * present)
-    whole = mechanism.deviation * added.people.noise_factor / (norm * people)
+    deviation = mechanism.deviation * added.people.noise_factor / (norm * people)
     targets = shares[state.own_entries :]
     return Counts(
         context=shares[: state.own_entries] if state.own_entries else targets,
         targets=targets,
-        deviation=whole,
+        deviation=deviation,
         people=people,
         too_few=state.later is None,
         deviations_of_new=deviations[state.own_entries :],

@@ -1,12 +1,12 @@
-"""The release: the order of the sums, top to bottom, and the mode chosen in between.
+"""The release of lists: the order of the sums, and the choice of the mode between sum 1 and 2a.
 
 Source       Gaussian differential privacy: Dong, Roth, Su (2022); discrete noise: Canonne, Kamath,
              Steinke (NeurIPS 2020).
 Runs at      the platform.
 Sees         everybody's rows, and public item metadata.
 Releases     everything in `ReleasedLists`.
-Guarantee    (epsilon, delta) for ONE PERSON'S WHOLE PROFILE, added or removed: `events.events` are
-             declared before the first sum and charged whatever happens.
+Guarantee    (epsilon, delta) for ONE PERSON'S WHOLE PROFILE, added or removed. `events.events` are
+             declared before the first sum and charged even if the fit fails.
 Assumptions  catalogue, metadata, rating scale and settings are public.
 """
 
@@ -75,57 +75,59 @@ MOST_FOR_TASTES_ACROSS = 4300.0
 
 @dataclass(frozen=True, eq=False)
 class TasteModel:
-    """The release of sums 2a, 2b and 3, from which taste lists are scored."""
+    """Everything that lists by tastes are scored with, computed from sums 1 to 3."""
 
     features: sparse.csr_array
     """(context items, f) public features."""
     centre: ProfileCentre
-    """What profiles are measured from."""
+    """Damping of context items, and the mean features that are subtracted from a profile's."""
     directions: Floats
-    """(f, k) V, from features to tastes."""
+    """(f, k) V, the map from features to tastes."""
     items: Floats
-    """(target items, k) B, the tastes of each item's likers; numbers of 32 bits, as files hold."""
+    """(target items, k) B, the tastes of each item's likers, rounded to 32 bits as in files."""
     deviation: float
     """Standard deviation of the noise in an entry of B before shrinking."""
     own_likes: OwnLikesMap | None
-    """What likes add to a person's taste; None across domains, and where there are `pairs`."""
+    """Addition to a person's taste by their likes; None across domains, and if there are `pairs`.
+    """
     head: int
-    """Number of items that sum 3 asked about."""
+    """Number of items in the table of sum 3."""
     count_weight: float
     """Norm of one person's counts in sum 3; 0 without noise."""
     pairs: PairVectors | None = None
-    """What likes add by pairs of likes, in place of `own_likes`; None where none were released, or
-    none stood out from the noise."""
+    """Additions to scores by pairs of likes, in place of `own_likes`; None if pairs were not
+    released, or none stood out from the noise."""
     released_pairs: bool = False
-    """Whether half of sum 3's event went to pairs of likes, also where none stood out."""
+    """Whether half of sum 3's event paid for pairs of likes, also if none stood out."""
 
 
 @dataclass(frozen=True, eq=False)
 class TasteSums:
-    """The releases of sums 2a, 2b and 3, and the map that they are measured with."""
+    """The releases of sums 2a, 2b and 3 in mode 'taste'."""
 
     centre: ProfileCentre
-    """What profiles are measured from, by sum 1."""
+    """Damping of context items, and the mean features of a profile; made from sum 1."""
     directions: Floats
-    """(f, k) V, by sums 2a and 2b."""
+    """(f, k) V, the map from features to tastes; made from sums 2a and 2b."""
     table: ItemTable
-    """Sum 3."""
+    """The release of sum 3."""
     pairs: PairTable | None = None
-    """Pairs of likes; None where sum 3 has all of its event."""
+    """The release of pairs of likes; None if sum 3 has its whole event to itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReleasedSums:
-    """The sums of lists as they were released; all else is made from them."""
+    """The sums of lists as they were released."""
 
     count_table: CountTable
-    """Sum 1 as it was drawn."""
+    """The release of sum 1."""
     counts: Counts
-    """Sum 1 over the number of people: shares of likes, as `sums.counts` defines them."""
+    """Shares of likes, made from sum 1 as `sums.counts` defines them."""
     later: TasteSums | PopularTable | TopItemsModel | None
-    """What the later sums asked; None for too few people: then nothing."""
+    """The releases after sum 1, by mode; None if there are too few people, so nothing was released.
+    """
     usefulness: Usefulness
-    """What sum 1 says about lists."""
+    """Estimate from sum 1 of how useful the lists are."""
 
     @property
     def one_domain(self) -> bool:
@@ -135,19 +137,19 @@ class ReleasedSums:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedLists:
-    """All that leaves the platform, but for stars."""
+    """Everything that lists are made from: released values, and weights from consenting people."""
 
     means: Floats
     """(target items,) released shares of likes (`sums.counts`): popularity."""
     deviation: float
     """Standard deviation of the noise in the shares of sum 1."""
     personal: TasteModel | TopItemsModel | None
-    """What personal lists are scored with; None where only popularity was released."""
+    """Model of personal scores; None if only popularity was released."""
     usefulness: Usefulness
-    """What the release says about its own lists."""
+    """Estimate from sum 1 of how useful the lists are."""
     consented: sparse.csr_array | None = None
-    """(items, items) what a like of one item adds to another, by people who agreed not to be
-    protected; of tastes in one domain alone."""
+    """(items, items) weights from a liked item (row) to a scored item (column), learned from people
+    who agreed not to be protected; None without such people, and outside mode 'taste'."""
 
     @property
     def mode(self) -> ReleasedMode:
@@ -158,7 +160,7 @@ class ReleasedLists:
 
     @property
     def has_pairs(self) -> bool:
-        """Whether pairs of likes were released, also where none stood out from the noise."""
+        """Whether pairs of likes were released, also if none stood out from the noise."""
         return isinstance(self.personal, TasteModel) and self.personal.released_pairs
 
     @property
@@ -168,7 +170,7 @@ class ReleasedLists:
 
     @property
     def serves_lists(self) -> bool:
-        """Whether lists are personal; otherwise everybody gets private popularity."""
+        """Whether lists are personal; otherwise everybody gets the list of popular items."""
         return self.personal is not None
 
 
@@ -181,16 +183,16 @@ def release_lists(
     *,
     sums_for_many: bool = True,
 ) -> ReleasedLists:
-    """Release the sums of lists, one after the other, and make lists from them.
+    """Release the sums of lists of one fit, and compute from them everything that lists need.
 
     Args:
         people: Everybody's profile.
-        context_items: How many context items there are.
-        target_items: How many target items there are.
+        context_items: Number of context items.
+        target_items: Number of target items.
         features: Public features; None without metadata.
         settings: Choices of the fit.
-        sums_for_many: Whether very many people may lead to other sums: top items across domains,
-            pairs of likes in one.
+        sums_for_many: Whether the sums for very many people may be chosen: top items across
+            domains, and pairs of likes within one.
     """
     noises = noise_multipliers(settings)[:LIST_SUMS]
     sums = release_sums(
@@ -215,16 +217,19 @@ def release_sums(
     *,
     sums_for_many: bool = True,
 ) -> ReleasedSums:
-    """Release the sums of lists as `release_lists`.
+    """Release the sums of lists: sum 1, then those of the mode that is chosen by its release.
 
     Args:
-        people: As for `release_lists`, like the next four.
-        context_items: See there.
-        target_items: See there.
-        features: See there.
-        settings: See there.
-        noises: Multipliers of all four sums.
-        sums_for_many: See there.
+        people: Everybody's profile.
+        context_items: Number of context items.
+        target_items: Number of target items.
+        features: Public features; None without metadata.
+        settings: Choices of the fit.
+        noises: Noise multipliers of sums 1, 2a, 2b and 3; zeros without noise.
+        sums_for_many: Whether the sums for very many people may be chosen.
+
+    Raises:
+        ConfigError: The mode is 'taste' and there are no features.
     """
     sigma = combined_noise(noises)
     count_table = release_count_table(people, context_items, target_items, noises[0], settings)
@@ -274,7 +279,16 @@ def _release_tastes(
     noises: Sequence[float],
     settings: Settings,
 ) -> TasteSums:
-    """Release sums 2a, 2b and 3. noises: of all four sums."""
+    """Release sums 2a, 2b and 3.
+
+    Args:
+        people: Everybody's profile.
+        counts: Shares of likes of sum 1.
+        effective_population: People over the noise multiplier of all sums; None without noise.
+        features: Public features.
+        noises: Noise multipliers of sums 1, 2a, 2b and 3.
+        settings: Choices of the fit.
+    """
     _, moment_noise, product_noise, item_noise = noises
     centre = profile_centre(counts, features, settings)
     whitening = release_whitening(people, centre, features, counts.people, moment_noise, settings)
@@ -296,10 +310,11 @@ def _release_tastes_and_pairs(
 ) -> TasteSums:
     """Release sums 2a, 2b and 3, and pairs of likes within the event of sum 3.
 
-    With z the multiplier of that event and p the share of pairs, sum 3 has z / sqrt(1 - p) and
-    pairs have z / sqrt(p). Both questions follow from sums 1 to 2b. So the two tables are one
-    vector: over the noise of its entries, what a person adds is at most 1 / z long. The margin of
-    each mechanism covers that the two multipliers are rounded.
+    With z the noise multiplier of that event and p the share of pairs, sum 3 has the multiplier
+    z / sqrt(1 - p) and pairs have z / sqrt(p). Both questions depend on sums 1 to 2b alone, so the
+    two tables are one vector with one charge: a person's entries, each divided by the standard
+    deviation of its noise, have the norm sqrt((1 - p) / z^2 + p / z^2) = 1 / z at most. The margin
+    of each mechanism covers the rounding of the two multipliers.
     """
     *first_noises, event_noise = noises
     item_noise = event_noise / math.sqrt(1 - PAIRS_SHARE)
@@ -315,7 +330,7 @@ def _release_tastes_and_pairs(
 def make_lists(
     sums: ReleasedSums, features: FeatureTables | None, settings: Settings
 ) -> ReleasedLists:
-    """Make everything that lists are scored with from the released sums: post-processing."""
+    """Compute everything that lists are scored with from the released sums: post-processing."""
     counts, later = sums.counts, sums.later
     means: Floats = counts.means
     personal: TasteModel | TopItemsModel | None = None
@@ -324,7 +339,7 @@ def make_lists(
     if isinstance(later, TopItemsModel):
         personal = later
     if isinstance(later, TasteSums):
-        assert features is not None  # sums of tastes were asked with them
+        assert features is not None  # sums of tastes need features
         means, personal = _make_tastes(
             counts, later, features, settings, one_domain=sums.one_domain
         )
@@ -332,17 +347,17 @@ def make_lists(
 
 
 def keep_items(released: ReleasedLists, context: Ints, targets: Ints) -> ReleasedLists:
-    """Keep some of the items, in a release of tastes or popularity.
+    """Keep some of the items in a release of a plan, which is of tastes or popularity.
 
     Args:
         released: The release.
-        context: (kept context items,) their numbers.
-        targets: (kept target items,) likewise.
+        context: (kept context items,) places among the context items of the release.
+        targets: (kept target items,) places among its target items.
     """
     model = released.personal
-    assert not isinstance(model, TopItemsModel)  # no plan has them
+    assert not isinstance(model, TopItemsModel)  # no plan releases top items
     if model is not None:
-        assert model.pairs is None  # their places are those of all items; no plan has them
+        assert model.pairs is None  # no plan releases pairs, whose places would change here
         centre = model.centre._replace(damping=model.centre.damping[context])
         features = sparse.csr_array(model.features[context])
         model = replace(model, features=features, centre=centre, items=model.items[targets])
@@ -357,10 +372,10 @@ def _make_tastes(
     *,
     one_domain: bool,
 ) -> tuple[Floats, TasteModel]:
-    """Make (target items,) mean likes for serving, and what personal lists are scored with."""
+    """Compute shares of likes (target items,) for serving, and the model of personal scores."""
     query = sums.table.query
     items = make_item_tastes(sums.table, counts, features.targets, settings)
-    # Files hold half as many bytes, and a saved model gives the same lists as this one.
+    # Files store 32 bits: rounded here, a model gives the same lists before and after saving.
     tastes: Floats = items.tastes.astype(np.float32).astype(np.float64)
     pairs, own_likes = None, None
     if sums.pairs is not None:
@@ -396,20 +411,21 @@ def choose_mode(
     one_domain: bool,
     settings: Settings,
 ) -> ReleasedMode:
-    """Choose what the later sums ask, by the release of sum 1 alone.
+    """Choose the mode, that is which sums follow sum 1, by the release of sum 1 alone.
 
-    Every mode has the same noise multipliers. Where popular items do not stand above the noise,
-    tastes would not either, and the later sums ask for counts again.
+    The noise multipliers are the same in every mode. If not even the shares of popular items exceed
+    the noise, sums of tastes would be noise alone, so mode 'popularity' counts likes again.
 
     Args:
-        effective_population: Effective population; None without noise.
-        popular: How far popular items stand above the noise; None without noise.
+        effective_population: People over the noise multiplier of all sums; None: without noise, or
+            no mode is to be chosen for very many people.
+        popular: `popular_above_noise` of the shares of likes; None without noise.
         has_features: Whether there are public features.
         one_domain: Whether context and target items are the same.
-        settings: Choices of the fit.
+        settings: Choices of the fit; a mode other than 'auto' is returned unchanged.
 
     Raises:
-        ConfigError: mode 'taste' without features.
+        ConfigError: The mode is 'taste' and there are no features.
     """
     check_mode(settings, has_features=has_features)
     if settings.mode != "auto":
@@ -430,13 +446,16 @@ def choose_mode(
 def asks_for_pairs(
     effective_population: float | None, items: int, *, one_domain: bool, settings: Settings
 ) -> bool:
-    """Whether a release of tastes asks for pairs of likes, too, by the release of sum 1 alone.
+    """Tell whether a release of tastes also releases pairs of likes, by the release of sum 1 alone.
+
+    It does in mode 'auto', in one domain, above a large effective population.
 
     Args:
-        effective_population: Effective population; None without noise: as many as one likes.
+        effective_population: People over the noise multiplier of all sums; None without noise,
+            which counts as infinitely many people.
         items: Number of target items.
         one_domain: Whether context and target items are the same.
-        settings: Choices of the fit: mode 'taste' stays with tastes.
+        settings: Choices of the fit.
     """
     if settings.mode != "auto" or not one_domain or items < 2:
         return False
@@ -444,7 +463,10 @@ def asks_for_pairs(
 
 
 def describe_release(released: ReleasedLists) -> str:
-    """Say effective population, mode, and whether lists are useful; all of it is released."""
+    """Describe a release: effective population, mode, and whether lists are useful.
+
+    All numbers in the sentences are released values.
+    """
     usefulness = released.usefulness
     mode: str = released.mode
     if released.has_pairs:

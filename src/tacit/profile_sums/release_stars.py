@@ -1,9 +1,9 @@
-"""The order of the sums of stars, and what stars are predicted from.
+"""The release of stars: the order of its three sums, and the model that predicts stars.
 
-There are three events. Which sums they are is decided by the noisy number of people, before the
-first: with enough of them means, head and factors, otherwise means three times. If the head shows
-no factors, the third sum asks for the means once more: the same events with the same noise, so that
-nothing is lost.
+The noisy number of people decides before the first sum which sums the three events pay for. With
+many people they are the means, the Gram matrix of the head, and the factors; with few people the
+means are drawn three times. If no factor stands out in the Gram matrix, the third event pays for a
+second draw of the means. The events and their noise are the same in each case.
 """
 
 from __future__ import annotations
@@ -36,53 +36,63 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PEOPLE_FOR_FACTORS = 2000.0
-"""From so many people over the noise multiplier of these sums on, factors are a gain. They take as
-many people at least where noise is small."""
+"""Least number of people, per unit of the noise multiplier of all sums of stars, at which factors
+improve predictions. A multiplier below 1 counts as 1."""
 _VARIANCE_OF_FEW = 0.2
-"""Variance of a rating around the means of few people, which are trusted the more."""
+"""Variance of a rating around released means if there are few people. It is smaller than the usual
+1, so that a person's own level counts more."""
 
 
 @dataclass(frozen=True, eq=False)
 class StarModel:
-    """Released means and factors from which a person's stars are predicted."""
+    """Released means and factors from which a person's stars are predicted.
+
+    "Stars of five" are stars on a scale from 1 to 5, to which other scales are stretched. The items
+    are the target items, then, if there were enough people for factors, the context items of other
+    domains.
+    """
 
     mean: float
-    """Mean of people's means, in stars."""
+    """Mean over people of their mean stars, on the model's scale."""
     effects: Floats
-    """(items,) stars above the person's own level, the target items first."""
+    """(items,) mean of the stars above the rater's own mean, on the model's scale."""
     loadings: Floats
-    """(items, k) stars of five for a unit of taste."""
+    """(items, k) stars of five per unit of each taste."""
     variances: Floats
-    """(items,) variance of a rating around them, on five stars."""
+    """(items,) variance of a rating around its prediction, in stars of five."""
 
     def predict(self, stars: Floats, items: Ints, targets: int, scale: RatingScale) -> Floats:
-        """Predict one person's stars; level and tastes are means given the person's own stars.
+        """Predict one person's stars from the posterior means of their level and tastes.
 
-        With l_j = [1, loadings of item j], s_j its variance and y_j the person's stars of five
-        above mean and effect, [level, tastes] = (diag(LEVEL_PRECISION, 1 .. 1) +
-        sum l_j l_j' / s_j)^-1 sum l_j y_j / s_j.
+        With l_j = [1, loadings of item j], s_j its variance and y_j the person's stars for it less
+        mean and effect, in stars of five:
+
+            [level, tastes] = (diag(LEVEL_PRECISION, 1 .. 1) + sum_j l_j l_j' / s_j)^-1
+                              sum_j l_j y_j / s_j
 
         Args:
             stars: (n,) the person's own stars.
-            items: (n,) places of the rated items here; below 0 or past the end: in no table.
-            targets: How many of the items are predicted, from the first on.
+            items: (n,) places of the rated items in this model; an item whose place is below 0 or
+                past the end is not in the model and has effect 0, loadings 0 and variance 1.
+            targets: Number of items to predict, from the first of this model.
             scale: The scale of the stars.
 
         Returns:
-            (targets,) stars, on the scale.
+            (targets,) stars, clipped to the scale.
         """
         unit = scale.span / 4
-        inside = (items >= 0) & (items < len(self.effects))
-        items = np.where(inside, items, -1)
-        effects = np.where(inside, self.effects[items], 0)
-        loadings = np.where(inside[:, None], self.loadings[items], 0)
+        is_in_model = (items >= 0) & (items < len(self.effects))
+        items = np.where(is_in_model, items, -1)
+        effects = np.where(is_in_model, self.effects[items], 0)
+        loadings = np.where(is_in_model[:, None], self.loadings[items], 0)
         rows = np.hstack([np.ones((len(stars), 1)), loadings])
-        weighted = rows / np.where(inside, self.variances[items], 1)[:, None]
+        weighted_rows = rows / np.where(is_in_model, self.variances[items], 1)[:, None]
         prior = np.diag([LEVEL_PRECISION] + [1.0] * (rows.shape[1] - 1))
-        evidence = weighted.T @ ((stars - self.mean - effects) / unit)
-        tastes = unit * np.linalg.solve(weighted.T @ rows + prior, evidence)
-        level = self.mean + tastes[0]
-        predicted: Floats = level + self.effects[:targets] + self.loadings[:targets] @ tastes[1:]
+        evidence = weighted_rows.T @ ((stars - self.mean - effects) / unit)
+        level_and_tastes = unit * np.linalg.solve(weighted_rows.T @ rows + prior, evidence)
+        level = self.mean + level_and_tastes[0]
+        by_tastes = self.loadings[:targets] @ level_and_tastes[1:]
+        predicted: Floats = level + self.effects[:targets] + by_tastes
         return np.clip(predicted, scale.minimum, scale.maximum)
 
 
@@ -96,11 +106,11 @@ def release_stars(
     """Release the three sums of stars.
 
     Args:
-        ratings: All ratings.
+        ratings: All ratings, in memory or stored.
         sides: Context and target items.
-        features: Public features, if there are any.
-        noises: Noise multipliers of the three events.
-        people: Noisy number of people.
+        features: Public features; None without metadata.
+        noises: Noise multipliers of the three events; zeros without noise.
+        people: Noisy number of people, by sum 1 of lists.
     """
     scale = checked_catalogue(ratings).scale
     with_factors = people >= PEOPLE_FOR_FACTORS * max(combined_noise(noises), 1)
@@ -110,8 +120,8 @@ def release_stars(
     mechanisms = [star_means_mechanism(len(items), noise) for noise in noises]
     add = partial(sum_star_means, items=items, mechanism=mechanisms[0])
     total = total_over_ratings(ratings, add)
-    tables_of_means = {0: mechanisms[0].add_noise(total)}  # by the event that each was drawn for
-    further_events = [1, 2] if noises[0] else []
+    tables_of_means = {0: mechanisms[0].add_noise(total)}  # number of the event to its draw
+    further_events = [1, 2] if noises[0] else []  # without noise one draw is exact
     if with_factors:
         means = read_star_means(tables_of_means[0], noises[0], table)
         head = release_star_head(ratings, items, means, noises[1])
@@ -130,6 +140,7 @@ def release_stars(
 def _features_of_items(
     features: FeatureTables | None, *, with_context: bool
 ) -> sparse.csr_array | None:
+    """Return features (items, f) of the target items, then of the context items if asked for."""
     if features is None:
         return None
     if not with_context:
@@ -140,7 +151,13 @@ def _features_of_items(
 def _combine_tables(
     tables: Mapping[int, Floats], noises: Sequence[float], features: sparse.csr_array | None
 ) -> StarMeans:
-    """Average released tables of means by precision, and read them."""
+    """Average released tables of means, weighed by precision, and compute the means from them.
+
+    Args:
+        tables: Number of the event (0 to 2) to the table (items + 1, 2) that was drawn for it.
+        noises: Noise multipliers of the three events.
+        features: (items, f) public features; None without metadata.
+    """
     noise = combined_noise([noises[event] for event in tables])
     mean = np.zeros_like(tables[0])
     for event, table in tables.items():
@@ -150,6 +167,7 @@ def _combine_tables(
 
 
 def _star_model(means: StarMeans, factors: StarFactors, scale: RatingScale) -> StarModel:
+    """Combine means and factors; means and effects go from stars of five to the scale."""
     middle, unit = star_unit(scale)
     return StarModel(
         mean=means.mean * unit + middle,

@@ -1,6 +1,6 @@
-"""How sums over profiles are audited, for each design that releases them.
+"""Privacy audits of the sums over profiles, for each design that releases them.
 
-worlds.py         neighbouring data sets, whole fits of them, and the line of one way to fit
-real_sizes.py     whole fits of thousands of people and items, and faults that begin at a size
+worlds.py         small neighbouring data sets, and the audit of each way to fit them
+real_sizes.py     fits of thousands of people and items, and bugs that show only at such sizes
 planted_bugs.py   faulty steps, which the audit has to catch
 """
