@@ -225,9 +225,9 @@ def test_abstainers_votes_spread() -> None:
     [
         ({"settings": None}, r"a PRecSettings\(\.\.\.\); got None"),
         ({"randomness": None}, r"tacit\.randomness\.secure\(\); got None"),
-        ({"number": -1}, "below 2"),
-        ({"number": 1 << 64}, "below 2"),
-        ({"number": "5"}, "below 2"),
+        ({"number": -1}, "from 0 to 2"),
+        ({"number": 1 << 64}, "from 0 to 2"),
+        ({"number": "5"}, "from 0 to 2"),
     ],
 )
 def test_a_run_is_not_built_of_other_things(changes: dict[str, Any], reason: str) -> None:
@@ -308,7 +308,7 @@ def test_gates_count_credit_in_whole_voters(monkeypatch: pytest.MonkeyPatch) -> 
         ("abc", {}, "a list of ids"),
         (None, {}, "a list of ids"),
         (["a"], (5, ["a"]), "a list of ids"),
-        (["a"], {"\ud800": "a"}, "no text that can be written"),
+        (["a"], {"\ud800": "a"}, "cannot be encoded"),
         (["a", 1], {}, "one kind"),
         (["a", 1.5], {}, "neither a whole number nor text"),
         (["a"], {1: "b"}, "row 1.*no candidate of this round"),

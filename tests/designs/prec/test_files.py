@@ -183,7 +183,7 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, part: str, value: A
 
 
 @pytest.mark.parametrize(
-    ("passed", "reason"), [(9, "not opened"), (True, "no round"), (-1, "no round")]
+    ("passed", "reason"), [(9, "not opened"), (True, "from 0 up"), (-1, "from 0 up")]
 )
 def test_a_gate_s_last_round_is_one_of_the_run(tmp_path: Path, passed: Any, reason: str) -> None:
     """With a later one a gate would not be asked when that round comes."""
@@ -220,7 +220,7 @@ def test_gates_of_another_plan_are_refused(tmp_path: Path, monkeypatch: pytest.M
     server, _ = played(tmp_path, epsilon=30.0)
     server.save(tmp_path / "run")
     monkeypatch.setattr("tacit.designs.prec.settings._SAFE", 0.9)
-    with pytest.raises(ModelFileError, match="another division of epsilon"):
+    with pytest.raises(ModelFileError, match="divide epsilon in another way"):
         PRec.load(tmp_path / "run", randomness=secure())
 
 

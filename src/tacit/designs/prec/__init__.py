@@ -8,14 +8,14 @@ T, m, n, P, D, R            PRecSettings                           settings.py
 phi, gamma, lambda, rho     OutputDistribution                     output_distribution.py, theory.py
 p-REC_sim, p-REC            PRec, Curator                          model.py, curator.py
 creditD, creditR, weight    Block                                  round.py
-promise of P peers          gate (sound), assumed (published)      gate.py
+promise of P peers          gate (sound), assumption (published)   gate.py, guarantees.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
-Deviations, each with its proof in the docs: in the sound variant a private gate keeps the number of
-survivors, the voters who still count for a client, above a floor, where the paper takes a promise;
-no answer counts as a dislike; rounds may have fewer objects; voters may abstain, join and leave.
-The published variant has no gate and its card is conditional. With epsilon = inf both are the
-paper's algorithm, which guarantees nothing.
+Deviations, each with its proof in the docs: where the paper takes a promise, the sound variant has
+a private gate, which shuts once a client has too few survivors, voters who still count for them; a
+missing answer counts as a dislike; rounds may have fewer than m objects; voters may abstain, join
+and leave. The published variant has no gate and its card is conditional. With epsilon = inf both
+variants run the paper's algorithm and guarantee nothing.
 
 Names are imported on first use, so that commands that only list designs stay fast.
 """

@@ -1,4 +1,4 @@
-"""Clients: what each was recommended and answered, and what the curator holds for each."""
+"""Clients: a client's recommendations and answers, and what the curator holds for the client."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from tacit.mechanisms.gate import GateRun
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One recommendation in a transcript, with its answer."""
+    """One recommendation to a client, with the client's answer."""
 
     round: int
     """Number of the round, from 1."""
     candidate: Id
     """Id of the recommended candidate."""
     liked: bool | None
-    """The client's answer; None if they gave none."""
+    """Whether the client liked the candidate; None if they gave no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One client's view: the state of a run depends on the client only through it."""
+    """One client's view of a run, and all of the client that the state of the run depends on."""
 
     joined_round: int | None
-    """The round whose voters are the client's electorate; None if no round was open yet."""
+    """The round whose voters are the client's electorate; None if no round has been open since the
+    client joined."""
     entries: tuple[Entry, ...] = ()
     """Recommendations and answers, in the order of the rounds."""
     stopped_round: int | None = None
-    """The first round in which the client's gate was shut; None if it never was."""
+    """The first round in which the client's gate was shut; None if it has never shut."""
 
 
 @dataclass(eq=False)
@@ -39,12 +40,12 @@ class JoinedClient:
     """A client who has joined and not left, as the curator holds them."""
 
     block: Block
-    """Credits of the voters, with this client and up to 63 others."""
+    """The voters' credits with this client; it also holds those with up to 63 other clients."""
     slot: int
     """Number of this client within the block, 0 to 63."""
     gate: GateRun | None
-    """The client's gate; None in runs without gates. Its noisy threshold is a secret, which is
-    written to the run's file and nowhere else."""
+    """The client's gate; None in runs without gates. Its noisy threshold is secret: it is written
+    to the run's file and nowhere else."""
     joined_round: int | None = None
     """See `Transcript.joined_round`."""
     entries: list[Entry] = field(default_factory=list)
@@ -52,26 +53,32 @@ class JoinedClient:
     stopped_round: int | None = None
     """See `Transcript.stopped_round`."""
     last_open_round: int = 0
-    """The last round in which the gate was open; 0 before any."""
+    """The last round in which the gate answered that it is open; 0 if there is none yet."""
     is_replayed: bool = False
-    """Whether recommendations of another curator were recorded here, so that none can follow."""
+    """Whether recommendations of another curator were recorded for this client. If so, this curator
+    makes no recommendations to them."""
 
     @property
     def transcript(self) -> Transcript:
-        """The client's view so far."""
+        """What the client has been recommended and answered so far."""
         return Transcript(self.joined_round, tuple(self.entries), self.stopped_round)
 
     def entry_in_round(self, round_number: int) -> Entry | None:
-        """Look up the recommendation of the open round; None if there was none yet."""
+        """Return the client's entry of the open round; None if it has no recommendation yet.
+
+        Args:
+            round_number: Number of the open round: no entry is of a later one.
+        """
         if not self.entries or self.entries[-1].round != round_number:
             return None
         return self.entries[-1]
 
     def is_gate_open(self, round_number: int, survivors: int) -> bool:
-        """Ask the gate, once a round, whether this round may read votes.
+        """Ask the gate, once a round, whether votes may be read; without a gate they may.
 
-        A second call in the same round repeats the first answer, as after a draw that failed. To
-        ask the gate again would be another chance of a wrong answer.
+        Once the gate is open in a round, a second call in this round returns True without noise,
+        for instance after the draw of a candidate failed. Each question to the gate is another
+        chance of a wrong answer. A gate that has shut stays shut.
 
         Args:
             round_number: Number of the open round.

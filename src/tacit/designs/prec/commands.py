@@ -1,4 +1,4 @@
-"""Commands `tacit plan prec` and `tacit replay prec`: options, work, output."""
+"""Commands `tacit plan prec` and `tacit replay prec`: their options, and the tables they print."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ if TYPE_CHECKING:
     from tacit.designs.prec.planner import LossPlan
 
 DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
-DIVERSITY = "Rounds at most in which the client likes several objects."
-RADIUS = "Votes of a peer at most for objects that the client dislikes."
-TOGETHER = "Clients whom epsilon is for, all of them together."
+DIVERSITY = "Largest number of rounds in which the client likes several objects."
+RADIUS = "Largest number of a peer's votes for objects that the client dislikes."
+TOGETHER = "Number of clients that epsilon is for, together."
 
 
 @dataclass(frozen=True)
 class PlanSettings:
     """Options of `tacit plan prec`."""
 
-    objects: int = option("Objects to choose from in a round, at most.")
-    rounds: int = option("Rounds, each with one recommendation.")
-    peers: int = option("Voters to hide among: assumed, or enforced by a gate.")
-    voters: int = option("Voters that there could ever be.")
+    objects: int = option("Largest number of objects to choose from in a round.")
+    rounds: int = option("Number of rounds, each with one recommendation.")
+    peers: int = option("Number of voters to hide among: assumed, or enforced by a gate.")
+    voters: int = option("Largest number of voters that there could ever be.")
     diversity: int = option(DIVERSITY, default=0)
     radius: int = option(RADIUS, default=0)
     epsilon: float | None = option(
-        "Compute how many peers this epsilon needs, without the gate's own epsilon.", default=None
+        "Compute how many peers this epsilon needs; the gate's own epsilon is not part of it.",
+        default=None,
     )
     loss: float | None = option(
-        "Disliked recommendations that are allowed: print the least epsilon for it.",
+        "Number of disliked recommendations that are allowed: print the least epsilon for it.",
         default=None,
         least=0,
     )
@@ -56,7 +57,7 @@ class PlanSettings:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the run, by the names of the planner's parameters."""
+        """The options that `planner.plan` and `planner.loss_curve` both take, by parameter name."""
         return {
             "objects": self.objects,
             "rounds": self.rounds,
@@ -68,11 +69,12 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, run: Run) -> Result:
-    """Compute how many voters p-REC needs.
+    """Compute how much p-REC reveals about each voter, and how many voters it needs.
 
-    Also computes what it reveals about each voter: with a gate, always; without one, if enough
-    voters agree with the client in every round, which nobody can check. With --loss, computes the
-    least epsilon for a number of disliked recommendations, and lower bounds for any algorithm.
+    With a gate the epsilon always holds. Without one it holds if enough voters agree with the
+    client in every round, which nobody can check. With --epsilon, computes how many peers this
+    epsilon needs. With --loss, computes the least epsilon for a number of disliked recommendations,
+    and lower bounds for any algorithm.
     """
     from tacit.designs.prec import planner
 
@@ -80,12 +82,12 @@ def plan(settings: PlanSettings, run: Run) -> Result:
     planned = planner.plan(
         **settings.sizes, epsilon=settings.epsilon, loss=settings.loss, mode=mode
     )
-    exact = {} if planned["epsilon_exact"] is None else planned["epsilon_exact"]
+    exact_epsilons = planned["epsilon_exact"] or {}
     basis = {}
-    for assumption in ("floor", "promise"):
-        basis[assumption] = "bound" if exact.get(assumption) is None else "exact"
+    for proof_mode in ("floor", "promise"):
+        basis[proof_mode] = "bound" if exact_epsilons.get(proof_mode) is None else "exact"
     proven = planned["epsilon_proven"]
-    losses = Table(
+    epsilon_table = Table(
         "",
         ("epsilon of one voter's whole history", "at most", "known as"),
         [
@@ -96,7 +98,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
             ("nobody below with this loss", planned["epsilon_lower_bound"], "lower bound"),
         ],
     )
-    disliked = Table(
+    loss_table = Table(
         "",
         ("disliked recommendations, promise kept", "number"),
         [
@@ -105,7 +107,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
             ("nobody below", planned["loss_lower_bound"]),
         ],
     )
-    shown: list[Table | str] = [losses, disliked, advice_sentences(planned)]
+    shown: list[Table | str] = [epsilon_table, loss_table, advice_sentences(planned)]
     if settings.loss is not None:
         shown += [bounds_table(planned), loss_sentences(planned)]
     if settings.report is not None:
@@ -115,19 +117,23 @@ def plan(settings: PlanSettings, run: Run) -> Result:
     if planned["epsilon_exact_reason"] is not None:
         shown.append(planned["epsilon_exact_reason"])
     shown.append("docs/prec-theory.md says how these numbers are found.")
-    after = "tacit guarantee prec --epsilon 1  reads what each variant promises."
-    return Result(planned, shown, after)
+    next_command = "tacit guarantee prec --epsilon 1  reads what each variant promises."
+    return Result(planned, shown, next_command)
 
 
 def advice_sentences(planned: Mapping[str, Any]) -> str:
-    """Say what is revealed, under which assumption, and how many voters are needed."""
+    """Say what is revealed under which assumption and, with --epsilon, how many peers it needs.
+
+    Args:
+        planned: What `planner.plan` returned.
+    """
     proven = planned["epsilon_proven"]
     peers = planned["peers"]
     voters = planned["voters"]
     has_credits = planned["diversity"] + planned["radius"] > 0
-    credits_of = "the credits of " if has_credits else ""
+    kept_by_gate = f"the credits of {peers:,} voters" if has_credits else f"{peers:,} voters"
     text = (
-        f"A gate that keeps {credits_of}{peers:,} voters in play limits what "
+        f"A gate that keeps {kept_by_gate} in play limits what "
         f"{planned['rounds']:,} recommendations reveal about any one of {voters:,} to "
         f"{proven['floor']:.3f} nats, besides the gate's own epsilon and delta. Without a gate it "
         f"is {proven['promise']:.3f} nats if {peers:,} voters agree with the client throughout, "
@@ -148,9 +154,10 @@ def advice_sentences(planned: Mapping[str, Any]) -> str:
 
 
 def bounds_table(planned: Mapping[str, Any]) -> Table:
-    """Tabulate epsilon at the given number of disliked recommendations.
+    """Tabulate the epsilon proven for p-REC at a loss, and the lower bounds for any algorithm.
 
-    It has the epsilon proven for p-REC, and the lower bounds for any algorithm.
+    Args:
+        planned: What `planner.plan` returned with `loss`.
     """
     epsilon = planned["epsilon"]
     mode = planned["mode"]
@@ -161,9 +168,10 @@ def bounds_table(planned: Mapping[str, Any]) -> Table:
 
 
 def loss_sentences(planned: Mapping[str, Any]) -> str:
-    """Say what epsilon the given number of disliked recommendations costs.
+    """Say which epsilon p-REC needs for a loss, and how far the largest lower bound is below it.
 
-    Also say which lower bound is the largest, and how near it comes.
+    Args:
+        planned: What `planner.plan` returned with `loss`.
     """
     loss = planned["loss"]
     epsilon = planned["epsilon"]
@@ -191,8 +199,9 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
         text += "The gate's own epsilon and delta are added to it. "
     if planned["gap"] is None:
         return f"{text}No lower bound is above 0 at this loss."
+    largest_bound = epsilon / planned["gap"]
     return (
-        f"{text}Nobody can go below {epsilon / planned['gap']:.3g} ({planned['decides']} decides), "
+        f"{text}Nobody can go below {largest_bound:.3g} ({planned['decides']} decides), "
         f"a factor of {planned['gap']:.3g} less. That is the paper's main result: there is little "
         "trade-off, as the lower bound falls with the logarithm of the loss alone."
     )
@@ -201,11 +210,11 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
 def write_curve(
     planned: Mapping[str, Any], curve: Sequence[LossPlan], file: Path, manifest: dict[str, Any]
 ) -> None:
-    """Write a page with a plot of epsilon against loss: p-REC's steps, and the lower bounds.
+    """Write a page with a plot of epsilon against loss: p-REC's epsilon, and the lower bounds.
 
     Args:
-        planned: What `planner.plan` returned for the setting.
-        curve: What `planner.loss_curve` returned for it.
+        planned: What `planner.plan` returned.
+        curve: What `planner.loss_curve` returned for the same sizes.
         file: Path of the page.
         manifest: Description of the command's run, for the foot of the page.
     """
@@ -214,19 +223,22 @@ def write_curve(
     from tacit.evaluation.page import Figure, Mark, Page, Plot, Section
     from tacit.evaluation.plots import steps
 
-    upper: dict[float | None, Interval | None] = {}
-    lower: dict[float | None, Interval | None] = {}
+    # Both lines: epsilon by loss, as an interval without width; None where nothing is proven
+    proven_epsilons: dict[float | None, Interval | None] = {}
+    lower_bounds: dict[float | None, Interval | None] = {}
     rows = []
     for point in curve:
         epsilon = point.epsilon
         lower_bound = max(bound.epsilon for bound in point.bounds)
-        upper[point.loss] = None if epsilon is None else Interval(epsilon, epsilon, epsilon)
-        lower[point.loss] = Interval(lower_bound, lower_bound, lower_bound)
+        proven_epsilons[point.loss] = (
+            None if epsilon is None else Interval(epsilon, epsilon, epsilon)
+        )
+        lower_bounds[point.loss] = Interval(lower_bound, lower_bound, lower_bound)
         epsilon_text = "–" if epsilon is None else f"{epsilon:.4g}"
         rows.append((f"{point.loss:.4g}", epsilon_text, f"{lower_bound:.4g}", point.decides))
     lines = (
-        Line("p-REC, at most", "var(--p2)", (), upper),
-        Line("anybody, at least", "var(--p3)", (5, 3), lower),
+        Line("p-REC, at most", "var(--p2)", (), proven_epsilons),
+        Line("anybody, at least", "var(--p3)", (5, 3), lower_bounds),
     )
     plot = steps(
         lines,
@@ -268,21 +280,23 @@ class ReplaySettings:
     """Options of `tacit replay prec`."""
 
     votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
-    voters: int = option("A public bound on how many voters there can be.", least=1)
+    voters: int = option("Largest number of voters that there can be, a public bound.", least=1)
     likes: Path | None = option(
         "A file with columns client, round, candidate: what clients like.", default=None
     )
     follow: str | None = option(
-        "Instead: one client likes exactly what this voter votes for.", default=None
+        "In place of --likes: serve one client, who likes exactly what this voter votes for.",
+        default=None,
     )
     epsilon: float | None = option(
-        "Epsilon for what the number of clients in --together see; inf: no privacy; default: 1, or "
-        "computed from --peers.",
+        "Epsilon of what as many clients as --together see together; inf: no privacy; default: 1, "
+        "or computed from --peers.",
         default=None,
     )
     delta: float = option(DELTA, default=1e-6)
     peers: int | None = option(
-        "Least number of voters that the gate requires; default: chosen for a low threshold.",
+        "Least number of voters that the gate requires; by default it is chosen so that the gate's "
+        "threshold is low.",
         default=None,
         least=1,
     )
@@ -302,16 +316,16 @@ class ReplaySettings:
 def replay(settings: ReplaySettings, run: Run) -> Result:
     """Serve clients from a file of votes, round after round.
 
-    Prints how many recommendations each client got, how many they disliked, and when their gate
-    closed. Noise and draws come from the operating system's generator: another call gives other
-    recommendations, and costs epsilon again.
+    Prints how many recommendations each client got, how many they disliked, and in which round
+    their gate shut. Noise and draws come from the operating system's generator: another call gives
+    other recommendations, and costs epsilon again.
     """
     from tacit.data.votes import read_votes
     from tacit.designs.prec import PRec, PRecSettings
     from tacit.randomness import secure
 
     recorded = read_votes(settings.votes)
-    likes = _read_likes(recorded, settings)
+    likes_by_client = _read_likes(recorded, settings)
     epsilon = settings.epsilon
     if epsilon is None and settings.peers is None and settings.variant != "published":
         epsilon = 1.0
@@ -327,41 +341,52 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
         epsilon=epsilon,
         delta=settings.delta,
         clients_together=settings.together,
-        clients=max(settings.together, len(likes)),
+        clients=max(settings.together, len(likes_by_client)),
     )
     server = PRec(run_settings, randomness=secure())
     with run.progress("Replaying", len(recorded.rounds)) as advance:
-        for number, recorded_round in enumerate(recorded.rounds):
+        for position, recorded_round in enumerate(recorded.rounds):
             votes = (recorded_round.voters, recorded_round.chosen)
             server.open_round(recorded_round.candidates, votes)
-            for client, likes_by_round in likes.items():
-                if number in likes_by_round:
+            for client, likes_by_round in likes_by_client.items():
+                if position in likes_by_round:
                     recommended = server.recommend(client)
-                    server.feedback(client, recommended in likes_by_round[number])
+                    server.feedback(client, recommended in likes_by_round[position])
             advance(1)
-    return _show_replay(server, recorded, likes, run.command)
+    return _show_replay(server, recorded, likes_by_client, run.command)
 
 
 def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
-    """Return what clients like: from a file, or one client who likes what one voter votes for."""
+    """Return what each client likes, from --likes or --follow.
+
+    Returns:
+        For each client, the set of candidates that they like in a round, by the round's position
+        from 0. A client takes part only in the rounds that are in it.
+
+    Raises:
+        ConfigError: The voter of --follow votes in no round.
+        DataError: The file of --likes cannot be read, or does not fit the votes.
+    """
     from tacit.data.votes import read_likes
 
     if settings.likes is not None:
         return read_likes(settings.likes, recorded)
     likes_by_round = {}
-    for number, recorded_round in enumerate(recorded.rounds):
+    for position, recorded_round in enumerate(recorded.rounds):
         is_followed = recorded_round.voters.astype(str) == settings.follow
-        likes_by_round[number] = frozenset(recorded_round.chosen[is_followed].tolist())
+        likes_by_round[position] = frozenset(recorded_round.chosen[is_followed].tolist())
     if not any(likes_by_round.values()):
         raise ConfigError(f"No voter '{settings.follow}' votes in any round.")
     return {"client": likes_by_round}
 
 
-def _show_replay(server: PRec, recorded: VoteRounds, likes: Likes, command: str) -> Result:
+def _show_replay(
+    server: PRec, recorded: VoteRounds, likes_by_client: Likes, command: str
+) -> Result:
     """Make the command's result: what each client was recommended, the plan and the cards."""
     plan = server.plan
     guarantees = server.guarantees()
-    clients = [_describe_client(server, client, recorded) for client in likes]
+    clients = [_describe_client(server, client, recorded) for client in likes_by_client]
     plan_values = None
     if plan is not None:
         plan_values = {"peers": plan.peers, "threshold": plan.threshold, "basis": plan.basis}
@@ -383,23 +408,26 @@ def _show_replay(server: PRec, recorded: VoteRounds, likes: Likes, command: str)
     shown: list[Table | str] = [Table.from_rows("", columns, clients), guarantees[0].sentence]
     if not recorded.listed:
         shown.append(
-            "The candidates were read off the votes, which the guarantee does not cover: add a row "
-            "without a voter for each candidate of each round."
+            "The file has no rows of candidates, so those that got a vote are taken, which the "
+            "guarantee does not cover: add a row without a voter for each candidate of each round."
         )
     return Result(data, shown, f"{command} --json  has every recommendation.")
 
 
 def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> dict[str, Any]:
-    """Describe what one client saw as JSON, with the rounds' names of the file."""
+    """Describe one client's view as JSON values; rounds have the names that they have in the file.
+
+    `gate_closed` is None for a client whose gate has never shut.
+    """
     transcript = server.transcript(client)
-    names: dict[int | None, Any] = {None: None}
+    round_names: dict[int | None, Any] = {None: None}
     for number, recorded_round in enumerate(recorded.rounds, start=1):
-        names[number] = recorded_round.name
+        round_names[number] = recorded_round.name
     recommendations = []
     disliked = 0
     for entry in transcript.entries:
         recommendations.append(
-            {"round": names[entry.round], "candidate": entry.candidate, "liked": entry.liked}
+            {"round": round_names[entry.round], "candidate": entry.candidate, "liked": entry.liked}
         )
         if not entry.liked:
             disliked += 1
@@ -407,7 +435,7 @@ def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> d
         "client": client,
         "asked": len(transcript.entries),
         "loss": disliked,
-        "gate_closed": names[transcript.stopped_round],
+        "gate_closed": round_names[transcript.stopped_round],
         "recommendations": recommendations,
     }
 

@@ -7,8 +7,9 @@ Sees        all votes, and clients' answers.
 Releases    to each client the objects recommended to them, and the round in which their gate shut.
 Guarantee   `guarantees.cards`: a voter's whole history is protected from clients.
 Deviations  sound: a gate (`gate.py`) before each round replaces the promise that P peers exist;
-            once it is shut, recommendations are uniform. No answer counts as a dislike. Rounds may
-            have fewer objects; voters may abstain, come and go (docs: p-REC, with the proofs).
+            once it is shut, recommendations are uniform. A missing answer counts as a dislike.
+            Rounds may have fewer than m objects; voters may abstain, come and go (docs: p-REC, with
+            the proofs).
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from tacit.randomness import Source
 class Curator(MechanismRun):
     """One run at the platform: votes come in, and each client is recommended one object per round.
 
-    A run is used in one place only: it cannot be copied, a forked process is refused, and after
-    `save` only the file can be continued.
+    A run goes on in one place only. It cannot be copied, and calls that change it are refused in a
+    forked process and after it was handed over (`PRec.save`, `PRec.to_bytes`).
     """
 
     def __init__(
@@ -47,13 +48,14 @@ class Curator(MechanismRun):
 
         Args:
             settings: Settings of the run.
-            randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The
-                gate's noise is always the system's.
-            number: Number of the run, below 2^64; None to draw it. It affects only the votes of
-                abstainers.
+            randomness: Source of all draws but the gate's noise, which always comes from the
+                operating system: `tacit.randomness.secure()`, or a replayed source in a simulation.
+            number: Number of the run, from 0 to 2^64 - 1; None to draw it from `randomness`. It
+                affects only the votes of abstainers.
 
         Raises:
-            ConfigError: An argument is not of the kind described here.
+            ConfigError: An argument is not of the kind described here, or the sound variant with
+                these settings has no plan (`PRecSettings.plan`).
         """
         super().__init__()
         if not isinstance(settings, PRecSettings):
@@ -63,7 +65,9 @@ class Curator(MechanismRun):
                 f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
             )
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
-            raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
+            raise ConfigError(
+                f"A run's number is a whole number from 0 to 2^64 - 1; got {number!r}."
+            )
         self.settings = settings
         self.source = randomness
         self.plan = settings.plan if settings.has_gate else None
@@ -76,13 +80,16 @@ class Curator(MechanismRun):
         self._voters = Voters(settings.voters)
         self._blocks: list[Block] = []
         self._free_slots: list[tuple[Block, int]] = []
+        """Slots of blocks without a client; the last one is taken next."""
         self._client_by_id: dict[Id, JoinedClient] = {}
+        """Clients who have joined and not left, in the order of joining."""
         self._clients_who_left: set[Id] = set()
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
         """(rows,) position of the candidate that each voter votes for in the open round."""
         self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        """(rows,) voters whose votes count in the open round."""
+        """(rows,) whether a voter belongs to the open round: all but those who had left before."""
         self._is_handed_over = False
+        """Whether the run was handed over to a file or to bytes, where alone it can go on."""
 
     @property
     def clients(self) -> tuple[Id, ...]:
@@ -95,29 +102,40 @@ class Curator(MechanismRun):
         return len(self._client_by_id) + len(self._clients_who_left)
 
     def join_voters(self, voters: Any) -> None:
-        """Register voters; their votes count from the next round, for clients who join then."""
+        """Register voters from the next round on, for clients who join then or later.
+
+        Args:
+            voters: Ids of the voters; those who are registered already stay so.
+
+        Raises:
+            DataError: An id is not valid, or there would be more than `settings.voters` voters.
+        """
         with self._take_turn():
             self._voters.join(voters)
 
     def leave_voters(self, voters: Any) -> None:
-        """Remove voters; they count for no client from the next round.
+        """Remove voters: from the next round on they count for no client.
 
         A voter who comes back is a new voter.
+
+        Raises:
+            DataError: One of them is not a voter.
         """
         with self._take_turn():
             self._voters.leave(voters)
 
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
-        """Close the round that is open and open the next.
+        """Close the open round, if there is one, and open the next.
 
         Args:
-            candidates: Ids of the round's candidates, at least one and at most `objects`.
-            votes: Voter id to candidate id, or two aligned columns (voters, candidates). A voter
-                who never joined joins now; a voter who is not in it abstains, and gets a vote that
-                depends on no votes (`Voters.default_votes`).
+            candidates: Ids of the new round's candidates, 1 to `settings.objects` of them.
+            votes: Mapping of voter id to candidate id, or two aligned columns (voters, candidates).
+                A voter who has not joined yet joins now. A voter without a vote in it abstains, and
+                gets a vote that depends on nobody's votes (`Voters.default_votes`).
 
         Raises:
-            DataError: A candidate or a voter is named twice, or a vote is for no candidate.
+            DataError: A candidate or a voter is named twice, there are too many of them, or a vote
+                is for no candidate.
         """
         with self._take_turn():
             index = index_candidates(candidates, self.settings.objects)
@@ -135,14 +153,22 @@ class Curator(MechanismRun):
     def join(self, client: Any) -> None:
         """Let a client join, which costs the plan's epsilon: one more view of the same votes.
 
-        The client's electorate never changes: the voters of the open round, or of the first round
-        if none is open yet.
+        The client's electorate are the voters of the open round, or of the first round if none is
+        open yet. Nobody is added to it later.
+
+        Raises:
+            ConfigError: The client has joined already.
+            PrivacyError: The client has left, or as many have joined as the settings allow.
         """
         with self._take_turn():
             self._admit_client(read_id(client))
 
     def leave(self, client: Any) -> None:
-        """Let a client leave. No epsilon is refunded, and the same id cannot join again."""
+        """Let a client leave. No epsilon is refunded, and the same id cannot join again.
+
+        Raises:
+            ConfigError: No such client has joined.
+        """
         with self._take_turn():
             name = read_id(client)
             joined_client = self._find_client(name)
@@ -157,7 +183,8 @@ class Curator(MechanismRun):
 
         Raises:
             ConfigError: No round is open.
-            PrivacyError: The client has had all recommendations, or was replayed, or has left.
+            PrivacyError: The client has had all `settings.rounds` recommendations, has left, was
+                replayed (`record_recommendation`), or is new after as many joined as are allowed.
         """
         with self._take_turn():
             name = read_id(client)
@@ -182,12 +209,17 @@ class Curator(MechanismRun):
             return candidate
 
     def feedback(self, client: Any, liked: bool) -> None:
-        """Take the client's answer to this round's recommendation, once.
+        """Record the client's answer to this round's recommendation.
 
-        If the client does not answer before the next round opens, this counts as a dislike.
+        A missing answer counts as a dislike once the next round opens.
+
+        Args:
+            client: A client who was recommended a candidate in the open round.
+            liked: Whether they like it.
 
         Raises:
-            ConfigError: No round is open, nothing was recommended, or it was answered already.
+            ConfigError: No round is open, the client has not joined, nothing was recommended to
+                them in this round, or they have answered already.
             DataError: `liked` is neither True nor False.
         """
         with self._take_turn():
@@ -209,17 +241,17 @@ class Curator(MechanismRun):
             joined_client.entries[-1] = Entry(self.round, entry.candidate, bool(liked))
 
     def transcript(self, client: Any) -> Transcript:
-        """Return the client's view so far."""
+        """Return what the client has been recommended and answered so far."""
         return self._find_client(read_id(client)).transcript
 
     def has_stopped(self, client: Any) -> bool:
-        """Say whether the client's gate is shut, so that recommendations are uniform.
+        """Return whether the client's gate is shut, so that recommendations to them are uniform.
 
         The answer is part of the client's view, which the guarantee covers.
         """
         return self._find_client(read_id(client)).stopped_round is not None
 
-    # For audits: what the recommendations depend on. Never to be released
+    # The next four methods are for audits: their results are as secret as the votes
     def counts(self, client: Any) -> Counts:
         """Count the votes that count for a client in the open round: (candidates,)."""
         return self._count_votes(self._find_client(read_id(client))).votes
@@ -229,7 +261,10 @@ class Curator(MechanismRun):
         return self._count_votes(self._find_client(read_id(client))).credit_left
 
     def survivors(self, client: Any) -> set[Id]:
-        """Return the ids of the voters who count for a client in the open round."""
+        """Return the ids of the voters who count for a client in the open round.
+
+        Before the first round there are none.
+        """
         joined_client = self._find_client(read_id(client))
         if joined_client.joined_round is None:
             is_survivor = self._electorate
@@ -238,20 +273,23 @@ class Curator(MechanismRun):
         return set(self._voters.ids[: len(is_survivor)][is_survivor].tolist())
 
     def votes(self) -> dict[Id, Id]:
-        """Return each voter's vote in the open round, also the votes that abstainers were given."""
+        """Return candidate id by voter id in the open round, with the votes given to abstainers."""
         voters = self._voters.ids[: len(self._votes)][self._electorate]
         chosen = [self.candidates[position] for position in self._votes[self._electorate]]
         return dict(zip(voters.tolist(), chosen, strict=True))
 
     def record_recommendation(self, client: Any, entry: Entry, *, has_stopped: bool) -> None:
-        """Record what another curator of this run recommended in the open round.
+        """Record what another curator of this run recommended to a client in the open round.
 
-        From then on the client gets no recommendations here.
+        From then on this curator makes no recommendations to the client.
 
         Args:
             client: A client who has joined.
-            entry: Entry of the open round, without an answer.
+            entry: The other curator's entry of the open round, without an answer.
             has_stopped: Whether the client's gate was shut in this round.
+
+        Raises:
+            ConfigError: No such client has joined.
         """
         with self._take_turn():
             joined_client = self._find_client(read_id(client))
@@ -261,7 +299,7 @@ class Curator(MechanismRun):
             joined_client.entries.append(entry)
 
     def state(self) -> RunState:
-        """Return the whole run as a frozen value, without the ids of voters who left."""
+        """Return the whole run as a frozen value, in which ids of voters who left are 0 or ""."""
         ids = self._voters.ids.copy()
         ids[~self._voters.present] = 0 if ids.dtype != object else ""
         clients = {}
@@ -293,14 +331,18 @@ class Curator(MechanismRun):
     def restore(self, state: RunState) -> None:
         """Continue from a state of this run.
 
+        Args:
+            state: A state with the settings and the number of this run.
+
         Raises:
-            ValueError: The state's gates have other parameters, its clients are not distinct, or
-                more or fewer clients have joined than it states.
+            ValueError: The state's gates have other parameters, its voters or clients are not
+                distinct, there are more of them than the settings allow, or the number of clients
+                who joined is not the one that the state gives.
         """
         has_same_gates = state.gate_parameters == self._gate_parameters()
         require(
             has_same_gates,
-            "its gates were drawn for another division of epsilon than this version's",
+            "its gates divide epsilon in another way than this version does",
         )
         self.round = state.round
         self._voters.restore(state.voters, state.present)
@@ -310,57 +352,64 @@ class Curator(MechanismRun):
         self._blocks = [Block.from_credits(credit) for credit in state.blocks]
         self._clients_who_left = set(state.clients_who_left)
         self._client_by_id = {}
-        for name, saved in state.clients.items():
-            self._client_by_id[name] = self._restore_client(saved)
+        for name, client_state in state.clients.items():
+            self._client_by_id[name] = self._restore_client(client_state)
         used_slots = {(client.block, client.slot) for client in self._client_by_id.values()}
-        self._free_slots = []
+        self._free_slots = []  # reversed, since the last one is taken next
         for block in reversed(self._blocks):
             for slot in reversed(range(CLIENTS)):
                 if (block, slot) not in used_slots:
                     self._free_slots.append((block, slot))
         have_own_slots = len(used_slots) == len(self._client_by_id)
-        nobody_is_back = self._clients_who_left.isdisjoint(self._client_by_id)
-        require(have_own_slots and nobody_is_back, "its clients are not distinct")
-        most = self.clients_joined if self.settings.clients is None else self.settings.clients
-        is_counted = state.clients_joined == self.clients_joined <= most
-        require(is_counted, "it counts another number of clients than it holds")
+        are_still_gone = self._clients_who_left.isdisjoint(self._client_by_id)
+        require(have_own_slots and are_still_gone, "its clients are not distinct")
+        require(
+            state.clients_joined == self.clients_joined,
+            "its number of clients is not that of the clients it holds",
+        )
+        limit = self.settings.clients
+        require(
+            limit is None or self.clients_joined <= limit,
+            "it holds more clients than its settings allow",
+        )
 
-    def _restore_client(self, saved: ClientState) -> JoinedClient:
-        """Make a client from their saved state, with the noisy threshold drawn before."""
-        transcript = saved.transcript
+    def _restore_client(self, client_state: ClientState) -> JoinedClient:
+        """Make a client from their saved state; the gate keeps its noisy threshold."""
+        transcript = client_state.transcript
         gate = None
         if self.plan is not None:
-            # Noise on counts that the saved gate drew ahead was never used, and is drawn anew
+            # A gate draws noise on counts ahead; what the saved gate had not used is drawn anew
             gate = GateRun(
                 self.plan.mechanism,
-                noisy_threshold=saved.noisy_threshold,
+                noisy_threshold=client_state.noisy_threshold,
                 has_stopped=transcript.stopped_round is not None,
             )
         return JoinedClient(
-            block=self._blocks[saved.block],
-            slot=saved.slot,
+            block=self._blocks[client_state.block],
+            slot=client_state.slot,
             gate=gate,
             joined_round=transcript.joined_round,
             entries=list(transcript.entries),
             stopped_round=transcript.stopped_round,
-            last_open_round=saved.last_open_round,
-            is_replayed=saved.is_replayed,
+            last_open_round=client_state.last_open_round,
+            is_replayed=client_state.is_replayed,
         )
 
     def _gate_parameters(self) -> tuple[float, ...] | None:
-        """Return peers, slack and epsilon of the gates, without which no saved gate can continue.
+        """Return peers, slack and epsilon of the gates; None in runs without gates.
 
-        None in runs without gates.
+        A saved gate can be continued only with the same parameters.
         """
         plan = self.plan
         return None if plan is None else (plan.peers, plan.slack, plan.gate_epsilon)
 
     @contextmanager
     def _take_turn(self) -> Iterator[None]:
-        """Let one call at a time run, and only in the process that began the run.
+        """Hold the run's lock for one call.
 
         Raises:
-            PrivacyError: The run was handed over to a file or to bytes.
+            PrivacyError: The process was forked from the one that began the run, or the run was
+                handed over to a file or to bytes.
         """
         self._check_process()
         with self._lock:
@@ -372,7 +421,7 @@ class Curator(MechanismRun):
             yield
 
     def _admit_client(self, name: Id) -> JoinedClient:
-        """Let a new client join, in a free slot of a block.
+        """Let a new client join, in a free slot; without one, a block is added.
 
         Raises:
             ConfigError: The client has joined already.
@@ -412,18 +461,29 @@ class Curator(MechanismRun):
         client.joined_round = self.round
 
     def _find_client(self, name: Id) -> JoinedClient:
+        """Return the client with an id.
+
+        Raises:
+            ConfigError: No such client has joined, or they have left.
+        """
         if name not in self._client_by_id:
             raise ConfigError(f"No client {name!r} has joined.")
         return self._client_by_id[name]
 
     def _check_open(self) -> None:
+        """Check that a round is open.
+
+        Raises:
+            ConfigError: The first round has not been opened.
+        """
         if self.round == 0:
             raise ConfigError("No round is open: call open_round(candidates, votes) first.")
 
     def _choose(self, client: JoinedClient) -> int:
-        """Choose the position of the candidate to recommend.
+        """Choose the candidate to recommend, and return its position among the candidates.
 
-        The gate is asked first: nothing that depends on votes may be drawn before its answer.
+        The gate is asked first: nothing that depends on votes may be drawn before its answer. While
+        it is open, the output distribution is drawn from; once it is shut, the draw is uniform.
         """
         if client.stopped_round is None:
             count = self._count_votes(client)
@@ -443,8 +503,8 @@ class Curator(MechanismRun):
     def _answer_to_charge(self, client: JoinedClient) -> Answer | None:
         """Return the client's answer that costs voters credit when the open round closes.
 
-        No answer counts as a dislike. None if nothing was recommended, or if the gate was shut:
-        then the recommendation did not depend on votes.
+        A missing answer counts as a dislike. The result is None if nothing was recommended, or if
+        the gate was shut, since the recommendation did not depend on votes then.
         """
         entry = client.entry_in_round(self.round)
         if client.stopped_round is not None or entry is None:
@@ -459,8 +519,9 @@ class Curator(MechanismRun):
             votes: (rows,) positions of the candidates that voters vote for in it.
         """
         present = self._voters.present.copy()
-        has_left = self._electorate & ~present[: len(self._electorate)]
+        left_since_opening = self._electorate & ~present[: len(self._electorate)]
         new_rows = len(present) - len(self._votes)
+        # New voters had no vote in the open round: any position will do, as they have no credit yet
         last_votes = np.append(self._votes, np.zeros(new_rows, dtype=np.uint16))
         answers: dict[Block, dict[int, Answer]] = {block: {} for block in self._blocks}
         for client in self._client_by_id.values():
@@ -468,7 +529,7 @@ class Curator(MechanismRun):
             if answer is not None:
                 answers[client.block][client.slot] = answer
         for block, answers_in_block in answers.items():
-            block.update_voters(len(present), present if has_left.any() else None)
+            block.update_voters(len(present), present if left_since_opening.any() else None)
             block.advance(
                 last_votes, len(self.candidates), votes, len(candidates), answers_in_block
             )

@@ -1,4 +1,4 @@
-"""p-REC as the registry knows it."""
+"""The entry of p-REC in the registry of designs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ class CardSettings:
     """Options of `tacit guarantee prec`."""
 
     epsilon: float | None = option(
-        "Epsilon for what the number of clients in --clients see together.", default=None
+        "Epsilon of what as many clients as --clients see together.", default=None
     )
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
-    objects: int = option("Objects of a round.", default=2, least=2)
-    rounds: int = option("Rounds of one client.", default=1000, least=1)
+    objects: int = option("Largest number of objects in a round.", default=2, least=2)
+    rounds: int = option("Largest number of rounds of one client.", default=1000, least=1)
     voters: int = option("Largest number of voters.", default=5000, least=1)
     peers: int | None = option(
-        "Voters that the gate requires, or that are assumed to agree.", default=None
+        "Least number of voters that the gate requires, or that are assumed to agree with the "
+        "client.",
+        default=None,
     )
-    clients: int = option("Clients whom epsilon is for, all together.", default=1, least=1)
+    clients: int = option("Number of clients that epsilon is for, together.", default=1, least=1)
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 
@@ -33,7 +35,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Return the cards of a run with these settings.
 
     Raises:
-        ConfigError: Neither epsilon nor peers are given.
+        ConfigError: Neither epsilon nor peers are given, or `PRecSettings` refuses the settings.
     """
     from tacit.designs.prec import PRecSettings
     from tacit.designs.prec import cards as cards_of
@@ -42,25 +44,27 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         raise ConfigError(
             "What prec promises depends on its epsilon: add --epsilon, such as 1, or --peers."
         )
-    choices = asdict(settings)
-    choices["clients_together"] = choices.pop("clients")
-    return cards_of(PRecSettings(**choices))
+    values = asdict(settings)
+    values["clients_together"] = values.pop("clients")
+    return cards_of(PRecSettings(**values))
 
 
 def contenders(*_: Any) -> str:
-    """Return why `tacit compare` cannot compare p-REC, in words."""
+    """Return the reason why `tacit compare` has no p-REC, whatever it is asked to compare."""
     return "it learns from votes in rounds, not from ratings: tacit simulate prec"
 
 
 DESIGN = Design(
-    "prec",
-    "p-REC",
-    "Gilbert, Liu, Yu: On differentially private online collaborative recommendation (2015)",
-    {},
-    CardSettings,
-    cards,
-    "tacit audit prec  looks for violations of it.",
-    {
+    name="prec",
+    title="p-REC",
+    citation=(
+        "Gilbert, Liu, Yu: On differentially private online collaborative recommendation (2015)"
+    ),
+    models={},
+    card_settings=CardSettings,
+    cards=cards,
+    after_cards="tacit audit prec  looks for violations of it.",
+    parts={
         "audit": "audit.audits:audit",
         "plan": "commands:PLAN",
         "replay": "commands:REPLAY",
@@ -69,7 +73,7 @@ DESIGN = Design(
         "compare": "design:contenders",
         "reproduce": "paper_results:PAPER_RESULTS",
     },
-    people_needed("prec").works_from,
+    works_from=people_needed("prec").works_from,
     served=(
         ServedSection(
             "rounds",

@@ -24,7 +24,7 @@ from tacit.recommenders.headers import read_array
 
 KIND = "p-rec"
 CREDIT_ARRAYS = ("alive", "both", "radius")
-"""Names of the arrays of `Credits`, in the order of the file."""
+"""Names of the arrays of a block's `Credits` in the file, in the order of `_credit_arrays`."""
 Arrays = Mapping[str, NDArray[Any]]
 Bits = NDArray[np.bool_]
 
@@ -36,20 +36,20 @@ class ClientState:
     block: int
     """Number of the block that holds the voters' credits with this client, from 0."""
     slot: int
-    """The client's slot in the block."""
+    """The client's slot in the block, 0 to CLIENTS - 1."""
     noisy_threshold: int | None
     """The gate's noisy threshold; None without a gate."""
     is_replayed: bool
-    """Whether recommendations of another curator were recorded."""
+    """Whether another curator's recommendations were recorded (`Curator.record_recommendation`)."""
     transcript: Transcript
     """What the client was recommended and answered."""
     last_open_round: int
-    """The last round in which the gate was open; 0 before any."""
+    """The last round in which the gate answered that it is open; 0 if there is none yet."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunState:
-    """The saved state of a run, between two rounds or within one."""
+    """The saved state of a run: before its first round, or while a round is open."""
 
     settings: PRecSettings
     """Settings of the run."""
@@ -60,7 +60,7 @@ class RunState:
     round: int
     """The open round, from 1; 0 before the first."""
     clients_joined: int
-    """How many clients have joined, including those who have left."""
+    """How many clients have joined since the run began, also those who have left."""
     candidates: tuple[Id, ...]
     """Candidates of the open round."""
     clients: Mapping[Id, ClientState]
@@ -68,19 +68,20 @@ class RunState:
     clients_who_left: frozenset[Id]
     """Ids of clients who left."""
     voters: Ids
-    """(rows,) ids of voters; 0 or "" for those who left."""
+    """(all rows,) ids of voters in the order of joining; 0 or "" for those who left."""
     present: Bits
-    """(rows,) which voters have not left."""
+    """(all rows,) whether a voter has not left."""
     votes: Votes
-    """(rows,) position of the candidate that each voter votes for in the open round."""
+    """(rows,) position of the candidate that each voter votes for in the open round. Voters who
+    joined after it was opened have no row here, nor in the following arrays."""
     electorate: Bits
-    """(rows,) voters whose votes count in the open round."""
+    """(rows,) whether a voter belongs to the open round: all but those who had left before."""
     blocks: tuple[Credits, ...]
     """Credits of voters, for up to CLIENTS clients each."""
 
 
 def pack_state(state: RunState) -> bytes:
-    """Encode a state as the bytes of its file."""
+    """Encode a state as the bytes of its file: a JSON header, and arrays (`container.pack`)."""
     ids_are_numbers = state.voters.dtype != object
     clients = [[name, *_client_values(client)] for name, client in state.clients.items()]
     header = {
@@ -117,7 +118,7 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
         path: Named in errors.
 
     Raises:
-        ModelFileError: It is not a run, or its parts do not fit each other.
+        ModelFileError: The content is not a run of p-REC, or its parts do not fit each other.
     """
     header, arrays = content
     if header.get("recommender") != KIND:
@@ -129,9 +130,9 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
 
 
 def incomplete_run_error(path: str | Path, error: Exception) -> ModelFileError:
-    """Make the error for a file whose content is not a complete run."""
+    """Make the error for a file of a run whose parts are missing or do not fit each other."""
     return ModelFileError(
-        f"{path}: its content is incomplete ({error}). Take another copy of the file."
+        f"{path}: its content is damaged or incomplete ({error}). Take another copy of the file."
     )
 
 
@@ -150,7 +151,10 @@ def require(is_met: Any, otherwise: str) -> None:
 
 
 def _client_values(client: ClientState) -> list[Any]:
-    """List a client's state as JSON values, with the gate's secret noisy threshold."""
+    """List a client's state as JSON values, in the order that `_read_client` reads.
+
+    They contain the gate's secret noisy threshold.
+    """
     transcript = client.transcript
     return [
         [client.block, client.slot],
@@ -171,15 +175,22 @@ def _credit_arrays(credit: Credits) -> tuple[NDArray[np.uint64], ...]:
 
 
 def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
-    """Read every part of a state, and check that the parts fit each other."""
+    """Read every part of a state, and check that the parts fit each other.
+
+    Raises:
+        ValueError: A part is not valid, or two parts do not fit. Other errors of UNUSABLE_CONTENT:
+            a part is missing or has another form.
+    """
     settings = PRecSettings.from_header(header["settings"])
     number = int(header["number"], 16)
     gate_parameters = header["plan"]
     open_round = _read_whole_number(header["round"])
     present = _read_bits(arrays, "present")
-    ids = header["voters"]  # null where ids are numbers: these are an array
-    voters = read_ids(read_array(arrays, "voters", None) if ids is None else ids)
-    require(len(voters) == len(present), "its voters do not fit their state")
+    if header["voters"] is None:  # ids that are numbers are stored as an array
+        voters = read_ids(read_array(arrays, "voters", None))
+    else:
+        voters = read_ids(header["voters"])
+    require(len(voters) == len(present), "it has more or fewer voters than rows for them")
     electorate = _read_bits(arrays, "electorate")
     rows = len(electorate)
     candidates: tuple[Id, ...] = ()
@@ -187,10 +198,10 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
         index = index_candidates(header["candidates"], settings.objects)
         candidates = tuple(index.ids.tolist())
     votes = read_array(arrays, "votes", rows)
-    require(votes.dtype == np.int32, "its votes are no numbers of candidates")
+    require(votes.dtype == np.int32, "its votes are not positions of candidates")
     are_for_candidates = ((votes >= 0) & (votes < len(candidates))).all()
-    fits = rows <= len(present) and are_for_candidates
-    require(fits, "its votes do not fit its voters and candidates")
+    require(are_for_candidates, "a vote is for none of its candidates")
+    require(rows <= len(present), "it has more votes than voters")
     block_count = _read_whole_number(header["blocks"])
     blocks = [_read_block(settings, arrays, block, rows) for block in range(block_count)]
     clients = {}
@@ -215,11 +226,18 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
 
 
 def _read_block(settings: PRecSettings, arrays: Arrays, number: int, rows: int) -> Credits:
-    """Read the credits of the block with a number, from 0."""
+    """Read the credits of one block.
+
+    Args:
+        settings: Settings of the run.
+        arrays: Arrays of the file.
+        number: Number of the block, from 0.
+        rows: How many voters have credits in it.
+    """
     credit = make_empty_credits(rows, diversity=settings.diversity, radius=settings.radius)
     for name, array in zip(CREDIT_ARRAYS, _credit_arrays(credit), strict=True):
         values = read_array(arrays, f"{number}.{name}", *array.shape)
-        require(values.dtype == np.int64, f"'{number}.{name}' is of another type")
+        require(values.dtype == np.int64, f"the array '{number}.{name}' is not int64")
         array[:] = values.view(np.uint64)
     return credit
 
@@ -227,27 +245,34 @@ def _read_block(settings: PRecSettings, arrays: Arrays, number: int, rows: int) 
 def _read_client(
     values: list[Any], settings: PRecSettings, open_round: int, candidates: tuple[Id, ...]
 ) -> ClientState:
-    """Read what `_client_values` wrote, and check it against the rounds of the run."""
+    """Read what `_client_values` wrote, and check it against the rounds of the run.
+
+    Args:
+        values: The client's JSON values.
+        settings: Settings of the run.
+        open_round: Number of the open round; 0 before the first.
+        candidates: Candidates of the open round.
+    """
     (block, slot), noisy_threshold, is_replayed, transcript_values, last_open_round = values
-    joined_round, rows, stopped_round = transcript_values
-    require(type(is_replayed) is bool, "a client was replayed or not")
-    require(0 <= _read_whole_number(slot) < CLIENTS, "a client has no place in a block")
+    joined_round, entry_values, stopped_round = transcript_values
+    require(type(is_replayed) is bool, "whether a client was replayed is neither true nor false")
+    require(0 <= _read_whole_number(slot) < CLIENTS, "a client's slot is not a slot of a block")
     is_number = type(last_open_round) is int and last_open_round >= 0
-    require(is_number, "a gate's last round is no round")
+    require(is_number, "the last round in which a gate was open is not a whole number from 0 up")
     require(last_open_round <= open_round, "a gate was open in a round that was not opened")
-    for number in (joined_round, stopped_round):
-        if number is not None:
-            _read_whole_number(number, least=1)
+    for round_number in (joined_round, stopped_round):
+        if round_number is not None:
+            _read_whole_number(round_number, least=1)
     if settings.has_gate:
         _read_whole_number(noisy_threshold, least=None)
     entries = []
-    for number, candidate, liked in rows:
-        entries.append(Entry(_read_whole_number(number, least=1), read_id(candidate), liked))
+    for round_number, candidate, liked in entry_values:
+        entries.append(Entry(_read_whole_number(round_number, least=1), read_id(candidate), liked))
     transcript = Transcript(joined_round, tuple(entries), stopped_round)
     _check_transcript(transcript, settings, open_round)
     if entries and entries[-1].round == open_round:
         is_offered = entries[-1].candidate in candidates
-        require(is_offered, "a client was given no candidate of the round")
+        require(is_offered, "a client was recommended what is no candidate of the open round")
     return ClientState(
         block=_read_whole_number(block),
         slot=slot,
@@ -259,18 +284,23 @@ def _read_client(
 
 
 def _check_transcript(transcript: Transcript, settings: PRecSettings, open_round: int) -> None:
-    """Check that a run with this open round can have led to a transcript.
+    """Check that a transcript can be that of a client in a run.
+
+    Args:
+        transcript: The client's transcript.
+        settings: Settings of the run.
+        open_round: Number of the run's open round; 0 before the first.
 
     Raises:
-        ValueError: It cannot.
+        ValueError: No client of such a run can have this transcript.
     """
     joined_round = transcript.joined_round
     stopped_round = transcript.stopped_round
     rounds = [entry.round for entry in transcript.entries]
-    kinds_of_answers = {type(entry.liked) for entry in transcript.entries}
-    require(kinds_of_answers <= {bool, type(None)}, "a client likes, dislikes or is silent")
+    answer_types = {type(entry.liked) for entry in transcript.entries}
+    require(answer_types <= {bool, type(None)}, "a client's answer is not true, false or null")
     is_ascending = all(earlier < later for earlier, later in pairwise(rounds))
-    require(is_ascending, "a client's rounds do not ascend")
+    require(is_ascending, "a client's entries are not in the order of their rounds")
     if joined_round is None:
         has_valid_join = open_round == 0
     else:
@@ -282,23 +312,30 @@ def _check_transcript(transcript: Transcript, settings: PRecSettings, open_round
         are_in_own_rounds,
         "a client has a recommendation of a round that they did not take part in",
     )
-    has_stopping_round = stopped_round is None or stopped_round in rounds
     require(
-        len(rounds) <= settings.rounds and has_stopping_round,
-        "a client has more recommendations than there were rounds, or lacks one",
+        len(rounds) <= settings.rounds,
+        "a client has more recommendations than the settings allow",
+    )
+    require(
+        stopped_round is None or stopped_round in rounds,
+        "a client has no recommendation of the round in which their gate shut",
     )
 
 
 def _read_bits(arrays: Arrays, name: str) -> Bits:
-    """Read an array of zeros and ones, stored as bytes."""
+    """Read an array of zeros and ones, stored as bytes, as booleans."""
     values = read_array(arrays, name, None)
     is_bits = values.dtype == np.uint8 and (values <= 1).all()
-    require(is_bits, f"'{name}' does not say yes or no")
+    require(is_bits, f"the array '{name}' does not hold zeros and ones")
     return values.astype(bool)
 
 
 def _read_whole_number(value: Any, *, least: int | None = 0) -> int:
-    """Check that a JSON value is a whole number, of at least `least` if that is not None."""
-    is_whole = type(value) is int and (least is None or value >= least)
-    require(is_whole, "a number in it is not whole")
+    """Check that a JSON value is a whole number, and at least `least`; None for any whole number.
+
+    Raises:
+        ValueError: It is not.
+    """
+    is_in_range = type(value) is int and (least is None or value >= least)
+    require(is_in_range, "a number in it is not whole, or is too small")
     return int(value)

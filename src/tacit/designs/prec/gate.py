@@ -1,25 +1,26 @@
-"""p-REC's gate: in each round it asks, with noise, whether enough voters are left to hide among.
+"""p-REC's gate: in each round it tests, with noise, whether enough voters are left to hide among.
 
-The paper takes a promise in its place, of at least P peers, which nobody can check. The sound
-variant gives each client a gate of their own.
+The paper assumes at least P peers instead, a promise that nobody can check. The sound variant gives
+each client a gate of their own.
 
 Formula    In round t a client's gate is open if and only if
 
                survivors_t + noise_t  >  P + slack + threshold_noise
 
-           where survivors_t is the number of voters who still count for the client (with D or R
-           above 0, their credits over what one voter has at the start). A gate that has shut
-           stays shut: from then on the client is recommended objects uniformly at random.
+           where survivors_t is the number of voters who still count for the client. With D or R
+           above 0 it is the sum of their credits, divided by the credit of one voter at the start
+           and rounded down. A gate that has shut stays shut: from then on the client is
+           recommended objects uniformly at random.
 Noise      discrete Laplace, P(noise = k) in proportion to e^(-|k| / scale), with the scale
            2 / epsilon (`noise_scale`). `make_gate(...).start()` draws threshold_noise, once, when
            the client joins. `is_open` draws noise_t, anew in each round. Both are drawn by
            the operating system's generator in `mechanisms/gate.py`, and never released.
 Epsilon    `epsilon` for all answers of a gate together, however many rounds there are. It is
            `Plan.gate_epsilon`: the part of a client's epsilon that `settings.py` leaves for it.
-Delta      the chance that a gate is ever open with fewer than P survivors, the voter who is to
-           be hidden among them: `failure_chance`. `smallest_slack` finds the slack for a delta.
+Delta      the chance that a gate is ever open with fewer than P survivors, counting the voter who
+           is to be hidden: `failure_chance`. `smallest_slack` finds the slack for a delta.
 Source     AboveThreshold (Dwork, Roth, 2014, Algorithm 1), with the smaller noise for monotonic
-           counts (Lyu, Su, Li, 2017): one voter more raises counts or leaves them, by at most 1.
+           counts (Lyu, Su, Li, 2017): one voter more raises each count by 0 or 1.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.gate import GateRun, ThresholdGate
 
 _LARGEST_SLACK = 1 << 40
+"""Largest slack that is tried, in voters: far more than there can be voters in a run."""
 
 
 def make_gate(epsilon: float, peers: int, slack: int) -> ThresholdGate:
     """Make the gate that shuts in the first round with about peers + slack survivors or fewer.
 
     Args:
-        epsilon: Nats of all answers of one started gate together.
+        epsilon: Nats of all answers of one client's gate together.
         peers: P, the least number of survivors that the gate is for.
         slack: Distance of the threshold above `peers`.
     """
@@ -47,46 +49,54 @@ def make_gate(epsilon: float, peers: int, slack: int) -> ThresholdGate:
 
 
 def noise_scale(epsilon: float) -> float:
-    """Compute the scale of the gate's noises, 2 / epsilon, rounded up to a float."""
+    """Compute the scale of the noise on counts and on the threshold, 2 / epsilon, rounded up."""
     return make_gate(epsilon, peers=0, slack=0).count_scale
 
 
 def is_open(gate: GateRun, survivors: int) -> bool:
-    """Ask a client's gate whether this round may read votes; it draws noise for the answer.
+    """Return whether the gate lets this round read votes; new noise is drawn for the answer.
+
+    Once the answer is False, it is False for ever and draws nothing.
 
     Args:
-        gate: The client's gate, started when their run began.
+        gate: The client's gate, started when the client joined.
         survivors: How many voters still count for the client.
     """
     return not gate.stops_at(survivors)
 
 
 def failure_chance(epsilon: float, slack: int) -> float:
-    """Bound the chance that a gate is ever open with fewer than `peers` survivors.
+    """Bound the chance that a gate is ever open with fewer than P survivors.
 
-    With peers - 1 survivors or fewer, the gate of the threshold peers + slack is open only if
-    noise_t - threshold_noise exceeds slack + 1, that is, if it is slack + 2 or more. Only the first
-    such round counts: a gate that is open by mistake later was open by mistake then. With
-    q = e^(-1 / scale), the difference of two discrete Laplace draws is k >= 0 with the chance
+    With P - 1 survivors or fewer, a gate with the threshold P + slack is open only if
+    noise_t - threshold_noise exceeds slack + 1, that is, if it is slack + 2 or more. It suffices to
+    bound the chance of this in the first round with fewer than P survivors: if the gate shuts
+    there, it is never open again. With q = e^(-1 / scale), the difference of two discrete Laplace
+    draws is k >= 0 with the chance
 
         ((1 - q) / (1 + q))^2  q^k  (k + 1 + 2 q^2 / (1 - q^2))
 
-    and the bound is its sum over all k from slack + 2 on.
+    and the bound is its sum over all k >= slack + 2.
+
+    Args:
+        epsilon: Nats of all answers of the gate together.
+        slack: Distance of the threshold above P; -1 or more.
     """
     return _failure_chance_at_rate(1 / noise_scale(epsilon), slack)
 
 
 def _failure_chance_at_rate(rate: float, slack: int) -> float:
-    """Sum the series of `failure_chance` for noise of the scale 1 / rate.
+    """Sum the series of `failure_chance` for noise of the scale 1 / rate, rounded up; at most 1.
 
-    From K = slack + 2 on the sum is
+    With q = e^(-rate), the sum over all k >= K = slack + 2 is
     (1 - q) / (1 + q)^2  q^K  (K + 1 + 2 q^2 / (1 - q^2) + q / (1 - q)).
     """
     q = math.exp(-rate)
     one_minus_q = -math.expm1(-rate)
     least_difference = slack + 2
-    series = (least_difference + 1 + 2 * q * q / (one_minus_q * (1 + q))) + q / one_minus_q
-    chance = one_minus_q / (1 + q) ** 2 * math.exp(-rate * least_difference) * series
+    last_factor = (least_difference + 1 + 2 * q * q / (one_minus_q * (1 + q))) + q / one_minus_q
+    chance = one_minus_q / (1 + q) ** 2 * math.exp(-rate * least_difference) * last_factor
+    # A relative error of the exponent rate K is rate K times as large in q^K
     return min(1.0, round_up(chance, slack=chance * rate * least_difference))
 
 
@@ -94,7 +104,7 @@ def smallest_slack(epsilon: float, delta: float) -> int:
     """Find the smallest slack at which the gate fails with a chance of at most delta.
 
     Raises:
-        ConfigError: There is none below 2^40.
+        ConfigError: No slack of up to 2^40 voters is enough.
     """
     rate = 1 / noise_scale(epsilon)
 

@@ -1,4 +1,4 @@
-"""Guarantee cards of a p-REC run: what voters are promised, against whom, on what evidence."""
+"""Guarantee cards of a p-REC run: what is promised to voters, against whom, on what evidence."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _PAPER = (
     "Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems (2015)"
 )
 _PROTECTS = "one voter's whole history of votes, present or absent, from clients"
+"""What the cards protect."""
 _NOT_COVERED = (
     "the platform, which sees all votes, and anyone who reads the run's file",
     "which candidates there are in a round, and how many clients are served",
@@ -26,6 +27,7 @@ _NOT_COVERED = (
     "how long a call takes",
     "what other voters' histories say about a voter without the voter's own",
 )
+"""What no card of p-REC covers."""
 _NO_GUARANTEE = Guarantee(
     name="p-REC without a gate or a promise",
     sentence="Nobody is protected: this is for comparison and simulation, not for use.",
@@ -41,15 +43,23 @@ _NO_GUARANTEE = Guarantee(
     not_covered=("everything",),
     sources=(_PAPER,),
 )
+"""The card of a run that guarantees nothing; the other cards replace its fields."""
 
 
 def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
     """Return the cards of a run with these settings.
 
+    The sound variant has a card for the view of one client, one for `clients_together` clients and
+    one for all `clients`, in the order of these numbers. A card whose delta would reach 1 is left
+    out. In all other cases there is one card.
+
     Args:
         settings: Settings of the run.
-        private: Whether draws come from the system's generator; with a replayed seed nothing is
-            promised.
+        private: Whether draws come from the operating system's generator. With a replayed seed
+            nothing is promised.
+
+    Raises:
+        ConfigError: The sound variant with these settings has no plan (`PRecSettings.plan`).
     """
     if not private:
         return (replace(_NO_GUARANTEE, name="p-REC with a replayed seed"),)
@@ -57,19 +67,20 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
         return (_NO_GUARANTEE,)
     if settings.variant == "published":
         return (_card_of_published(settings),)
-    views = {settings.clients_together: "several clients together"}
+    # Names of views by the number of clients; equal numbers have one card, with the later name
+    view_names = {settings.clients_together: "several clients together"}
     if settings.clients is not None:
-        views[settings.clients] = "all clients together"
-    views[1] = "one client"
-    cards_of_views = []
-    for clients, view in sorted(views.items()):
+        view_names[settings.clients] = "all clients together"
+    view_names[1] = "one client"
+    sound_cards = []
+    for clients, view_name in sorted(view_names.items()):
         if clients * settings.plan.delta < 1:
-            cards_of_views.append(_card_of_sound(settings, clients, view))
-    return tuple(cards_of_views)
+            sound_cards.append(_card_of_sound(settings, clients, view_name))
+    return tuple(sound_cards)
 
 
-def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
-    """Make the card of the sound variant for what a number of clients see together."""
+def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guarantee:
+    """Make the card of the sound variant for what `clients` clients see together."""
     plan = settings.plan
     epsilon = float_above(clients * Fraction(plan.epsilon))
     delta = float_above(clients * Fraction(plan.delta))
@@ -92,7 +103,7 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
         client_limit = f"{settings.clients} clients may join, then new ones are refused"
     return replace(
         _NO_GUARANTEE,
-        name=f"p-REC (sound), {view}",
+        name=f"p-REC (sound), {view_name}",
         sentence=(
             f"Whatever {viewers} {see} in all rounds is "
             f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
@@ -108,7 +119,7 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
         delta=delta,
         lifetime=(
             f"a client gets at most {settings.rounds} recommendations, and each further client who "
-            f"shares what it sees costs as much again; {client_limit}"
+            f"shares what they see costs as much again; {client_limit}"
         ),
         lifetime_epsilon=epsilon if has_lifetime_bound else None,
         lifetime_delta=delta if has_lifetime_bound else None,
@@ -139,7 +150,10 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
 
 
 def _card_of_published(settings: PRecSettings) -> Guarantee:
-    """Make the card of the published variant, which holds only if the client has enough peers."""
+    """Make the card of the published variant, which holds only if the client has P peers.
+
+    P is the settings' number of peers, or the fewest that the proofs allow if none is set.
+    """
     peers = settings.fewest_peers if settings.peers is None else settings.peers
     promised = theory.eps_tight(*settings.sizes, peers)
     return replace(
@@ -176,19 +190,23 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
 
 
 class LogRatios(NamedTuple):
-    """Log ratios of two events, between one voter present and no voter at all."""
+    """Log ratios of two events' probabilities: P with one voter, and P' without any voter."""
 
     all_are_votes: float
-    """ln(P / P') of the event that all recommendations are the voter's votes."""
+    """ln(P / P') of the event that every recommendation is the voter's vote of its round."""
     none_is_a_vote: float
-    """ln(P' / P) of the event that no recommendation is."""
+    """ln(P' / P) of the event that no recommendation is the voter's vote of its round."""
 
 
 def log_ratios_without_peers(distribution: OutputDistribution, rounds: int) -> LogRatios:
     """Compute how well a client without peers can tell whether one voter is present.
 
-    The client likes an object if and only if the voter voted for it, so the voter
-    counts for the client in every round. Without the voter each object has the chance 1 / m.
+    Nobody else votes. The client likes an object if and only if the voter voted for it, so the
+    voter counts for the client in every round. Without the voter each object has the chance 1 / m.
+
+    Args:
+        distribution: The output distribution of a round.
+        rounds: How many rounds the client takes part in.
     """
     objects = distribution.objects
     one_vote = np.zeros(objects, dtype=np.int64)
@@ -200,9 +218,15 @@ def log_ratios_without_peers(distribution: OutputDistribution, rounds: int) -> L
 
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
-    """Make the paper's claim, with the log ratios of a client who breaks its promise."""
+    """Make the paper's claim, with the log ratios of a client who breaks its promise.
+
+    Args:
+        settings: Settings of the published variant.
+        promised: The paper's epsilon for these settings.
+    """
     own = log_ratios_without_peers(settings.output_distribution, settings.rounds)
-    example = log_ratios_without_peers(OutputDistribution(20, 2), 20)
+    example = log_ratios_without_peers(OutputDistribution(rounds=20, objects=2), rounds=20)
+    example_claim = theory.eps_tight(m=2, T=20, D=0, R=0, P=100)
     return Claim(
         "Theorems 11 and 17: recommendations are differentially private, if P peers exist",
         "true under this assumption, which only the adversary can ensure; false without it",
@@ -213,7 +237,7 @@ def _claim(settings: PRecSettings, promised: float) -> Claim:
                 f"voter's votes, {own.none_is_a_vote:.4g} in the other direction if none is"
             ),
             (
-                f"20 rounds of 2 objects, claimed {theory.eps_tight(2, 20, 0, 0, 100):.4g} for 100 "
+                f"20 rounds of 2 objects, claimed {example_claim:.4g} for 100 "
                 f"peers: {example.all_are_votes:.4g} and {example.none_is_a_vote:.4g}"
             ),
         ),

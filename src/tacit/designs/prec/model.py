@@ -20,43 +20,61 @@ from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
 Content = tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]
+"""Header and arrays of a file, as `container` reads them."""
 
 
 class PRec(Curator):
     """Recommends from other people's votes, round after round, without revealing any voter.
 
-    A run is used in one place only: it cannot be copied, a forked process is refused, and after
-    `save` only the file can be continued.
+    A run goes on in one place only. It cannot be copied, and calls that change it are refused in a
+    forked process and after `save` or `to_bytes`: then only the file or the bytes can be continued.
 
     Args:
         settings: Settings of the run.
-        randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's
-            noise is always the system's.
-        number: Number of the run, below 2^64; None to draw it. It affects only the votes of
-            abstainers.
+        randomness: Source of all draws but the gate's noise, which always comes from the operating
+            system: `tacit.randomness.secure()`, or a replayed source in a simulation.
+        number: Number of the run, from 0 to 2^64 - 1; None to draw it from `randomness`. It affects
+            only the votes of abstainers.
     """
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the cards: for one client, for `clients_together` clients, and for all clients."""
+        """Return the guarantee cards of this run (`guarantees.cards`).
+
+        For the sound variant these are one for a client by themselves, one for `clients_together`
+        clients, and one for all `clients`.
+        """
         return guarantees.cards(self.settings, private=self.source.is_private)
 
     def save(self, path: str | Path) -> None:
         """Hand the run over to a file, from which `load` continues it. The file holds secrets.
 
-        Afterwards this object refuses every call. An older file at the path is replaced once the
-        new one is on disk.
+        Afterwards this object refuses every call that changes the run. An older file at the path is
+        replaced once the new one is on disk.
+
+        Raises:
+            PrivacyError: The run was handed over before, or this is a forked process.
         """
         self._hand_over(partial(write_whole, path))
 
     def to_bytes(self) -> bytes:
-        """Hand the run over as bytes, which are as secret as the file.
+        """Hand the run over as bytes, from which `from_bytes` continues it. They hold secrets.
 
-        Afterwards this object refuses every call.
+        Afterwards this object refuses every call that changes the run.
+
+        Raises:
+            PrivacyError: The run was handed over before, or this is a forked process.
         """
         return self._hand_over(lambda _: None)
 
     def _hand_over(self, write: Callable[[bytes], None]) -> bytes:
-        """Encode the run, and only if that succeeds, end the use of this object."""
+        """Encode the run and write it; if both succeed, this object cannot go on with it.
+
+        Args:
+            write: Stores the encoded run.
+
+        Returns:
+            The encoded run.
+        """
         with self._take_turn():
             data = pack_state(self.state())
             write(data)
@@ -67,9 +85,15 @@ class PRec(Curator):
     def from_bytes(cls, data: bytes, *, settings: PRecSettings, randomness: Source) -> Self:
         """Continue the run that `to_bytes` handed over.
 
-        As with `load`, the same bytes must not be continued twice. The exception is a database
-        transaction that was rolled back, so that nobody saw what was done with them. It may be
-        tried again, with new draws.
+        As with `load`, do not continue the same bytes twice. The exception is a database
+        transaction that was rolled back: nobody saw its recommendations, so it may be repeated with
+        the same bytes and new draws.
+
+        Args:
+            data: What `to_bytes` returned.
+            settings: Settings that the run must have. If they were planned before, the plan is not
+                computed again.
+            randomness: Source of the further draws.
 
         Raises:
             ModelFileError: The bytes are not a run, or a run of other settings.
@@ -80,11 +104,16 @@ class PRec(Curator):
     def load(cls, path: str | Path, *, randomness: Source) -> Self:
         """Continue the run of a file that `save` wrote.
 
-        Do not load a file twice, nor one that is older than what clients have seen: this answers
-        the same rounds twice, which costs their epsilon twice. Nothing here can prevent it.
+        Do not load a file twice, nor a file that was written before clients saw further
+        recommendations: rounds would be answered twice, which costs their epsilon twice. Nothing
+        here can prevent that.
+
+        Args:
+            path: Path of the file.
+            randomness: Source of the further draws.
 
         Raises:
-            ModelFileError: The file is not a run.
+            ModelFileError: The file is not a run, or it is damaged or incomplete.
         """
         return cls._from_content(container.read(path), path, randomness)
 
@@ -102,7 +131,10 @@ class PRec(Curator):
             content: Header and arrays, as `container` reads them.
             path: Named in errors.
             randomness: Source of the further draws.
-            expected: Settings that the run has to have; their plan is used again. None for any.
+            expected: Settings that the run must have, whose plan is then used; None for any.
+
+        Raises:
+            ModelFileError: The content is not a run, or a run of other settings.
         """
         state = read_state(content, path)
         try:

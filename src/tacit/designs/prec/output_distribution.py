@@ -8,15 +8,16 @@ Source     Gilbert, Liu, Yu (2015), Section 8: phi, gamma, lambda, rho (`theory.
 
 Releases   nothing by itself; a client sees what `OutputDistribution.draw` returns.
 Exactness  every object is drawn with exactly its chance, so no part of delta is spent on rounding.
-           gamma is a fraction, so the draw between the two terms is made with integers. Whether x_j
-           is above rho = 1/2m is the integer test 2 m count_j > W. The draw in proportion to phi,
-           whose values no float and no fraction holds, uses a uniform number of 64 bits. Floats
-           decide it, unless the number lies within a stated distance of a border between two
-           objects: then decimals of increasing length decide it, with further random bits. The
-           distance assumes that the platform's exp, expm1 and log have relative errors of at most
-           2^-46; common ones are within 2^-51.
-Rounds     with k < m objects keep lambda, rho and gamma, and the first term is gamma / k
-           (docs: p-REC, "Rounds of different size").
+           gamma is a fraction, so integers decide which of the two terms is drawn from. Whether x_j
+           is above rho = 1/2m is the integer test 2 m count_j > W. The values of phi are neither
+           floats nor fractions. The draw in proportion to phi uses a uniform number of 64 bits:
+           objects have intervals on the line from 0 to 1, and the one that holds the number is
+           drawn. Floats find it, unless the number lies within a stated distance of a border
+           between two intervals: then decimals of increasing length find it, with further random
+           bits. The distance assumes that the platform's exp, expm1 and log have relative errors of
+           at most 2^-46; common ones are within 2^-51.
+Rounds     with k < m objects use lambda, rho and gamma of m objects, and the first term is
+           gamma / k (docs: p-REC, "Rounds of different size").
 """
 
 from __future__ import annotations
@@ -39,13 +40,15 @@ from tacit.randomness import Source, integers_below
 Floats = NDArray[np.float64]
 
 _WORD_BITS = 64
+"""Bits of a word that a source of randomness returns."""
 _BORDER_ERROR = 2.0**-40
-"""How far floats may misplace a border between two objects on the line from 0 to 1, per object.
-The weights lie between 0 and 1 and sum to more than 0.6, and each is wrong by at most 2^-44."""
+"""How far floats may misplace a border between two objects on the line from 0 to 1, to be
+multiplied by the number of leading objects. The weights lie between 0 and 1, sum to more than 0.6,
+and are off by at most 2^-44 each."""
 _FIRST_DIGITS = 80
-"""Digits of the first decimals that are tried."""
+"""Digits of the decimals in the first try of `_draw_exactly`."""
 _MORE_DIGITS = 20
-"""Digits that are added at each further try."""
+"""Digits that each further try adds."""
 _LOST_DIGITS = 30
 """Digits of a decimal weight that may be wrong. The exponents are below 10^8, the weights are at
 least 10^-12, and at most 10^5 of them are summed."""
@@ -56,15 +59,15 @@ class OutputDistribution:
     """The distribution that a round's recommendation is drawn from, for any counts of votes."""
 
     rounds: int
-    """T."""
+    """T, the most recommendations of one client."""
     objects: int
     """m, the most objects of a round."""
     radius: int = 0
-    """R."""
+    """R, the most disliked objects that a peer votes for."""
 
     @cached_property
     def gamma(self) -> Fraction:
-        """Chance that the object is drawn uniformly (`theory.exact_gamma`)."""
+        """Probability of a uniform draw, whatever the counts (`theory.exact_gamma`)."""
         return theory.exact_gamma(self.objects, self.rounds, self.radius)
 
     @cached_property
@@ -93,10 +96,11 @@ class OutputDistribution:
         return chances
 
     def draw(self, counts: Counts, source: Source) -> int:
-        """Draw the position of one object, with exactly its chance.
+        """Draw the position of one object, each with exactly its chance.
 
         Args:
-            counts: (k,) votes of 1 <= k <= m objects, 0 or more each.
+            counts: (k,) votes of 1 <= k <= m objects, 0 or more each. Without any vote all objects
+                have the same chance.
             source: Source of randomness.
         """
         gamma = self.gamma
@@ -110,20 +114,27 @@ class OutputDistribution:
         cumulative = self._weights(counts, leading).cumsum()
         borders = cumulative[:-1] / cumulative[-1]
         error = _BORDER_ERROR * len(cumulative)
-        lowest, highest = np.searchsorted(borders, (point - error, point + error))
-        if lowest == highest:
-            return int(leading[lowest])
+        first_possible, last_possible = np.searchsorted(borders, (point - error, point + error))
+        if first_possible == last_possible:
+            return int(leading[first_possible])
         return int(leading[self._draw_exactly(counts, leading, word, source)])
 
     def _leading_objects(self, counts: Counts) -> NDArray[np.intp]:
-        """Find the positions of the objects with a share above rho = 1/2m; at least one has."""
+        """Find the positions of the objects with a share above rho = 1/2m, in order.
+
+        With any votes there is at least one: the largest share is 1 / m or more.
+        """
         return np.flatnonzero(2 * self.objects * counts > counts.sum())
 
     def _weights(self, counts: Counts, leading: NDArray[np.intp]) -> Floats:
-        """Compute phi of the leading objects, over e^(lambda times the largest share).
+        """Compute phi(x_j) / e^(lambda x_max) of the leading objects, for the largest share x_max.
 
         lambda (x_j - rho) is ln r times excess_j / W, with excess_j = 2 m count_j - W. So
         phi(x_j) / e^(lambda x_max) = e^(lambda (x_j - x_max)) (1 - e^(-lambda (x_j - rho))).
+
+        Args:
+            counts: (k,) votes of the objects.
+            leading: Positions of the leading objects.
 
         Returns:
             (leading objects,) weights between 0 and 1.
@@ -142,7 +153,7 @@ class OutputDistribution:
         Args:
             counts: (k,) votes of the objects.
             leading: Positions of the leading objects.
-            bits: The 64 random bits that were drawn already.
+            bits: The 64 random bits that were drawn already, as a whole number.
             source: Source of further bits.
 
         Returns:
@@ -162,9 +173,10 @@ class OutputDistribution:
     def _decimal_weights(
         self, counts: Counts, leading: NDArray[np.intp], digits: int
     ) -> list[Fraction]:
-        """Compute phi / e^(lambda rho) of the leading objects with so many digits.
+        """Compute phi(x_j) / e^(lambda rho) of the leading objects, in decimals of `digits` digits.
 
-        This is e^(ln r * excess / W) - 1. The last _LOST_DIGITS digits may be wrong.
+        It is e^(ln r * excess_j / W) - 1, with excess_j as in `_weights`. The last _LOST_DIGITS
+        digits may be wrong.
         """
         context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
         log_ratio = context.subtract(
@@ -185,16 +197,16 @@ def draw_uniformly(size: int, source: Source) -> int:
 
 
 def _decide_object(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:
-    """Find the object that a uniform number chooses, if its first bits decide it.
+    """Find the object whose interval holds a uniform number, if the number's first bits suffice.
 
     Args:
         bits: The number's first bits: it lies from bits / 2^length to (bits + 1) / 2^length.
         length: How many bits these are.
-        weights: Weights of the objects.
+        weights: Weights of the objects, to which the lengths of their intervals are proportional.
         digits: How many digits of the weights are right.
 
     Returns:
-        The object's position; None if more bits or digits are needed.
+        The object's position in `weights`; None if more bits or digits are needed.
     """
     *borders, total = accumulate(weights)
     error = total / 10**digits

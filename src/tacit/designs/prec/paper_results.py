@@ -1,12 +1,13 @@
-"""Results that the paper prints, each with the command that makes it here.
+"""Results that the paper prints, each with the command that reproduces it.
 
-docs/results.md has the figures.
+docs/results.md has the figures that these commands print.
 """
 
 from __future__ import annotations
 
 from tacit.design import PaperResult
 
+# Options of several commands
 _SIZES = "--objects 2 --rounds 1000 --peers 50 --voters 300"
 _EXACT = "tacit plan prec --objects 2 --rounds 1000 --peers 12 --voters 306 --epsilon 1 --json"
 _NO_GATE = "tacit simulate prec --rounds 2000 --voters 400 --peers 20 --method p-rec-no-gate"

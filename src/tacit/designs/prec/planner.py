@@ -1,15 +1,18 @@
 """Bounds of p-REC's epsilon and of its loss, and how many voters it needs, before the first vote.
 
-There are two bounds of epsilon, by what is assumed (`Mode`):
+There are two bounds of epsilon, with different assumptions (`Mode`):
 
-floor    any votes and any answers, as long as at least `peers` survivors are left, the hidden voter
-         among them. A gate enforces this; the gate's own epsilon and delta are added.
-promise  the client likes exactly one object in each round, and `peers` other voters vote for it in
-         every round. Nobody can check this.
+floor    any votes and any answers, as long as at least P survivors are left: voters who still count
+         for the client, the hidden voter among them. A gate enforces this; the gate's own epsilon
+         and delta come on top.
+promise  P voters besides the hidden one are peers: each votes for at most R objects that the client
+         dislikes, and the client likes several objects in at most D rounds. For D = R = 0 the
+         client likes exactly one object in each round, and all peers vote for it. Nobody can
+         check this.
 
-Values are rounded upwards. docs/prec-theory.md derives them, and shows that they also hold for
-rounds with fewer objects and for voters who leave. The formulas are in `theory.py`; the exact worst
-case is computed by `tacit.engine.prec_chain_compiled`.
+Upper bounds are rounded upwards. docs/prec-theory.md derives the bounds, and shows that they also
+hold for rounds with fewer objects and for voters who leave. The formulas are in `theory.py`;
+`tacit.engine.prec_chain_compiled` computes the exact worst case.
 """
 
 from __future__ import annotations
@@ -25,16 +28,22 @@ from tacit.designs.prec import theory
 from tacit.errors import ConfigError
 
 Mode = Literal["floor", "promise"]
+"""The assumption of a bound of epsilon."""
 Basis = Literal["exact", "bound"]
+"""Whether an epsilon is the exact worst case, or an upper bound."""
 EXACT_VOTERS = {2: 6000, 3: 600}
-"""Largest numbers of voters for which epsilon is computed exactly with D = R = 0, by the number of
-objects. It takes a second or two."""
+"""For a number of objects, the largest number of voters for which epsilon is computed exactly with
+D = R = 0. The computation takes a second or two."""
 EXACT_CREDITED = 40
-"""The same for two objects and diversity + radius = 1, where voters differ by their credits."""
+"""Largest number of voters for which epsilon is computed exactly with two objects and D + R = 1,
+where voters differ by their credits."""
 _ROUNDING = 1e-10
-"""Added to computed losses: a log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
+"""Nats added to a computed loss, more than its rounding error: a round's log-ratio is off by at
+most 1e-13, and a few dozen rounds leak."""
 UNLIKELY = 0.01
-"""Chance with which a plan's `likely_loss_bound` may fail."""
+"""Probability with which the loss may exceed a plan's `likely_loss_bound`."""
+_LEAST_LOSS = 1e-6
+"""Loss at which lower bounds are computed for a loss of 0, whose logarithm is infinite."""
 
 
 def floor_epsilon(
@@ -45,8 +54,8 @@ def floor_epsilon(
     Args:
         objects: m.
         rounds: T.
-        peers: P. The gate keeps the sum of all credits at P c or above, where c is the credit of
-            one voter at the start (`theory.credit`).
+        peers: P. While the gate is open, the sum of all credits is P c or more, where c is the
+            credit of one voter at the start (`theory.credit`).
         voters: n, the most voters who can ever count for the client.
         diversity: D.
         radius: R.
@@ -64,10 +73,18 @@ def floor_epsilon(
 def promise_epsilon(
     *, objects: int, rounds: int, peers: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> tuple[float, Basis]:
-    """Bound the nats of a run without a gate, if the promise holds in both patterns.
+    """Bound the nats of a run without a gate, if the promise holds with and without the voter.
+
+    Args:
+        objects: m.
+        rounds: T.
+        peers: P, the voters who agree with the client.
+        voters: n, the most voters who can ever count for the client.
+        diversity: D.
+        radius: R.
 
     Returns:
-        As `floor_epsilon`.
+        Nats, and whether they are the exact worst case or an upper bound.
 
     Raises:
         ConfigError: A size is out of range.
@@ -79,9 +96,12 @@ def promise_epsilon(
 def peers_needed(
     epsilon: float, *, objects: int, rounds: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> int | None:
-    """Find the fewest peers at which a run with a gate costs at most `epsilon` nats.
+    """Find the fewest peers with which the rounds of a run with a gate cost at most `epsilon` nats.
 
-    The gate's own epsilon is not included. None if even all voters are too few.
+    The gate's own epsilon comes on top. The result is None if all voters as peers are too few.
+
+    Raises:
+        ConfigError: A size is out of range.
     """
     fewest = theory.fewest_peers(objects)
     theory.check(objects, rounds, diversity, radius, max(voters, fewest), fewest)
@@ -99,12 +119,13 @@ def peers_needed(
 def cached_epsilon(
     mode: Mode, m: int, T: int, D: int, R: int, n: int, P: int
 ) -> tuple[float, Basis]:
-    """Bound the nats of a run with a gate ("floor") or under the promise, once for each setting.
+    """Bound the nats of a run in one mode, as `floor_epsilon` and `promise_epsilon` do.
 
-    Sizes are not checked (`theory.check`).
+    Results are kept, so that each setting is computed once. The caller checks the sizes
+    (`theory.check`).
 
     Returns:
-        As `floor_epsilon`.
+        Nats, and whether they are the exact worst case or an upper bound.
     """
     if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
         return _epsilon_without_credits(mode, m, T, n, P)
@@ -120,14 +141,20 @@ def cached_epsilon(
 
 
 def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Basis]:
-    """Compute the nats for D = R = 0: exactly for up to EXACT_VOTERS survivors.
+    """Bound the nats for D = R = 0: the exact worst case of rounds with few enough survivors.
 
-    The chain bound is added for rounds with more survivors.
+    These are rounds with at most EXACT_VOTERS survivors. For rounds with more of them the bound
+    `theory.eps_chain` is added.
+
+    Returns:
+        Nats, and whether they are the exact worst case or an upper bound.
     """
     from tacit.engine.prec_chain_compiled import largest_loss
 
     most_survivors = min(n, EXACT_VOTERS[m])
-    fewest_others = P if mode == "promise" else P - 1  # besides the hidden voter
+    fewest_others = P if mode == "promise" else P - 1  # others than the hidden voter
+    # In a round that leaks at least 1/2m of the survivors stop counting. If so at most T rounds can
+    # leak, their number need not be limited, which is faster.
     is_limited = _most_leaking_rounds(2 * m, most_survivors, P) > T
     losses = largest_loss(
         math.log(T),
@@ -135,7 +162,7 @@ def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tupl
         m,
         fewest_others,
         most_survivors - 1,
-        T if is_limited else 0,  # 0: any number of rounds, of which fewer than T leak
+        T if is_limited else 0,  # 0: no limit on the number of rounds
         mode == "promise",
     )
     value = float(losses.max()) + _ROUNDING
@@ -148,10 +175,13 @@ def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tupl
 def _epsilon_with_three_credits(
     mode: Mode, T: int, R: int, n: int, least_credit: int
 ) -> tuple[float, Basis]:
-    """Compute the nats for two objects and D + R = 1, where a voter starts with three credits.
+    """Bound the nats for two objects and D + R = 1, where a voter starts with three credits.
 
-    The value is exact for a gate, if the rounds that can leak are no more than T. For the promise
-    it is a bound, since peers keep more than the least credit.
+    The computed worst case is exact for a gate if at most T rounds can leak. For the promise it is
+    a bound, since peers keep more than the least credit.
+
+    Returns:
+        Nats, and whether they are the exact worst case or an upper bound.
     """
     from tacit.engine.prec_chain_compiled import largest_loss_with_credits
 
@@ -159,16 +189,20 @@ def _epsilon_with_three_credits(
     losses = largest_loss_with_credits(
         log_ratio, theory.gamma(2, T, R), least_credit, n - 1, R == 0
     )
-    # Of W survivors at least W / 4 lose a credit each (2m = 4): with 3 credits each, 1/12 of all
+    # Of W survivors at least W / 2m = W / 4 lose a credit. With at most 3 credits each, W is at
+    # least a third of all credit, so at least 1/12 of all credit is lost.
     leaking_rounds = _most_leaking_rounds(12, 3 * n, least_credit)
     is_exact = mode == "floor" and leaking_rounds <= T
     return float(losses.max()) + _ROUNDING, "exact" if is_exact else "bound"
 
 
 def _most_leaking_rounds(parts: int, credit_at_start: int, least_credit: int) -> int:
-    """Bound how many rounds can leak: each costs at least one of `parts` parts of all credit.
+    """Bound how many rounds can leak.
 
-    The part is rounded up. Below `least_credit` no round leaks.
+    Args:
+        parts: A round that leaks takes at least 1 / `parts` of the credit that is left, rounded up.
+        credit_at_start: Credit of all voters together before the first round.
+        least_credit: With less credit than this no round leaks.
     """
     rounds = 0
     credit_left = credit_at_start
@@ -202,25 +236,25 @@ def plan(
         epsilon: Target in nats; if given, `peers_needed` is computed for it.
         loss: Disliked recommendations that are allowed; if given, the least epsilon for it is
             found.
-        mode: Mode of the epsilon that is found for `loss`; None for the smaller of both.
+        mode: Mode of the epsilon that is found for `loss`; None for the mode with the smaller one.
 
     Returns:
         JSON values. Epsilons are in nats, for one voter with all their votes, seen by one client.
 
-        `objects` to `voters`, `diversity`, `radius`: the arguments.
+        `objects`, `rounds`, `diversity`, `radius`, `peers`, `voters`: the arguments.
         `gamma`, `lambda`: p-REC's own parameters for these numbers.
-        `loss_bound`: upper bound of the expected disliked recommendations.
-        `likely_loss_bound`: upper bound that fails with the chance UNLIKELY.
-        `loss_lower_bound`: no algorithm has less, private or not.
-        `epsilon_lower_bound`: no algorithm that keeps `loss_bound` has less.
+        `loss_bound`: upper bound of the expected number of disliked recommendations.
+        `likely_loss_bound`: bound that their number exceeds with a probability of UNLIKELY at most.
+        `loss_lower_bound`: no algorithm, private or not, has a smaller expected number.
+        `epsilon_lower_bound`: no algorithm that keeps `loss_bound` has a smaller epsilon.
         `epsilon_tight`: bound of Theorems 11 and 17, under the promise.
         `epsilon_paper`: the same bound in the paper's simpler form, which is looser.
-        `epsilon_proven`: the best upper bound known, by mode.
-        `epsilon_exact`: those of them that are exact, by mode, None for a mode whose is not; None
-            if neither is.
-        `epsilon_exact_reason`: why one is not exact; None if both are.
-        `peers_needed`: with `epsilon`, see `_compute_needed_peers`.
-        Fields of `LossPlan`: with `loss`.
+        `epsilon_proven`: for each mode, the smallest upper bound known.
+        `epsilon_exact`: for each mode, `epsilon_proven` if it is the exact worst case, else None;
+            None in place of the mapping if neither is exact.
+        `epsilon_exact_reason`: why one of them is not exact; None if both are.
+        `peers_needed`: only with `epsilon`, see `_compute_needed_peers`.
+        The fields of `LossPlan`, only with `loss`; its `epsilon` is not the argument.
 
     Raises:
         ConfigError: A number is out of range.
@@ -236,7 +270,7 @@ def plan(
         value, basis = cached_epsilon(proof_mode, m, T, D, R, n, P)
         proven[proof_mode] = value
         exact[proof_mode] = value if basis == "exact" else None
-    has_exact = [value is not None for value in exact.values()]
+    are_exact = [value is not None for value in exact.values()]
     planned: dict[str, Any] = {
         "objects": m,
         "rounds": T,
@@ -253,8 +287,8 @@ def plan(
         "epsilon_paper": theory.eps_paper(m, T, D, R, P),
         "epsilon_lower_bound": theory.eps_lower_bound(m, T, D, R, n, P),
         "epsilon_proven": proven,
-        "epsilon_exact": exact if any(has_exact) else None,
-        "epsilon_exact_reason": None if all(has_exact) else _reason_not_exact(m, D, R),
+        "epsilon_exact": exact if any(are_exact) else None,
+        "epsilon_exact_reason": None if all(are_exact) else _reason_not_exact(m, D, R),
     }
     if epsilon is not None:
         planned["peers_needed"] = _compute_needed_peers(epsilon, m, T, D, R, n)
@@ -281,10 +315,10 @@ class LossPlan:
     loss: float
     """Expected disliked recommendations that are allowed."""
     epsilon: float | None
-    """Nats of one voter's whole history; 0 if uniform recommendations have at most this loss; None
-    below p-REC's own loss bound, as it has no setting that lowers the loss for more epsilon."""
+    """Nats of one voter's whole history. It is 0 if uniform recommendations have at most this loss.
+    It is None below p-REC's own loss bound: no setting lowers the loss at the cost of epsilon."""
     mode: Mode | None
-    """Mode of this epsilon; None if epsilon is 0 or None."""
+    """Mode of this epsilon; None if uniform recommendations are enough, or nothing is proven."""
     bounds: tuple[LowerBound, ...]
     """Lower bounds of epsilon at this loss, for any algorithm."""
     decides: str | None
@@ -292,7 +326,7 @@ class LossPlan:
     gap: float | None
     """Epsilon divided by the largest bound; None if epsilon is None or all bounds are 0."""
     impossible: bool
-    """Whether no algorithm has so small a loss, at any epsilon (Theorem 6)."""
+    """Whether every algorithm has a larger expected loss, at any epsilon (Theorem 6)."""
 
 
 def plan_loss(
@@ -308,9 +342,9 @@ def plan_loss(
 ) -> LossPlan:
     """Find the least epsilon that p-REC is proven to have for a given loss, and the lower bounds.
 
-    From its own loss bound on p-REC has one epsilon, whatever the loss (Theorems 1 and 2). The
-    lower bounds hardly fall until the loss is near that of uniform recommendations (Theorems 7 and
-    15).
+    p-REC has the same epsilon for every loss between its own loss bound and the loss of uniform
+    recommendations (Theorems 1 and 2). There the lower bounds hardly fall, except near the loss of
+    uniform recommendations (Theorems 7 and 15).
 
     Args:
         loss: Expected disliked recommendations that are allowed.
@@ -320,10 +354,11 @@ def plan_loss(
         voters: n.
         diversity: D.
         radius: R.
-        mode: Mode of the proven epsilon; None for the smaller of both.
+        mode: Mode of the proven epsilon; None for the mode with the smaller one.
 
     Raises:
-        ConfigError: The loss is not a finite number of at least 0, or a size is out of range.
+        ConfigError: The loss is not a finite number of at least 0, the mode is not a `Mode`, or a
+            size is out of range.
     """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
     theory.check(m, T, D, R, n, P)
@@ -359,9 +394,9 @@ def plan_loss(
 def lower_bounds(T: int, D: int, R: int, n: int, P: int, loss: float) -> tuple[LowerBound, ...]:
     """Compute the two lower bounds of any algorithm's epsilon for a given loss.
 
-    Theorem 1 states the larger of the two. A loss of 0 is treated as one millionth.
+    Theorem 1 states the larger of the two. A loss below _LEAST_LOSS is taken for _LEAST_LOSS.
     """
-    positive_loss = max(loss, 1e-6)
+    positive_loss = max(loss, _LEAST_LOSS)
     return (
         LowerBound("Lemma 8", theory.eps_lower_8(T, n, P, positive_loss)),
         LowerBound("Theorem 15", theory.eps_lower_15(T, D, R, n, P, positive_loss)),
@@ -379,19 +414,33 @@ def loss_curve(
     mode: Mode | None = None,
     points: int = 60,
 ) -> list[LossPlan]:
-    """Plan losses from half of p-REC's loss bound to the number of rounds, on a logarithmic scale.
+    """Plan for a series of losses, in ascending order: the points of a curve of epsilon.
 
-    The curve has a step at p-REC's loss bound and one at the loss of uniform recommendations. These
-    losses are included, and so are losses just below them.
+    The losses lie at equal distances on a logarithmic scale, from half of p-REC's loss bound, or
+    half of the loss of uniform recommendations if this is smaller, to the number of rounds. The
+    curve has a step at each of these two losses: they are included, and so are losses just below.
+
+    Args:
+        objects: m.
+        rounds: T.
+        peers: P.
+        voters: n.
+        diversity: D.
+        radius: R.
+        mode: Mode of the proven epsilon; None for the mode with the smaller one.
+        points: Number of intervals between the equally distant losses.
+
+    Raises:
+        ConfigError: A size is out of range.
     """
-    own_loss = theory.loss_bound(objects, rounds, radius, voters, peers)
+    prec_loss = theory.loss_bound(objects, rounds, radius, voters, peers)
     uniform_loss = theory.uniform_loss(objects, rounds)
-    log_first = math.log(min(own_loss, uniform_loss) / 2)
+    log_first = math.log(min(prec_loss, uniform_loss) / 2)
     log_last = math.log(rounds)
     losses = set()
     for point in range(points + 1):
         losses.add(math.exp(log_first + (log_last - log_first) * point / points))
-    for step_loss in (own_loss, uniform_loss):
+    for step_loss in (prec_loss, uniform_loss):
         losses |= {step_loss, step_loss * (1 - 1e-9)}
     sizes = {"objects": objects, "rounds": rounds, "peers": peers, "voters": voters}
     sizes |= {"diversity": diversity, "radius": radius}
@@ -399,7 +448,7 @@ def loss_curve(
 
 
 def _reason_not_exact(m: int, D: int, R: int) -> str:
-    """Say why the exact epsilon is not known, in a sentence or two."""
+    """Return the reason why an exact epsilon is not known for these sizes, as a sentence."""
     if D == R == 0 and m in EXACT_VOTERS:
         return f"With {m} objects every number of voters is tried up to {EXACT_VOTERS[m]} of them."
     if D + R == 1 and m == 2:
@@ -414,12 +463,13 @@ def _reason_not_exact(m: int, D: int, R: int) -> str:
 
 
 def _compute_needed_peers(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:
-    """Compute how many peers one epsilon needs, without the gate's own epsilon.
+    """Compute how many peers an epsilon needs; the gate's own epsilon comes on top.
 
     Returns:
-        JSON values. `theorem`: peers by the proof's formula. `floor`: the fewest peers that are
-        known to be enough with a gate; None if not even all voters are enough. `exact_floor`:
-        `floor` if one peer fewer would not be enough, else None.
+        JSON values. `epsilon`: the argument. `theorem`: peers by `theory.eps_tight`. `floor`: the
+        fewest peers that are known to be enough with a gate; None if not even all voters are
+        enough. `exact_floor`: `floor` if it is known that one peer fewer is not enough, or not
+        allowed by the proofs; else None.
     """
     theorem = math.ceil(theory.eps_tight(m, T, D, R, 1) / epsilon)
     floor = peers_needed(epsilon, objects=m, rounds=T, voters=n, diversity=D, radius=R)

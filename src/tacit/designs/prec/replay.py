@@ -1,4 +1,7 @@
-"""Replay of a run: its state is rebuilt from votes and clients' transcripts, without any draw."""
+"""Replay of a run: its state is rebuilt from votes and clients' transcripts.
+
+No recommendation is drawn, which shows that the state depends on clients through transcripts alone.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from tacit.randomness import Source
 
 @dataclass(frozen=True)
 class Round:
-    """Input of one round, and the voters who join and leave before it."""
+    """Candidates and votes of one round, and the voters who join and leave before it."""
 
     candidates: Collection[Any]
     """Ids of the round's candidates."""
     votes: Mapping[Any, Any] | tuple[Any, Any]
-    """Voter id to candidate id, or two aligned columns (voters, candidates)."""
+    """Mapping of voter id to candidate id, or two aligned columns (voters, candidates)."""
     joining_voters: Collection[Any] = ()
     """Ids of voters who join before the round."""
     leaving_voters: Collection[Any] = ()
@@ -39,34 +42,36 @@ def replay(
 ) -> PRec:
     """Rebuild a curator as it was after these rounds, from its clients' transcripts.
 
-    The rebuilt curator refuses recommendations to the replayed clients; new clients may join.
+    The rebuilt curator refuses recommendations to clients whose recommendations were replayed; new
+    clients may join.
 
     Args:
         settings: Settings of the run.
-        rounds: Input of the rounds, in order.
-        transcripts: What each client was recommended and answered.
+        rounds: What happened in each round, in order.
+        transcripts: What each client was recommended and answered, by the client's id.
         number: Number of the run (`PRec.number`), which abstainers' votes depend on.
         randomness: Source of draws for clients who join later.
-        clients_who_left: Ids of clients who left. No state depends on them, but they are
-            counted and cannot join again.
+        clients_who_left: Ids of clients who left. No credit depends on them, but they count as
+            clients who joined, and cannot join again.
 
     Raises:
-        DataError: A transcript does not fit the rounds.
+        DataError: A transcript does not fit the rounds, or the votes of a round are not valid.
     """
     server = PRec(settings, randomness=randomness, number=number)
     for client in clients_who_left:
         server.join(client)
         server.leave(client)
     _record_open_round(server, transcripts)
-    for round_input in rounds:
-        server.join_voters(round_input.joining_voters)
-        server.leave_voters(round_input.leaving_voters)
-        server.open_round(round_input.candidates, round_input.votes)
+    for recorded_round in rounds:
+        server.join_voters(recorded_round.joining_voters)
+        server.leave_voters(recorded_round.leaving_voters)
+        server.open_round(recorded_round.candidates, recorded_round.votes)
         _record_open_round(server, transcripts)
     for client, recorded in transcripts.items():
         replayed = server.transcript(client) if client in server.clients else None
         if replayed is not None and recorded.joined_round is None:
-            replayed = replace(replayed, joined_round=None)  # recorded before the first round
+            # The client joined before the first round, and the transcript was recorded then
+            replayed = replace(replayed, joined_round=None)
         if replayed != recorded or len(recorded.entries) > settings.rounds:
             raise DataError(
                 "a transcript does not fit the rounds that were given",
@@ -77,10 +82,10 @@ def replay(
 
 
 def _record_open_round(server: PRec, transcripts: Mapping[Id, Transcript]) -> None:
-    """Record what clients were recommended and answered in the open round, if it fits the round.
+    """Let clients join and record their entries as their transcripts say for the open round.
 
-    Clients whose transcripts begin with this round join. Before the first round (number 0) these
-    are the clients who joined before it.
+    Clients whose `joined_round` is this round join. Before the first round, clients with a
+    `joined_round` of None join. An entry whose candidate is none of the round's is left out.
     """
     for client, recorded in transcripts.items():
         first_round = 0 if recorded.joined_round is None else recorded.joined_round

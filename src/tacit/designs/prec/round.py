@@ -1,6 +1,8 @@
 """The paper's update of a round: who counts for a client, and the credit that answers cost.
 
 Source     Gilbert, Liu, Yu (2015), UpdateWeight of p-REC: creditD, creditR and weight of a voter.
+Names      A voter who has left keeps a row of each array, so `rows` is the number of all voters who
+           ever joined. A voter "counts" for a client while their weight is 1.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from tacit.engine.votes import Counts, Credits, States, Votes, enrol, make_empty_credits
 
 Bits = NDArray[np.bool_]
+"""(rows,) a property of each voter."""
 
 
 class Answer(NamedTuple):
@@ -39,47 +42,48 @@ Answers = Mapping[int, Answer]
 
 
 class Block:
-    """Credits of all voters for a block of up to 64 clients: a few bits per voter and client.
+    """Credits of all voters with up to 64 clients: a few bits per voter and client.
 
-    Each client has a slot, 0 to 63, which is their bit in the 64-bit word of each voter.
+    Each client has a slot, 0 to 63: the number of their bit in the 64-bit word of each voter.
 
-    There is a shorter form for the client in slot 0 alone, with D = R = 0: one byte for each voter.
-    It needs an eighth of the memory, and one counter for each object in place of 64.
+    While slot 0 alone has a client and D = R = 0, a block is kept in a shorter form, as one byte
+    for each voter. A count then takes an eighth of the memory traffic, and one counter for each
+    object instead of 64.
     """
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
         """Make a block without clients, for whom no voter counts.
 
         Args:
-            voters: Rows of voters.
+            voters: How many voters have a row.
             diversity: D.
             radius: R.
         """
         self._credit = make_empty_credits(voters, diversity=diversity, radius=radius)
         self._byte_states: States | None = None
-        """(rows,) the shorter form; None while the block is in words."""
+        """(rows,) the shorter form, 1 for a voter who counts; None while the block is in words."""
         self._counted: tuple[Counts, Counts] | None = None
-        """(slots, objects) votes of the open round and (slots,) credit left; None if not counted
-        yet. The shorter form has one slot."""
+        """The count of the open round: (slots, objects) votes, and (slots,) credit left. The
+        shorter form has one slot. None until the round is counted."""
 
     @classmethod
     def from_credits(cls, credit: Credits) -> Block:
-        """Make the block that has these credits."""
+        """Make a block with these credits of all its voters."""
         block = cls(0, diversity=0, radius=0)
         block.replace_credits(credit)
         return block
 
     @property
     def credit(self) -> Credits:
-        """The credits of all voters; a copy while the block is in the shorter form."""
+        """The credits of all voters. While the block is in the shorter form they are a copy."""
         if self._byte_states is None:
             return self._credit
-        old = self._credit
+        words = self._credit
         alive = self._byte_states.astype(np.uint64)
-        return Credits(old.diversity, old.radius_allowed, alive, old.both, old.radius)
+        return Credits(words.diversity, words.radius_allowed, alive, words.both, words.radius)
 
     def replace_credits(self, credit: Credits) -> None:
-        """Take these credits in place of the block's own."""
+        """Replace the credits of all voters, and choose the form in which they are kept."""
         self._credit = credit
         self._byte_states = None
         self._counted = None
@@ -88,18 +92,25 @@ class Block:
             self._byte_states = credit.alive.astype(np.uint8)
 
     def enrol(self, slot: int, electorate: Bits) -> None:
-        """Add a client in a slot: each voter of the electorate (rows,) has full credits."""
+        """Add a client in a slot, for whom each voter of the electorate has full credits.
+
+        Args:
+            slot: The slot, whose earlier client has left if there was one.
+            electorate: (rows,) whether a voter counts for the client.
+        """
         self._counted = None
-        in_bytes = self._byte_states is not None
-        is_empty = not in_bytes and not self._credit.alive.any()
-        if self._has_single_credit and slot == 0 and (in_bytes or is_empty):
+        is_in_bytes = self._byte_states is not None
+        is_empty = not is_in_bytes and not self._credit.alive.any()
+        if self._has_single_credit and slot == 0 and (is_in_bytes or is_empty):
             self._byte_states = electorate.astype(np.uint8)
             return
         self._widen_to_words()
         enrol(self._credit, slot, electorate)
 
     def count_votes(self, slot: int, votes: Votes, objects: int) -> VoteCount:
-        """Count the votes of the open round that count for the client in a slot.
+        """Count the votes that voters who count for the client in a slot cast in the open round.
+
+        The count is kept: until the next change of the block further calls return the same.
 
         Args:
             slot: The client's slot.
@@ -109,12 +120,12 @@ class Block:
         if self._counted is None:
             self._counted = self._count_for_all_slots(votes, objects)
         counts, credit_left = self._counted
-        if slot >= len(counts):  # a client for whom no voter is left, in the shorter form
+        if slot >= len(counts):  # the shorter form has slot 0 alone: nobody counts for this client
             return VoteCount(np.zeros(objects, np.int64), 0)
         return VoteCount(counts[slot], int(credit_left[slot]))
 
     def _count_for_all_slots(self, votes: Votes, objects: int) -> tuple[Counts, Counts]:
-        """Count the open round: (slots, objects) votes, and (slots,) credit left."""
+        """Count the open round for every slot, as `_counted` holds it."""
         from tacit.engine import votes_compiled as engine
 
         if self._byte_states is not None:
@@ -126,7 +137,7 @@ class Block:
         return counts, engine.total_credit(self._credit)
 
     def counting_voters(self, slot: int) -> Bits:
-        """Mark the voters who count for the client in a slot: (rows,)."""
+        """Return for each voter whether they count for the client in a slot: (rows,)."""
         if self._byte_states is None:
             return (self._credit.alive >> np.uint64(slot) & np.uint64(1)).astype(bool)
         if slot == 0:
@@ -139,16 +150,16 @@ class Block:
         New voters count for no client who joined before them.
 
         Args:
-            rows: How many voters have a row now, with those who left.
+            rows: How many voters have a row now, also those who left.
             present: (rows,) voters who have not left; None if nobody left since the last round.
         """
-        old = self._credit
-        new_rows = rows - old.alive.size
+        credit = self._credit
+        new_rows = rows - credit.alive.size
         if new_rows:
-            alive = np.pad(old.alive, (0, new_rows))
-            both = np.pad(old.both, ((0, 0), (0, new_rows)))
-            radius = np.pad(old.radius, ((0, 0), (0, new_rows)))
-            self._credit = Credits(old.diversity, old.radius_allowed, alive, both, radius)
+            alive = np.pad(credit.alive, (0, new_rows))
+            both = np.pad(credit.both, ((0, 0), (0, new_rows)))
+            radius = np.pad(credit.radius, ((0, 0), (0, new_rows)))
+            self._credit = Credits(credit.diversity, credit.radius_allowed, alive, both, radius)
             if self._byte_states is not None:
                 self._byte_states = np.pad(self._byte_states, (0, new_rows))
             self._counted = None
@@ -166,15 +177,15 @@ class Block:
         The paper's UpdateWeight: if the client liked the object, every voter for another object
         loses a creditD; if not, every voter for that object loses a creditR.
 
-        The count is kept for `count_votes`, since one pass over the voters does both. Without
-        answers there is nothing to charge: `count_votes` then counts when it is called.
+        One pass over the voters charges and counts, and the count is kept for `count_votes`.
+        Without answers there is nothing to charge, and `count_votes` counts once it is called.
 
         Args:
-            last_votes: (rows,) votes of the last round.
-            last_objects: Objects of the last round.
-            votes: (rows,) votes of the new round.
-            objects: Objects of the new round.
-            answers: Clients' answers in the last round.
+            last_votes: (rows,) for each voter, the number of the object voted for last round.
+            last_objects: How many objects the last round had.
+            votes: (rows,) for each voter, the number of the object voted for in the new round.
+            objects: How many objects the new round has.
+            answers: Clients' answers in the last round. Clients without one cost nobody credit.
         """
         self._counted = None
         if not answers:
@@ -184,7 +195,8 @@ class Block:
             return
         from tacit.engine import votes_compiled as engine
 
-        # (last_objects,) words: bit c says that the object's voters lose a credit with client c
+        # (last_objects,) words: bit c is set if voters for the object lose a creditD, or a creditR,
+        # with the client in slot c
         loses_diversity = np.zeros(last_objects, np.uint64)
         loses_radius = np.zeros(last_objects, np.uint64)
         for slot, answer in answers.items():
@@ -208,7 +220,7 @@ class Block:
     def _advance_in_bytes(
         self, last_votes: Votes, votes: Votes, objects: int, answers: Answers
     ) -> None:
-        """Charge and count as `advance` does, in the shorter form, for slot 0 alone."""
+        """Do what `advance` does, for a block in the shorter form. Only slot 0 has a client."""
         if self._byte_states is None or 0 not in answers:
             return
         from tacit.engine import votes_compiled as engine
@@ -225,12 +237,12 @@ class Block:
         self._counted = counts, counts.sum(axis=1)
 
     def _widen_to_words(self) -> None:
-        """Change from the shorter form to a 64-bit word for each voter."""
+        """Change from the shorter form, if the block is in it, to a 64-bit word for each voter."""
         if self._byte_states is not None:
             self._credit.alive[:] = self._byte_states
             self._byte_states = None
 
     @property
     def _has_single_credit(self) -> bool:
-        """Whether D = R = 0, so that a voter who loses a credit counts no more."""
+        """Whether D = R = 0: then a voter stops counting as soon as they lose a credit."""
         return self._credit.start_both == 0

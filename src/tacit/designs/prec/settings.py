@@ -1,10 +1,11 @@
 """Every choice of a p-REC run, checked once, and how the sound variant divides epsilon.
 
-One part of epsilon is spent by the rounds, the other by the gate. Except with the chance delta, the
-gate is open only while at least P voters count for the client (or P times c credits). So the rounds
-cost a number that depends on P, T, m and n alone (`planner.py`). The gate gets the rest of epsilon,
-which determines how far above P its threshold has to be. Without a given P, the P is chosen that
-makes this threshold low, so that few voters are needed.
+One part of epsilon is spent on the rounds, the other on the gate. Except with the chance delta, the
+gate is open only while the voters who count for the client hold at least P c credits, where c is
+the credit of one voter at the start (for D = R = 0: while at least P voters count). So the epsilon
+of the rounds follows from P and the other sizes T, m, n, D and R (`planner.py`). The gate gets what
+is left of epsilon, which determines how far above P its threshold has to be. If no P is set, it is
+chosen so that this threshold is low and few voters are needed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from tacit.mechanisms.gate import ThresholdGate
 Variant = Literal["sound", "published"]
 
 LEAST_EPSILON = 1e-6
+"""Smallest epsilon of one client, in nats."""
 _LARGEST = 1 << 39
+"""Largest value of most whole numbers. Sizes of a run are far smaller, and `theory.check` allows
+twice as much."""
 _BOUNDS = {
     "rounds": (1, _LARGEST),
     "objects": (2, 1 << 16),
@@ -38,16 +42,19 @@ _BOUNDS = {
     "clients_together": (1, _LARGEST),
     "clients": (1, _LARGEST),
 }
-"""Smallest and largest value of each whole number."""
+"""Smallest and largest value of each whole number. A vote is stored in 16 bits, which limits the
+objects."""
 _SAFE = 1 - 2**-40
 """A factor just below 1 that keeps results of floats below the exact ones."""
 _REFINEMENTS = 3
-"""How often `_plan_lowest_threshold` computes the rounds' cost again at better peers."""
+"""How often `_plan_lowest_threshold` searches again, with the epsilon of the rounds computed at the
+best number of peers so far."""
 _VOTERS_PER_PEER = 12
-"""Voters for each peer, beyond which further voters hardly change the rounds' cost."""
+"""Number of voters for each peer beyond which further voters hardly change the epsilon of the
+rounds."""
 _PEERS_FACTOR = 1.01
-"""Factor from one tried number of peers to the next. The threshold found is above the lowest one
-by at most this factor."""
+"""Factor from one tried number of peers to the next. The threshold that is found is at most this
+factor above the lowest one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class Plan:
     """How epsilon and delta are spent for one client: on the gate, and on the rounds."""
 
     peers: int
-    """P: the least number of survivors that the gate is for."""
+    """P: the least number of survivors that the gate makes sure of."""
     slack: int
     """Distance of the gate's threshold above `peers`."""
     gate_epsilon: float
@@ -69,7 +76,7 @@ class Plan:
 
     @property
     def threshold(self) -> int:
-        """The gate's threshold: about so many survivors keep it open."""
+        """The gate's threshold: with more survivors than about this number it is open."""
         return self.peers + self.slack
 
     @property
@@ -79,7 +86,7 @@ class Plan:
 
     @cached_property
     def mechanism(self) -> ThresholdGate:
-        """The gate, which is started anew for each client (`gate.py`)."""
+        """The parameters of the gate, of which each client gets one of their own (`gate.py`)."""
         return make_gate(self.gate_epsilon, self.peers, self.slack)
 
 
@@ -98,8 +105,8 @@ class PRecSettings:
     voters: int
     """n, an upper bound on the voters."""
     peers: int | None = None
-    """P. Sound: the least number of voters that the gate requires, among whom a voter is hidden;
-    None to choose it. Published: the number of peers that the caller promises."""
+    """P. Sound variant: the least number of voters that the gate requires, among whom a voter is
+    hidden; None to choose it. Published variant: the number of peers that the caller promises."""
     diversity: int = 0
     """D, the most rounds in which the client likes more than one object."""
     radius: int = 0
@@ -108,7 +115,7 @@ class PRecSettings:
     """`sound`, or `published` as the paper prints it."""
     epsilon: float | None = None
     """Nats of what `clients_together` clients see together; inf for the paper's algorithm without a
-    gate and without a guarantee; None to compute it from `peers`."""
+    gate and without a guarantee; None if it follows from `peers`."""
     delta: float = 1e-6
     """Chance that this bound fails."""
     clients_together: int = 1
@@ -126,7 +133,11 @@ class PRecSettings:
         self._check_budget()
 
     def _check_types(self) -> None:
-        """Convert whole numbers to int and other numbers to float; refuse all other values."""
+        """Convert whole numbers to int, and epsilon and delta to float.
+
+        Raises:
+            ConfigError: A value is no number of the kind, or a whole number is out of its range.
+        """
         values = asdict(self)
         for name, (low, high) in _BOUNDS.items():
             value = values[name]
@@ -145,7 +156,11 @@ class PRecSettings:
             object.__setattr__(self, name, float(value))
 
     def _check_budget(self) -> None:
-        """Check epsilon, delta and the numbers of clients against each other and the variant."""
+        """Check epsilon, delta and the numbers of clients against each other and the variant.
+
+        Raises:
+            ConfigError: They do not fit each other.
+        """
         if self.epsilon is not None and not self.epsilon >= LEAST_EPSILON * self.clients_together:
             raise ConfigError(
                 f"epsilon is at least {LEAST_EPSILON:g} for each of the clients priced together, "
@@ -182,7 +197,7 @@ class PRecSettings:
 
     @property
     def credit(self) -> int:
-        """Credit of a voter at the start, c = 2D + 2R + 1."""
+        """Credit of a voter with a client at the start, c = 2D + 2R + 1."""
         return theory.credit(self.diversity, self.radius)
 
     @property
@@ -197,12 +212,12 @@ class PRecSettings:
 
     @property
     def has_gate(self) -> bool:
-        """Whether a gate stands before each round: the sound variant with a finite epsilon."""
+        """Whether clients have gates: in the sound variant, unless epsilon is inf."""
         return self.variant == "sound" and not self.noiseless
 
     @property
     def epsilon_per_client(self) -> float:
-        """Nats for one client, over all rounds."""
+        """Nats for one client, over all rounds; inf if no epsilon is set."""
         return (math.inf if self.epsilon is None else self.epsilon) / self.clients_together
 
     def rounds_epsilon(self, peers: int, voters: int | None = None) -> tuple[float, str]:
@@ -210,7 +225,7 @@ class PRecSettings:
 
         Args:
             peers: P.
-            voters: n; None for `self.voters`.
+            voters: n, taken as at least P; None for `self.voters`.
 
         Returns:
             Nats, and whether they are `exact` or a `bound`.
@@ -223,7 +238,8 @@ class PRecSettings:
         """How the sound variant spends one client's epsilon and delta.
 
         Raises:
-            ConfigError: There is no gate, epsilon is too small, or there are too few voters.
+            ConfigError: There is no gate, epsilon is too small, or there can be too few voters for
+                the gate to open.
         """
         if not self.has_gate:
             raise ConfigError("Only the sound variant with a finite epsilon has a gate to plan.")
@@ -233,9 +249,9 @@ class PRecSettings:
             plan = self._plan_for_peers(self.peers)
         if plan.threshold > self.voters:
             raise ConfigError(
-                f"The gate would be open from about {plan.threshold} voters on, and there are at "
-                f"most {self.voters}: everything would be uniform. Take a larger epsilon or delta, "
-                "fewer rounds or objects, or have more voters."
+                f"The gate would be open with about {plan.threshold} voters or more, and there are "
+                f"at most {self.voters}: all recommendations would be uniform. Take a larger "
+                "epsilon or delta, fewer rounds or objects, or have more voters."
             )
         return plan
 
@@ -250,8 +266,8 @@ class PRecSettings:
             rounds_epsilon, _ = self.rounds_epsilon(peers)
             raise ConfigError(
                 f"With {peers} peers the rounds alone cost epsilon {rounds_epsilon:.4g} for each "
-                f"client, of {self.epsilon_per_client:.4g}. Take more peers, a larger epsilon, or "
-                "leave peers out."
+                f"client, and no more than {self.epsilon_per_client:.4g} is allowed. Take more "
+                "peers, a larger epsilon, or leave peers out."
             )
         return plan
 
@@ -264,7 +280,12 @@ class PRecSettings:
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> PRecSettings:
-        """Read what `to_header` wrote."""
+        """Read what `to_header` wrote.
+
+        Raises:
+            ConfigError: A value is out of range.
+            TypeError: A setting has another name.
+        """
         values = dict(header)
         if values.get("epsilon") == "inf":
             values["epsilon"] = math.inf
@@ -274,25 +295,26 @@ class PRecSettings:
 def _plan_lowest_threshold(settings: PRecSettings) -> Plan:
     """Find a plan with nearly the lowest threshold, for the settings' epsilon and delta.
 
-    The search assumes that the rounds cost K / P nats, for some K that hardly depends on P. It
-    begins with the theorem's K, and then takes K from the cost at the best peers so far.
+    The search assumes that the rounds cost k / P nats, for some k that hardly depends on P. It
+    begins with the k of Theorems 11 and 17 (`theory.eps_tight`). Then it takes the k at which the
+    best number of peers so far has its true cost.
     """
     fewest = settings.fewest_peers
-    theorem_k = fewest * theory.eps_tight(*settings.sizes, fewest)
-    peers = _find_best_peers(settings, theorem_k)
+    k_of_theorem = fewest * theory.eps_tight(*settings.sizes, fewest)
+    peers = _find_best_peers(settings, k_of_theorem)
     for _ in range(_REFINEMENTS):
         voters = min(settings.voters, _VOTERS_PER_PEER * peers)
         rounds_epsilon, _ = settings.rounds_epsilon(peers, voters)
         peers = _find_best_peers(settings, peers * rounds_epsilon)
     plan = _try_peers(settings, peers)
-    while plan is None:  # the rounds cost more than assumed: about an eighth more peers
-        peers += peers // 8 + 1
+    while plan is None:  # the rounds cost more than assumed
+        peers += peers // 8 + 1  # about an eighth more peers
         plan = _try_peers(settings, peers)
     return plan
 
 
 def _try_peers(settings: PRecSettings, peers: int) -> Plan | None:
-    """Plan for a number of peers; None if the rounds alone cost more than epsilon.
+    """Plan for a number of peers; None if the rounds leave nothing of epsilon for the gate.
 
     If no epsilon is set, the gate gets as much as the rounds.
     """
@@ -301,7 +323,7 @@ def _try_peers(settings: PRecSettings, peers: int) -> Plan | None:
         gate_epsilon = max(rounds_epsilon, SMALLEST_EPSILON)
     else:
         epsilon = settings.epsilon_per_client
-        # epsilon - rounds_epsilon, less a little: the sum of both parts must not exceed epsilon
+        # A little less than epsilon - rounds_epsilon: the sum of both must not exceed epsilon
         gate_epsilon = (epsilon - rounds_epsilon) * _SAFE - epsilon * (1 - _SAFE)
         if gate_epsilon < SMALLEST_EPSILON:
             return None
@@ -311,14 +333,19 @@ def _try_peers(settings: PRecSettings, peers: int) -> Plan | None:
 
 
 def _find_best_peers(settings: PRecSettings, k: float) -> int:
-    """Find the number of peers P with the lowest threshold P + slack, if the rounds cost k / P."""
+    """Find the number of peers P with about the lowest threshold P + slack.
+
+    Args:
+        settings: Settings with an epsilon.
+        k: The rounds are assumed to cost k / P nats.
+    """
     epsilon = settings.epsilon_per_client
     delta = settings.delta / settings.clients_together
     fewest = max(settings.fewest_peers, math.ceil(k / epsilon) + 1)
     lowest_threshold = math.inf
     best_peers = fewest
     candidate = float(fewest)
-    while candidate < lowest_threshold:  # with more peers the threshold is higher in any case
+    while candidate < lowest_threshold:  # a threshold is above its number of peers
         peers = math.ceil(candidate)
         gate_epsilon = epsilon - k / peers
         if gate_epsilon > SMALLEST_EPSILON:

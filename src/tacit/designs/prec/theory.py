@@ -1,13 +1,14 @@
-"""Closed formulas of p-REC: upper and lower bounds of its loss and of its epsilon. No data.
+"""Formulas of p-REC: upper and lower bounds of its loss and of its epsilon. They read no data.
 
 Source     Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
-           (2015). The paper gives orders of magnitude. Docstrings say which constants follow from
-           its proofs, line by line.
+           (2015). The paper gives orders of magnitude. Docstrings say which constants were found by
+           following its proofs line by line.
 Notation   m objects a round, T rounds, at most n voters, at least P peers of the client. The client
            likes several objects in at most D rounds, and a peer casts at most R votes on objects
            that the client dislikes. r = T / (R + 1) and c = 2D + 2R + 1. Loss is the number of
-           disliked recommendations; eps is for adding or removing one voter with all their votes,
-           seen by one client.
+           disliked recommendations of one client. Values named eps are nats of what one client
+           sees, for adding or removing one voter with all their votes. Survivors are the voters who
+           still count for the client.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from functools import lru_cache
 from tacit.errors import ConfigError
 
 _PIECE = 0.01
-"""Length of the pieces in `kappa`: of d itself, and of x in units of 1 / lambda."""
+"""Length of the pieces into which `kappa` cuts the range of d, and that of x in units of
+1 / lambda."""
 _PIECES = 4000
 """Number of pieces in `kappa`."""
 _MOST_STEPS = 100_000
-"""Rounds of a chain that are computed one by one. Only settings with thousands of objects or
-hundreds of credits need more."""
+"""Largest number of rounds of a chain that `eps_chain` computes one by one. Only settings with
+thousands of objects or hundreds of credits have longer chains."""
 _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 """Constant of Theorem 15, from its proof, 0.1308: the relative entropy of a coin with chance 3/4 to
 a fair one."""
@@ -34,7 +36,7 @@ def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     """Check that the algorithm and its proofs allow these sizes.
 
     Raises:
-        ConfigError: They do not; the message says why.
+        ConfigError: A size is not a whole number in its range, or sizes do not fit each other.
     """
     sizes = (
         ("objects", m, 2),
@@ -52,10 +54,10 @@ def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
 
 
 def check_round_sizes(m: int, T: int, D: int, R: int) -> None:
-    """Check the conditions on sizes that do not depend on voters; the sizes are whole numbers.
+    """Check the conditions that the proofs put on m, T, D and R, which are whole numbers.
 
     Raises:
-        ConfigError: One of them does not hold.
+        ConfigError: A condition does not hold.
     """
     r = ratio(T, R)
     if T**2 < 8 * (R + 1) ** 2:
@@ -108,22 +110,22 @@ def exact_gamma(m: int, T: int, R: int) -> Fraction:
 
 
 def gamma(m: int, T: int, R: int) -> float:
-    """Chance that a recommendation is drawn uniformly, in floats (`exact_gamma`)."""
+    """Chance that a recommendation is drawn uniformly, as a float (`exact_gamma`)."""
     return float(exact_gamma(m, T, R))
 
 
 def lam(m: int, T: int, R: int) -> float:
-    """Growth rate lambda of phi with an object's share of the votes: 2m ln r."""
+    """Rate lambda at which phi grows with an object's share of the votes: 2m ln r."""
     return 2 * m * math.log(ratio(T, R))
 
 
 def rho(m: int) -> float:
-    """Share rho of the votes up to which phi is 0: 1 / 2m."""
+    """Share rho of the votes up to which phi is 0: 1 / (2m)."""
     return 1 / (2 * m)
 
 
 def credit(D: int, R: int) -> int:
-    """c, the credit of a voter at the start, of both kinds together: 2D + 2R + 1."""
+    """Credit c of a voter at the start, creditD + creditR: 2D + 2R + 1."""
     return 2 * D + 2 * R + 1
 
 
@@ -133,25 +135,27 @@ def promised_credit(D: int, R: int, P: int) -> int:
 
 
 def gated_credit(D: int, R: int, P: int) -> int:
-    """Credit that all voters have at least while the gate is rightly open: P c."""
+    """Least credit of all voters together at which a gate may be open: P c."""
     return P * credit(D, R)
 
 
 def loss_bound(m: int, T: int, R: int, n: int, P: int) -> float:
     """Upper bound of the expected loss, for every D (Theorems 10 and 16).
 
-    `_charged_loss`, and the loss of the uniform rounds: a share gamma of T, of whose
-    recommendations at most the share (m - 1) / m is disliked. The constants follow from the proofs.
+    It is the sum of `_charged_loss` and of the loss of uniform draws: the expected number of
+    uniform draws is gamma T, and at most the share (m - 1) / m of them is disliked. The constants
+    follow from the proofs.
     """
     uniform_rounds_loss = exact_gamma(m, T, R) * T * Fraction(m - 1, m)
     return _charged_loss(m, R, n, P) + float(uniform_rounds_loss)
 
 
 def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> float:
-    """Upper bound of the loss that fails with a chance of at most delta.
+    """Number that the loss exceeds with a chance of at most delta.
 
-    `_charged_loss`, and a bound on the number of uniform rounds by Bernstein's inequality:
-    mean + sqrt(2 mean ln(1 / delta)) + 2/3 ln(1 / delta). The constants follow from the proofs.
+    It is the sum of `_charged_loss` and a bound on the number of uniform draws by Bernstein's
+    inequality: mean + sqrt(2 mean ln(1 / delta)) + 2/3 ln(1 / delta). The constants follow from the
+    proofs.
     """
     mean = gamma(m, T, R) * T
     log_inverse = math.log(1 / delta)
@@ -160,10 +164,10 @@ def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> f
 
 
 def _charged_loss(m: int, R: int, n: int, P: int) -> float:
-    """Upper bound of the loss in rounds that are not uniform.
+    """Upper bound of the loss in rounds whose draw is not uniform.
 
-    Each of these disliked recommendations takes at least the share rho / (2R + 1) of all creditR,
-    which falls from (2R + 1) n to no less than (R + 1) P.
+    Each disliked recommendation of such a round takes at least the share rho / (2R + 1) of all
+    creditR, which falls from (2R + 1) n to no less than (R + 1) P.
     """
     return 2 * m * (2 * R + 1) * math.log((2 * R + 1) * n / ((R + 1) * P))
 
@@ -171,8 +175,9 @@ def _charged_loss(m: int, R: int, n: int, P: int) -> float:
 def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
     """Lower bound of the expected loss of any algorithm, private or not (Theorem 6).
 
-    max((1 - 1/m) R, k (m - 1) / 2), where k is how often the n voters can be divided by m: the
-    largest k for which P m^k <= n and k (m - 1) <= T, since each division takes m - 1 rounds.
+    It is max((1 - 1/m) R, k (m - 1) / 2). Here k is how often n voters can be divided into m camps
+    until a camp has P of them: the largest k for which P m^k <= n and k (m - 1) <= T, since each
+    division takes m - 1 rounds.
     """
     divisions = 0
     while P * m ** (divisions + 1) <= n and (m - 1) * (divisions + 1) <= T:
@@ -181,39 +186,41 @@ def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
 
 
 def eps_at_credit(m: int, T: int, D: int, R: int, least_credit: int) -> float:
-    """Theorems 11 and 17 with the proof's constants: 9 m lambda c^2 / least_credit.
+    """Upper bound of eps by Theorems 11 and 17: 9 m lambda c^2 / least_credit.
+
+    The constants are the proof's.
 
     Args:
         m: Objects.
         T: Rounds.
         D: Diversity.
         R: Radius.
-        least_credit: Credit that all voters together have at least, to the end.
+        least_credit: Credit that all voters together have at least, in every round.
     """
     return 9 * m * lam(m, T, R) * credit(D, R) ** 2 / least_credit
 
 
 def eps_tight(m: int, T: int, D: int, R: int, P: int) -> float:
-    """Theorems 11 and 17 under the promise: 9 m lambda c^2 / (P (D + R + 1)).
+    """Upper bound of eps by Theorems 11 and 17 under the promise: 9 m lambda c^2 / (P (D + R + 1)).
 
-    The constants are the proof's. For D = R = 0 this is 18 m^2 ln T / P, the paper's own.
+    The constants are the proof's. For D = R = 0 this is 18 m^2 ln T / P, as in the paper.
     """
     return eps_at_credit(m, T, D, R, promised_credit(D, R, P))
 
 
 def eps_gated(m: int, T: int, D: int, R: int, P: int) -> float:
-    """Theorem 17 under a gate that keeps the credit c P: 9 m lambda c / P = 18 m^2 c ln r / P.
+    """Upper bound of eps by Theorem 17 under a gate: 9 m lambda c / P = 18 m^2 c ln r / P.
 
-    The constants are the proof's.
+    The gate keeps the credit of all voters together at P c or more. The constants are the proof's.
     """
     return eps_at_credit(m, T, D, R, gated_credit(D, R, P))
 
 
 def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
-    """`eps_tight` in the paper's simpler form, with D + R + 1 >= c / 2: 18 m lambda c / P.
+    """Upper bound of eps under the promise in the paper's simpler form: 18 m lambda c / P.
 
-    The constants are the proof's. It is at most twice `eps_tight`, and exactly twice for
-    D = R = 0, where `eps_tight` is the paper's own.
+    It follows from `eps_tight` by D + R + 1 >= c / 2, and is at most twice as large. For D = R = 0
+    it is exactly twice as large; there the paper has `eps_tight` itself.
     """
     return 18 * m * lam(m, T, R) * credit(D, R) / P
 
@@ -221,16 +228,16 @@ def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
 def leak(m: int, T: int, R: int, W: int) -> float:
     """Upper bound of one round's privacy loss with W >= 2 survivors (Lemma 12, sharper).
 
-    W includes the voter in whom neighbours differ. The bound is kappa lambda ln(W / (W - 1)), with
-    `kappa` from 1.05 to 1.2 for many rounds, where the paper has 3 lambda / W. It follows from the
-    lemma's proof.
+    W includes the voter whose presence is in question. The bound is kappa lambda ln(W / (W - 1)),
+    with `kappa` from 1.05 to 1.2 for many rounds, where the paper has 3 lambda / W. It follows from
+    the lemma's proof.
     """
     return kappa(m, T, R) * lam(m, T, R) * math.log(W / (W - 1))
 
 
 @lru_cache
 def kappa(m: int, T: int, R: int) -> float:
-    """Bound how much a round's log-probability can change, in units of lambda ln(W / (W - 1)).
+    """Upper bound of a round's |change of log-probability|, over lambda ln(W / (W - 1)).
 
     docs/prec-theory.md derives the bound and defines h, q, d, x, psi and S. Three expressions are
     maximised, of one variable each, d or x:
@@ -242,12 +249,13 @@ def kappa(m: int, T: int, R: int) -> float:
     They give kappa = max(part_of_q + part_up, 1 + part_down + 1 / (m (r - 1))): the first is for a
     rise of the log-probability, the second for a fall. 1 / (m (r - 1)) is at least 1 / S.
 
-    The ranges of d and x are cut into short pieces, and each piece is bounded by its two ends.
+    The ranges of d and x are cut into short pieces. On each piece an expression is bounded by
+    evaluating each of its terms at that end of the piece which makes the expression larger.
     """
     r = ratio(T, R)
     lambda_ = lam(m, T, R)
     h = 1 / (3 * r - 1 - m)
-    best_q = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
+    q_of_maximum = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
     part_of_q = 1.0
     part_up = 0.0
     part_down = 0.0
@@ -255,7 +263,7 @@ def kappa(m: int, T: int, R: int) -> float:
     for piece in range(_PIECES):
         d = piece * _PIECE
         d_end = (piece + 1) * _PIECE
-        q = min(best_q, 1 / (1 + math.exp(d)))
+        q = min(q_of_maximum, 1 / (1 + math.exp(d)))
         part_of_q = max(part_of_q, (1 + d_end / lambda_) * q * (1 - q) / (h + q))
         x = rho(m) + d / lambda_
         x_end = rho(m) + d_end / lambda_
@@ -272,12 +280,13 @@ def kappa(m: int, T: int, R: int) -> float:
 def eps_chain(
     m: int, T: int, D: int, R: int, n: int, least_credit: int, fewest_survivors: int
 ) -> float:
-    """Theorems 11 and 17 with whole voters and `leak`: a third or a fourth of `eps_tight`.
+    """Upper bound of eps, a third or a fourth of `eps_tight`: Theorems 11 and 17 in whole voters.
 
     A round with W survivors costs at most `leak`. It costs something only if some object that now
-    costs its voters credit is above rho in one of the two patterns: with v votes, 2mv > W, or
-    2mv > W - 1 if the additional voter votes for another object. So v >= W / 2m, where Lemma 14 has
-    W / 3m: at least W / 2m voters lose credit. With C credits left, W >= C / c, rounded up.
+    costs its voters credit is above rho with or without the additional voter: with v votes,
+    2mv > W, or 2mv > W - 1 if the additional voter votes for another object. So v >= W / 2m, where
+    Lemma 14 has W / 3m: at least W / 2m voters lose credit. With C credits left, W >= C / c,
+    rounded up.
 
     The worst chain of such rounds ends with C = `least_credit` and is computed backwards: the C
     before each round is the smallest one that can leave the C after it (`_credit_before`). A larger
@@ -289,10 +298,11 @@ def eps_chain(
         T: Rounds.
         D: Diversity.
         R: Radius.
-        n: Voters.
-        least_credit: Credit that all voters together have at least: `promised_credit` if the
-            promise holds, `gated_credit` with a gate.
-        fewest_survivors: 2 or more; P with the promise or the gate.
+        n: The most voters at the start.
+        least_credit: Credit that all voters together have at least, in every round:
+            `promised_credit` under the promise, `gated_credit` with a gate.
+        fewest_survivors: Least number of survivors in every round, 2 or more: P under the promise,
+            and with a gate.
     """
     c = credit(D, R)
     credit_left = least_credit
@@ -300,8 +310,7 @@ def eps_chain(
     total = 0.0
     while credit_left <= c * n and rounds < T:
         if rounds == _MOST_STEPS:
-            earlier_rounds = eps_at_credit(m, T, D, R, credit_left)  # the theorem's bound
-            return total + earlier_rounds
+            return total + eps_at_credit(m, T, D, R, credit_left)  # the theorem for earlier rounds
         total += leak(m, T, R, _survivors(credit_left, c, fewest_survivors))
         rounds += 1
         credit_left = _credit_before(credit_left, 2 * m, c, fewest_survivors)
@@ -309,7 +318,7 @@ def eps_chain(
 
 
 def _survivors(credit_left: int, c: int, fewest_survivors: int) -> int:
-    """Smallest number of voters who can hold a credit, with at most c each."""
+    """Smallest number of voters who can hold this credit, with at most c each."""
     return max(divide_up(credit_left, c), fewest_survivors)
 
 
@@ -319,9 +328,10 @@ def divide_up(number: int, divisor: int) -> int:
 
 
 def _credit_before(credit_after: int, parts: int, c: int, fewest_survivors: int) -> int:
-    """Smallest credit before a round that leaves `credit_after`, by iteration to a fixed point.
+    """Smallest credit before a round that leaves `credit_after`.
 
-    In the round one of `parts` parts of the survivors, rounded up, loses a credit each.
+    In the round the share 1 / `parts` of the survivors, rounded up, loses one credit each. The
+    credit before is found by iteration from below to a fixed point.
     """
     credit_before = credit_after
     while True:

@@ -1,9 +1,9 @@
 """Voters: their ids, their rows in the state, and a vote for each of them in every round.
 
 A voter who abstains gets a vote from a hash of the run, the voter's own id and the round. The hash
-reads no votes, so a voter's votes still depend only on their own history. To leave abstainers out
-of a round would break the proof: shares would be shares of those who voted, and a few voters could
-vote in round after round while all others, who abstain, never lose credit (docs: p-REC).
+reads no votes, so a voter's votes depend only on their own history. Leaving abstainers out of a
+round would break the proof: objects' shares would be of those who voted, so a few voters could
+decide round after round, while all others abstain and never lose credit (docs: p-REC).
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from tacit.errors import DataError
 
 Id = int | str
 Ids = NDArray[np.int64] | NDArray[np.object_]
-"""(n,) ids of one kind: whole numbers, or texts as objects."""
+"""(n,) ids of one kind: whole numbers, or texts in an array of Python objects."""
 Positions = NDArray[np.int64]
+"""(n,) positions in an array."""
 NOT_FOUND = -1
-"""Position of an id that an index does not have."""
+"""What `IdIndex.find` returns for an id that it does not have."""
 _GOLDEN_RATIO = 0x9E3779B97F4A7C15
-"""2^64 over the golden ratio, the step of SplitMix64."""
+"""2^64 divided by the golden ratio, the step of SplitMix64."""
 _WORD_MASK = (1 << 64) - 1
+"""The 64 low bits, for whole numbers modulo 2^64."""
 _TEXT_TAG = 0x7465787400000000
-"""Changes the hashes of ids that are text. The bytes spell "text"."""
+"""Changes the hashes of ids that are text; its first bytes spell "text"."""
 
 
 def read_id(value: Any) -> Id:
-    """Read an id as a Python `int` of 64 bits or a `str`, which JSON can hold.
+    """Read an id as a Python `int` or `str`, which JSON can hold.
 
     Raises:
-        DataError: The value is neither.
+        DataError: The value is neither text nor a whole number of 64 bits with sign.
     """
     if isinstance(value, np.integer):
         value = int(value)
@@ -45,18 +47,18 @@ def read_id(value: Any) -> Id:
 
 
 def read_ids(values: Any) -> Ids:
-    """Read a list or array of ids as one array.
+    """Read an iterable of ids as one array.
 
     Raises:
-        DataError: They are not all whole numbers or all text.
+        DataError: The ids are not all whole numbers or all text, or `values` is a single text.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DataError("this is no list of ids", found=values, expected="a list of ids")
-    array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.ndim == 1 and array.dtype.kind == "i":
-        return array.astype(np.int64, copy=False)
-    listed = values if array is None else array.tolist()
-    ids = [read_id(value) for value in listed]
+    if isinstance(values, np.ndarray):
+        if values.ndim == 1 and values.dtype.kind == "i":
+            return values.astype(np.int64, copy=False)
+        values = values.tolist()
+    ids = [read_id(value) for value in values]
     if all(type(value) is int for value in ids):
         return np.array(ids, dtype=np.int64)
     if any(type(value) is int for value in ids):
@@ -67,39 +69,51 @@ def read_ids(values: Any) -> Ids:
 
 
 class IdIndex:
-    """Finds positions of ids in an array; `is_distinct` says whether each id is there once."""
+    """Finds the positions of ids in an array."""
 
     def __init__(self, ids: Ids) -> None:
+        """Index the positions of (n,) ids.
+
+        Args:
+            ids: The ids. If one is in it several times, `find` returns one of its positions.
+        """
         self.ids = ids
+        self.is_distinct: bool
+        """Whether no id is in `ids` twice."""
         if ids.dtype == object:
-            self._positions = {name: position for position, name in enumerate(ids.tolist())}
-            self.is_distinct = len(self._positions) == len(ids)
+            self._position_by_text = {name: position for position, name in enumerate(ids.tolist())}
+            self.is_distinct = len(self._position_by_text) == len(ids)
         else:
             self._order = np.argsort(ids, kind="stable")
             self._sorted = ids[self._order]
-            self.is_distinct = not (self._sorted[1:] == self._sorted[:-1]).any()
+            self.is_distinct = not bool((self._sorted[1:] == self._sorted[:-1]).any())
 
     def find(self, ids: Ids) -> Positions:
-        """Find the (n,) positions of n ids; NOT_FOUND for an id that is not in the index."""
+        """Find the (n,) positions of (n,) ids; NOT_FOUND for an id that is not in the index."""
         if len(self.ids) == 0 or (ids.dtype == object) != (self.ids.dtype == object):
             return np.full(len(ids), NOT_FOUND, dtype=np.int64)
         if ids.dtype == object:
-            positions = [self._positions.get(name, NOT_FOUND) for name in ids.tolist()]
+            positions = [self._position_by_text.get(name, NOT_FOUND) for name in ids.tolist()]
             return np.array(positions, np.int64)
-        nearest = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
-        return np.where(self._sorted[nearest] == ids, self._order[nearest], NOT_FOUND)
+        sorted_positions = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
+        is_found = self._sorted[sorted_positions] == ids
+        return np.where(is_found, self._order[sorted_positions], NOT_FOUND)
 
 
 def index_candidates(candidates: Collection[Any], most: int) -> IdIndex:
     """Index the candidates of one round.
 
+    Args:
+        candidates: Their ids.
+        most: The most candidates that a round may have.
+
     Raises:
-        DataError: There are not 1 to `most`, each once.
+        DataError: There are none or too many, one is named twice, or they are of several kinds.
     """
     index = IdIndex(read_ids(candidates))
     if not 1 <= len(index.ids) <= most:
         raise DataError(
-            "a round has another number of candidates",
+            "a round has too few or too many candidates",
             found=len(index.ids),
             expected=f"1 to {most}",
         )
@@ -112,7 +126,8 @@ def read_votes(votes: Any, candidates: IdIndex) -> tuple[Ids, Votes]:
     """Read the votes of a round from a mapping or from two aligned columns.
 
     Args:
-        votes: Voter id to candidate id, or the pair (voters, candidates).
+        votes: Mapping of voter id to candidate id, or a pair of aligned columns (voters,
+            candidates).
         candidates: Candidates of the round.
 
     Returns:
@@ -121,7 +136,9 @@ def read_votes(votes: Any, candidates: IdIndex) -> tuple[Ids, Votes]:
     Raises:
         DataError: The votes have another form, or one is for no candidate.
     """
-    columns = (list(votes), list(votes.values())) if isinstance(votes, Mapping) else votes
+    columns = votes
+    if isinstance(votes, Mapping):
+        columns = (list(votes), list(votes.values()))
     if not (isinstance(columns, tuple) and len(columns) == 2):
         raise DataError(
             "votes are neither a mapping nor two columns",
@@ -147,9 +164,9 @@ def read_votes(votes: Any, candidates: IdIndex) -> tuple[Ids, Votes]:
 
 
 class Voters:
-    """All voters of a run: each has a row in the state, in the order of joining.
+    """All voters of a run: each has a row in the run's arrays, in the order of joining.
 
-    A row is never reused: a voter who comes back gets a new one.
+    A row is never reused: a voter who left and comes back gets a new one.
     """
 
     def __init__(self, most: int) -> None:
@@ -164,29 +181,33 @@ class Voters:
         self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         """(rows,) whether a voter has not left."""
         self._id_hashes: Words = np.zeros(0, dtype=np.uint64)
-        """(rows,) hashes of the ids, from which the votes of those who abstain follow."""
+        """(rows,) hashes of the ids, which determine the votes of voters who abstain."""
         self._index_present_voters()
 
     def join(self, voters: Any) -> None:
-        """Give a row to each voter who has none; others keep theirs.
+        """Give a row to each voter who has none; the others keep their rows.
+
+        Args:
+            voters: Ids of the voters.
 
         Raises:
-            DataError: A voter cannot join; then none of them does.
+            DataError: An id is invalid or of another kind than those before, or there would be too
+                many voters. Then nobody joins.
         """
         ids = read_ids(voters)
         new_ids = ids[self._index.find(ids) == NOT_FOUND]
         if len(new_ids) == 0:
             return
         _, first_positions = np.unique(new_ids, return_index=True)
-        new_ids = new_ids[np.sort(first_positions)]  # each once, in the order given
+        new_ids = new_ids[np.sort(first_positions)]  # each id once, in the order of `voters`
         if len(self.ids) and new_ids.dtype != self.ids.dtype:
-            expected = "whole numbers or text, as those who joined before"
+            expected = "whole numbers or text, as for the voters who joined before"
             raise DataError("these voters' ids are of another kind", expected=expected)
         if len(self._present_rows) + len(new_ids) > self.most:
             raise DataError(
                 "more voters than the run was set up for",
                 expected=f"at most {self.most}",
-                fix="Start a run with a larger bound; nobody of these joined.",
+                fix="Start a run with a larger bound; none of these voters joined.",
             )
         self._id_hashes = np.append(self._id_hashes, _hash_ids(new_ids))
         self.ids = np.concatenate([self.ids, new_ids]) if len(self.ids) else new_ids.copy()
@@ -194,28 +215,38 @@ class Voters:
         self._index_present_voters()
 
     def leave(self, voters: Any) -> None:
-        """Mark voters as gone: their rows stay and count for no client.
+        """Mark voters as no longer present; their rows stay.
+
+        Args:
+            voters: Ids of the voters.
 
         Raises:
-            DataError: One of the ids is not that of a voter.
+            DataError: One of the ids is not that of a voter who is present. Then nobody leaves.
         """
         positions = self._index.find(read_ids(voters))
         if (positions == NOT_FOUND).any():
-            raise DataError("a person who is to leave is not a voter", expected="voters who joined")
+            raise DataError(
+                "one of those who are to leave is not a voter",
+                expected="voters who joined and have not left",
+            )
         self.present[self._present_rows[positions]] = False
         self._index_present_voters()
 
     def find_or_add_rows(self, voters: Ids) -> Positions | slice:
-        """Find the rows of those who vote in a round; voters without a row join.
+        """Find the rows of the voters who vote in a round; those without a row join.
+
+        Args:
+            voters: (n,) ids of the voters.
 
         Returns:
-            (n,) the row of each voter, or `slice(None)` if they are all rows in order.
+            (n,) the row of each voter; or `slice(None)` if the voters are those of all rows, in the
+            order of the rows.
 
         Raises:
-            DataError: A voter votes twice, or cannot join; then nothing changes.
+            DataError: A voter votes twice, or cannot join. Then nothing changes.
         """
-        may_be_all_rows = len(voters) == len(self.ids) == len(self._present_rows)
-        if may_be_all_rows and np.array_equal(voters, self.ids):
+        has_number_of_rows = len(voters) == len(self.ids) == len(self._present_rows)
+        if has_number_of_rows and np.array_equal(voters, self.ids):
             return slice(None)
         if not IdIndex(voters).is_distinct:
             raise DataError("a voter votes twice in one round", expected="one vote each, or none")
@@ -223,7 +254,7 @@ class Voters:
         return self._present_rows[self._index.find(voters)]
 
     def default_votes(self, run_number: int, round_number: int, candidates: int) -> Votes:
-        """Compute the votes that voters have in a round if they abstain.
+        """Compute the vote that each voter gets in a round if they abstain.
 
         Args:
             run_number: Number of the run, below 2^64.
@@ -231,7 +262,7 @@ class Voters:
             candidates: How many candidates the round has.
 
         Returns:
-            (rows,) positions of candidates.
+            (rows,) positions of candidates, about equally often each.
         """
         round_word = (run_number + round_number * _GOLDEN_RATIO) & _WORD_MASK
         round_hash = _mix(np.array([round_word], dtype=np.uint64))[0]
@@ -256,7 +287,7 @@ class Voters:
             raise ValueError("its voters are not distinct, or too many")
 
     def _index_present_voters(self) -> None:
-        """Find the voters who have not left, and index their ids."""
+        """Index the ids of the voters who have not left."""
         self._present_rows: Positions = np.flatnonzero(self.present)
         """(present,) rows of the voters who have not left."""
         self._index = IdIndex(self.ids[self._present_rows])
@@ -264,13 +295,17 @@ class Voters:
 
 
 def _hash_ids(ids: Ids) -> Words:
-    """Hash each id by itself: (n,) words of 64 bits."""
+    """Hash each id by itself: (n,) words of 64 bits.
+
+    Raises:
+        DataError: A text has characters that UTF-8 cannot encode.
+    """
     if ids.dtype != object:
         return _mix(ids.view(np.uint64) + np.uint64(_GOLDEN_RATIO))
     try:
         digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist()]
     except UnicodeEncodeError as error:
-        raise DataError("a voter's id is no text that can be written", found=error.object) from None
+        raise DataError("a voter's id cannot be encoded as UTF-8", found=error.object) from None
     words = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
     return words ^ np.uint64(_TEXT_TAG)
 

@@ -1,8 +1,8 @@
 """The plan of p-REC's audit, and the claims that are tested by sampling whole runs.
 
-One sample is the run of one hostile client of the shipped curator. One curator serves many clients,
-whose draws are independent. The noise of many gates is drawn by one call of the sampler and
-returned in order.
+One sample is the whole view of one hostile client of the shipped curator. One curator serves many
+clients, whose draws are independent. To be fast, one call of the sampler draws the noise of many
+gates, and each gate takes the next number of it.
 """
 
 from __future__ import annotations
@@ -33,15 +33,24 @@ from tacit.designs.prec.guarantees import log_ratios_without_peers
 from tacit.designs.prec.theory import eps_tight
 
 SAMPLES = 10_000
+"""Views that are sampled of each of two neighbouring patterns."""
 _ROUNDS = 20
+"""Rounds of the published claim; the sound claim has half as many."""
 _PEERS = 100
+"""P of both claims."""
 _UNIT: dict[str, Any] = {"unit": "vote history", "adjacency": "add or remove"}
 _MATCHES = "recommendations that are their votes"
+"""Feature of a view: how many recommendations are the hidden voter's votes."""
 _STOP = "rounds until the gate shuts"
+"""Feature of a view: in how many rounds the gate was open."""
 
 
 def features(pattern: Pattern) -> dict[str, Feature]:
-    """Return functions of sampled views, by name; the audit looks for events in their values."""
+    """Return numbers of a view as functions of sampled views, by name.
+
+    The audit looks for events in their values. A function takes views as `sample_views` returns
+    them, and returns a number for each.
+    """
     return {
         _MATCHES: lambda views: (views[:, :-1] == pattern.hidden_votes).sum(axis=1),
         _STOP: lambda views: views[:, -1],
@@ -60,12 +69,12 @@ def _sampled_check(
     """Make a check that samples two neighbouring patterns.
 
     Args:
-        name: Name of the pair.
+        name: Name of the pair of patterns.
         settings: Settings of the curators' runs.
         pattern: The pattern with the hidden voter.
-        exact_loss: Exact epsilon of the whole view at delta.
+        exact_loss: Exact epsilon of the whole view at delta, in nats.
         known_feature: Name of the feature whose values have known chances.
-        chances: Chances of its values under the two patterns.
+        chances: Chances of its values, under the pattern and under its neighbour.
         delta: Delta of the claim.
     """
 
@@ -80,16 +89,21 @@ def _sampled_check(
             features=features(pattern),
             known_event=known,
         )
-        ideal = known.ideal if known else 0.0
         return PairResult(
-            name, exact_loss, None, result.lower_bound, ideal, samples, most=exact_loss
+            pair=name,
+            exact=exact_loss,
+            rule_bound=None,
+            lower_bound=result.lower_bound,
+            ideal=known.ideal if known else 0.0,
+            samples=samples,
+            most=exact_loss,
         )
 
     return check
 
 
 def published_claim() -> AuditedClaim:
-    """Make the claim of Theorem 11, and test it where its promise is broken.
+    """Make the claim of Theorem 11, with a check in which its promise is broken.
 
     A client likes exactly what one voter votes for, and nobody else votes.
     """
@@ -97,9 +111,9 @@ def published_claim() -> AuditedClaim:
         _ROUNDS, objects=2, voters=2 * _PEERS, peers=_PEERS, variant="published"
     )
     pattern = follow_last_voter(np.array([[number % 2] for number in range(_ROUNDS)]))
-    all_matches = pattern.hidden_votes
+    only_matches = pattern.hidden_votes
     no_match = tuple(1 - vote for vote in pattern.hidden_votes)
-    pair = walk_pair(PRec, settings, pattern, [all_matches, no_match], peers=0)
+    pair = walk_pair(PRec, settings, pattern, [only_matches, no_match], peers=0)
     log_ratio_of_vote = log_ratios_without_peers(settings.output_distribution, 1).all_are_votes
     chance_of_match = math.exp(log_ratio_of_vote) / settings.objects
     chances = (_binomial(chance_of_match), _binomial(1 / settings.objects))
@@ -111,7 +125,7 @@ def published_claim() -> AuditedClaim:
 
 
 def _binomial(chance: float) -> Chances:
-    """Compute the chances of 0 to _ROUNDS matches, if each round matches with the same chance."""
+    """Compute the chances of 0 to _ROUNDS matches, if each round is one with the same chance."""
     chances: dict[Hashable, float] = {}
     for matches in range(_ROUNDS + 1):
         misses = _ROUNDS - matches
@@ -120,10 +134,13 @@ def _binomial(chance: float) -> Chances:
 
 
 def sound_claim(epsilon: float) -> AuditedClaim:
-    """Make the claim of the sound variant, and test it with as many voters as the gate's threshold.
+    """Make the claim of the sound variant, with a check in which as many vote as the threshold.
 
     All voters vote alike and the client likes their votes. So no voter ever loses credit, and only
     the gate's answers depend on the hidden voter.
+
+    Args:
+        epsilon: The claim, in nats.
     """
     settings = PRecSettings(
         _ROUNDS // 2, objects=2, voters=1000, peers=_PEERS, epsilon=epsilon, delta=1e-6
@@ -146,18 +163,20 @@ CLAIMS: Mapping[str, tuple[Callable[[], AuditedClaim], ...]] = {
     "published": (published_claim,),
     "sound": (partial(sound_claim, 4.0),),
 }
+"""Functions that make the claims of each variant."""
 
 
 def audit() -> AuditPlan:
     """Plan the audit of both variants; exact losses are computed from the shipped code."""
     return AuditPlan(
-        CLAIMS,
-        BUGS,
-        SAMPLES,
-        (Study("computed", _COLUMNS, _count_checks, _run_checks),),
-        "The paper's claim is refuted where its promise is broken. "
+        claims=CLAIMS,
+        bugs=BUGS,
+        samples=SAMPLES,
+        studies=(Study("computed", _COLUMNS, _count_checks, _run_checks),),
+        conclusion="The paper's claim is refuted where its promise is broken. "
         "That no violation of the sound variant was found is no proof.",
-        "tacit plan prec --objects 2 --rounds 1000 --peers 50 --voters 300  says what it costs.",
+        next_step="tacit plan prec --objects 2 --rounds 1000 --peers 50 --voters 300  says what it "
+        "costs.",
     )
 
 
@@ -168,19 +187,21 @@ _COLUMNS: Mapping[str, Callable[[Any], object]] = {
     "allowed": lambda row: f"{row['allowed']:.4g}",
     "verdict": lambda row: row["verdict"],
 }
+"""For each heading of the table of exact checks, the function from a row to the cell."""
 
 
 def _list_checks(variant: str | None, short: bool) -> tuple[exact_checks.Check, ...]:
-    """List the exact checks of a variant: the published one has none."""
+    """List the exact checks of a variant; None for both. The published variant has none."""
     return () if variant == "published" else exact_checks.checks(short=short)
 
 
 def _count_checks(variant: str | None, short: bool) -> int:
+    """Count the checks that `_run_checks` runs for the same arguments."""
     return len(_list_checks(variant, short))
 
 
 def _make_row(result: exact_checks.CheckResult) -> dict[str, Any]:
-    """Make the JSON row of a result, with its verdict. The check's name says what is a loss."""
+    """Make the JSON row of a result: its fields without `is_loss`, and its verdict."""
     row = asdict(result) | {"verdict": result.verdict}
     del row["is_loss"]
     return row

@@ -1,10 +1,10 @@
-"""Checks of p-REC that compute losses exactly: single transcripts, all views, worst cases.
+"""Checks of p-REC that compute losses exactly: of single transcripts, all views, worst cases.
 
 Every check takes the curator's class as an argument, so that it can also be run on a faulty one.
 Below the checks are the patterns of votes that they use, the output distribution as the paper
-prints it, and a game against this distribution that finds the worst case. These share no code with
-the design. Source: Gilbert, Liu, Yu: On differentially private online collaborative recommendation
-systems (2015).
+prints it, and a game against this distribution that finds the worst case. The distribution and the
+game share no code with the design. Source: Gilbert, Liu, Yu: On differentially private online
+collaborative recommendation systems (2015).
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from tacit.designs.prec.audit.walk import (
 from tacit.designs.prec.planner import floor_epsilon
 
 PEERS = 12
-"""The fewest peers that two objects allow."""
+"""P of all checks: the fewest peers that the proofs allow for two objects."""
 _TOLERANCE = 1e-9
+"""Relative error of a loss that is computed in floats."""
 _SEED = 17
 """Seed of the hostile patterns."""
 
@@ -54,33 +55,42 @@ class CheckResult:
     allowed: float
     """Largest value that the proof or the card allows."""
     at_least: float = 0.0
-    """Value that `largest` has to reach: below it the check could not have seen a violation."""
+    """Value that `largest` has to reach, or the check is too weak to show a violation."""
     is_loss: bool = True
     """Whether `largest` is a loss in nats; otherwise it is a delta or a chance."""
 
     @property
     def verdict(self) -> str:
-        """`held`, `violation` or `blind`."""
+        """What the result shows: `held`, `violation` or `blind`.
+
+        It is `violation` if `largest` is above `allowed`, and `blind` if it is below `at_least`.
+        """
         if exceeds(self.allowed, self.largest):
             return "violation"
         return "blind" if self.largest < self.at_least else "held"
 
 
 Check = Callable[[type[PRec]], list[CheckResult]]
+"""Checks a curator's class."""
 
 
 def settings_for(gate_epsilon: float, *, rounds: int = 6) -> PRecSettings:
-    """Make settings with two objects, 12 peers and this epsilon for the gate."""
+    """Make settings with two objects, 12 peers and 80 voters.
+
+    Args:
+        gate_epsilon: Epsilon that is left for the gate, in nats.
+        rounds: T.
+    """
     rounds_epsilon, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
     epsilon = gate_epsilon + rounds_epsilon
     return PRecSettings(rounds, objects=2, voters=80, peers=PEERS, epsilon=epsilon, delta=5e-3)
 
 
-def worst_patterns(kind: type[PRec]) -> list[CheckResult]:
-    """Run the worst votes and answers, found by `solve_game`: they reach the bound of the rounds.
+def worst_patterns(curator_class: type[PRec]) -> list[CheckResult]:
+    """Check the worst votes and answers, whose loss has to reach the bound of the rounds.
 
-    Two objects, T = 100, 60 voters, both directions of the loss. The votes end with the game's
-    moves, before round T.
+    `solve_game` finds them for two objects, T = 100, 60 voters and both directions of the loss. The
+    votes end with the game's moves, before round T.
     """
     bound, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
     settings = PRecSettings(rounds=100, objects=2, voters=60, peers=PEERS, epsilon=bound + 2.0)
@@ -88,7 +98,7 @@ def worst_patterns(kind: type[PRec]) -> list[CheckResult]:
     for direction in (1, -1):
         game_loss, plays = solve_game(100, PEERS, 60, direction)
         pattern = stage_game(plays, 60)
-        loss = walk_pair(kind, settings, pattern, [(0,) * pattern.rounds]).loss_of_rounds
+        loss = walk_pair(curator_class, settings, pattern, [(0,) * pattern.rounds]).loss_of_rounds
         if not exceeds(game_loss, loss):
             loss = min(loss, game_loss)  # rounding alone is no violation
         largest = max(largest, loss)
@@ -98,18 +108,23 @@ def worst_patterns(kind: type[PRec]) -> list[CheckResult]:
 
 
 def hostile_views(
-    kind: type[PRec], gate_epsilon: float = 3.0, instances: int = 60
+    curator_class: type[PRec], gate_epsilon: float = 3.0, instances: int = 60
 ) -> list[CheckResult]:
-    """Check all views of 6 rounds of hostile clients, who have few peers or none.
+    """Check all views of 6 rounds of hostile clients (`hostile_patterns`).
 
     Four values are compared with what the plan allows: the delta of the whole view at the plan's
     epsilon, the loss of the gate, the loss of the rounds, and the chance of a draw with fewer than
     P survivors, the voters who still count for the client.
+
+    Args:
+        curator_class: The curator's class.
+        gate_epsilon: Epsilon of the gate, in nats.
+        instances: How many clients there are, each with their own votes of all voters.
     """
     settings = settings_for(gate_epsilon)
     plan = settings.plan
     patterns = hostile_patterns(settings, instances)
-    pairs = [walk_pair(kind, settings, pattern) for pattern in patterns]
+    pairs = [walk_pair(curator_class, settings, pattern) for pattern in patterns]
     largest = {
         "delta in all": max(least_delta(*pair.views(), plan.epsilon) for pair in pairs),
         "gate": max(pair.loss_of_gate for pair in pairs),
@@ -131,7 +146,11 @@ def hostile_views(
 
 
 def views_without_gate(_: type[PRec]) -> list[CheckResult]:
-    """Check that the patterns are hostile: without a gate their delta is far above the plan's."""
+    """Check that the patterns of `hostile_views` are hostile.
+
+    In the shipped curator without a gate, their delta has to be ten times the delta that the plan
+    with a gate allows.
+    """
     settings = settings_for(3.0)
     without_gate = PRecSettings(rounds=6, objects=2, voters=80, peers=PEERS, variant="published")
     delta = 0.0
@@ -146,14 +165,14 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
     return [result]
 
 
-def changing_voters(kind: type[PRec]) -> list[CheckResult]:
+def changing_voters(curator_class: type[PRec]) -> list[CheckResult]:
     """Check runs in which new voters join in every round, and runs in which most voters abstain."""
     results = []
     for name, pattern in (("newcomers", refilled_voters(12)), ("abstainers", rare_voters(12))):
         settings = PRecSettings(
             rounds=12, objects=2, voters=pattern.votes.shape[1], peers=PEERS, delta=1e-3
         )
-        loss = walk_pair(kind, settings, pattern, [(0,) * 12]).loss_of_rounds
+        loss = walk_pair(curator_class, settings, pattern, [(0,) * 12]).loss_of_rounds
         allowed = settings.plan.rounds_epsilon
         result = CheckResult(
             f"{name}: rounds", instances=1, largest=loss, allowed=allowed, at_least=0.1
@@ -162,16 +181,16 @@ def changing_voters(kind: type[PRec]) -> list[CheckResult]:
     return results
 
 
-def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
-    """Check two clients who share their views: the card's epsilon and delta hold twice, not once.
+def colluding_clients(curator_class: type[PRec]) -> list[CheckResult]:
+    """Check two clients who share their views: they may learn twice what one card allows.
 
-    All views of 3 rounds stay within twice the card's epsilon and delta. One long transcript has a
-    loss between the card's epsilon and twice that.
+    All views of 3 rounds have to stay within twice the epsilon and delta of one client. The loss of
+    one long transcript has to lie between the epsilon of one client and twice that.
     """
     settings = settings_for(0.5, rounds=3)
     largest_delta = 0.0
     for pattern in hostile_patterns(settings, 8, rounds=3):
-        with_voter, without_voter = walk_pair(kind, settings, pattern).views()
+        with_voter, without_voter = walk_pair(curator_class, settings, pattern).views()
         views_with_voter = _views_of_two_clients(with_voter)
         views_without_voter = _views_of_two_clients(without_voter)
         delta = least_delta(views_with_voter, views_without_voter, 2 * settings.plan.epsilon)
@@ -181,13 +200,13 @@ def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
     long_settings = PRecSettings(
         rounds=100, objects=2, voters=60, peers=PEERS, epsilon=game_loss + 3.0, delta=1e-3
     )
-    pair = walk_pair(kind, long_settings, long_pattern, [(0,) * long_pattern.rounds] * 2)
+    pair = walk_pair(curator_class, long_settings, long_pattern, [(0,) * long_pattern.rounds] * 2)
     loss = 0.0
     for walk, neighbour in pair.walks:
-        loss_of_gate = math.log(
-            walk.answer_chances[-1] / neighbour.answer_chances[-1]
-        )  # neither gate ever shuts
-        loss += loss_of_gate + Pair([(walk, neighbour)], pair.peers).loss_of_rounds
+        gate_never_shuts = walk.answer_chances[-1]
+        neighbour_gate_never_shuts = neighbour.answer_chances[-1]
+        loss += math.log(gate_never_shuts / neighbour_gate_never_shuts)
+        loss += Pair([(walk, neighbour)], pair.peers).loss_of_rounds
     epsilon = long_settings.plan.epsilon
     return [
         CheckResult(
@@ -216,10 +235,15 @@ def _views_of_two_clients(views: Views) -> dict[Hashable, float]:
 
 
 def hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
-    """Make patterns of hostile clients.
+    """Make patterns of hostile clients, who have few peers or none.
 
     Two thirds have 0 to 29 voters besides the hidden one, a third has about as many as the gate's
     threshold. Every sixth is a `dropped_voter`, the others are drawn by `hostile_pattern`.
+
+    Args:
+        settings: Settings with a gate.
+        instances: Number of patterns.
+        rounds: Number of rounds of each.
     """
     rng = np.random.default_rng(_SEED)
     near_threshold = []
@@ -257,8 +281,13 @@ def checks(*, short: bool = False) -> tuple[Check, ...]:
 def hostile_pattern(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
     """Draw a pattern of two objects in which other voters agree more or less with the hidden voter.
 
-    The client likes what the hidden voter votes for. In half of the patterns this changes in some
-    round: from then on the client likes the other object.
+    The client likes what the hidden voter votes for. In half of the patterns there is a round from
+    which on the client likes the other object.
+
+    Args:
+        rng: Source of the votes.
+        others: How many voters there are besides the hidden one.
+        rounds: Number of rounds.
     """
     hidden_votes = rng.integers(0, 2, rounds)
     other_object = 1 - hidden_votes
@@ -272,10 +301,11 @@ def hostile_pattern(rng: np.random.Generator, others: int, rounds: int) -> Patte
 
 
 def refilled_voters(rounds: int) -> Pattern:
-    """Make a pattern in which twelve new voters join in every round.
+    """Make a pattern in which twelve new voters join in every round after the first.
 
-    The first twelve voters vote for the second object, as the hidden voter does; all who come later
-    vote for the first object. Voters 12 to 23 are there from the first round too.
+    In the first round there are 24 voters besides the hidden one. Twelve of them vote for the
+    second object, as the hidden voter does. The other twelve and all who join later vote for the
+    first object.
     """
     others = np.arange(12 * (rounds + 1))
     first_rounds = np.maximum(1, others // 12)
@@ -284,9 +314,9 @@ def refilled_voters(rounds: int) -> Pattern:
 
 
 def rare_voters(rounds: int) -> Pattern:
-    """Make a pattern with 240 others, twelve of whom vote in each round; the rest abstain.
+    """Make a pattern with 240 voters besides the hidden one, most of whom abstain.
 
-    Of the twelve, six vote for each object.
+    In each round another twelve of them vote, six for each object. There are at most 20 rounds.
     """
     others = np.arange(240)
     round_of_vote = others // 12
@@ -296,7 +326,12 @@ def rare_voters(rounds: int) -> Pattern:
 
 
 def _follow_second_object(votes: Positions, first_rounds: Positions) -> Pattern:
-    """Add a hidden voter who votes for the second object in every round, which the client likes."""
+    """Make a pattern whose client likes the second object, for which the hidden voter votes.
+
+    Args:
+        votes: (rounds, others) votes of the voters besides the hidden one.
+        first_rounds: (others,) first round of each of them.
+    """
     hidden_votes = np.ones(len(votes), dtype=np.int64)
     pattern = follow_last_voter(np.column_stack([votes, hidden_votes]))
     return replace(pattern, first_rounds=np.append(first_rounds, 1))
@@ -316,11 +351,11 @@ def dropped_voter(others: int, rounds: int) -> Pattern:
 def chances(counts: list[int], objects: int, rounds: int) -> list[float]:
     """Compute the output distribution of a round as the paper prints it, for R = 0.
 
-    gamma / m + (1 - gamma) phi(x_j) / (sum of all phi), with phi(x) = e^(lambda x) - e^(lambda rho)
-    above rho and 0 elsewhere.
+    It is gamma / m + (1 - gamma) phi(x_j) / (sum of all phi), with
+    phi(x) = e^(lambda x) - e^(lambda rho) for x above rho, else 0.
 
     Args:
-        counts: (m,) votes that count, by object.
+        counts: (m,) votes that count for the client, by object.
         objects: m.
         rounds: T.
 
@@ -344,25 +379,27 @@ class Play:
     """One move of the game: a round, or one voter who leaves."""
 
     agreeing: int | None
-    """How many others vote for the output; None if one of the others leaves instead."""
+    """How many voters besides the hidden one vote for the recommended object; None if one of them
+    leaves, which is no round."""
     hidden_agrees: bool
-    """Whether the hidden voter votes for the output, which the client then likes."""
+    """Whether the hidden voter votes for the recommended object, which the client then likes."""
 
 
 class BestPlay(NamedTuple):
-    """The best move at a number of other voters."""
+    """The best move at a number of voters besides the hidden one."""
 
     play: Play
     """The move."""
     others_left: int
-    """Other voters who count after it."""
+    """Number of voters besides the hidden one who count after it."""
 
 
 def solve_game(rounds: int, peers: int, voters: int, direction: int) -> tuple[float, list[Play]]:
     """Find the largest loss of the hidden voter with two objects, and the moves that lead to it.
 
     The adversary chooses all votes and answers, as long as `peers` voters are left, the hidden one
-    among them. The number of rounds is not limited: the moves that are found are fewer than T.
+    among them. Though the number of rounds is not limited, the best game has fewer than T rounds
+    for the sizes that the checks use.
 
     Args:
         rounds: T.
@@ -373,17 +410,18 @@ def solve_game(rounds: int, peers: int, voters: int, direction: int) -> tuple[fl
     Returns:
         The loss in nats, and the moves in order.
     """
-    largest_loss = [0.0] * voters  # by the number of other voters
-    best: dict[int, BestPlay] = {}  # by the number of other voters
+    # Both by the number of voters who count besides the hidden one
+    largest_loss = [0.0] * voters
+    best: dict[int, BestPlay] = {}
     for others in range(peers - 1, voters):
         largest_loss[others] = largest_loss[others - 1]
         best[others] = BestPlay(Play(None, True), others - 1)
-        # Chance of the output by the votes for it, of all votes without and with the hidden voter
-        without = [chances([k, others - k], 2, rounds)[0] for k in range(others + 1)]
+        # Chance of the first object by the number of votes for it, without and with the hidden vote
+        without_voter = [chances([k, others - k], 2, rounds)[0] for k in range(others + 1)]
         with_voter = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
         for agreeing, hidden_agrees in product(range(others + 1), (True, False)):
             votes_with_hidden = agreeing + 1 if hidden_agrees else agreeing
-            loss = direction * math.log(with_voter[votes_with_hidden] / without[agreeing])
+            loss = direction * math.log(with_voter[votes_with_hidden] / without_voter[agreeing])
             # The client's answer is the one that costs the hidden voter nothing
             others_left = agreeing if hidden_agrees else others - agreeing
             later_loss = 0.0
@@ -407,7 +445,7 @@ def stage_game(plays: list[Play], voters: int) -> Pattern:
         plays: Moves that `solve_game` found.
         voters: Voters at the start; the last one is the hidden voter.
     """
-    counting = list(range(voters - 1))  # others who still count
+    counting = list(range(voters - 1))  # voters who still count, besides the hidden one
     last_rounds = np.full(voters, len(plays))
     votes: list[Positions] = []
     answers: list[list[int]] = []
@@ -422,7 +460,7 @@ def stage_game(plays: list[Play], voters: int) -> Pattern:
         answers.append([1, 0] if play.hidden_agrees else [0, 1])
         counting = [voter for voter in counting if row[voter] == row[-1]]
     pattern = make_pattern(np.array(votes), np.array(answers))
-    takes_part = last_rounds > 0
+    takes_part = last_rounds > 0  # not for voters who leave before the first round
     return Pattern(
         pattern.votes[:, takes_part],
         pattern.answers,

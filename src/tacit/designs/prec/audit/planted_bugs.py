@@ -1,4 +1,7 @@
-"""Faulty curators: each overrides one step of the shipped class, and a check must detect it."""
+"""Faulty curators: each overrides one step of the shipped class, and a check must detect it.
+
+The docstring of a faulty class says what it does wrong.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class NoSlack(PRec):
 
 
 class GateAfterDraw(PRec):
-    """The output distribution draws first, and the gate decides about the next round."""
+    """The output distribution is drawn from first, and the gate decides about the next round."""
 
     def _choose(self, client: JoinedClient) -> int:
         if client.stopped_round is not None:
@@ -79,7 +82,7 @@ class RepeatedDraw(PRec):
     """A client who asks again in the same round gets another draw."""
 
     def recommend(self, client: Any) -> Id:
-        """Draw a candidate, also if the client has a recommendation of this round."""
+        """Draw a candidate, even if the client has a recommendation of this round already."""
         joined_client = self._find_client(client)
         candidate = self.candidates[self._choose(joined_client)]
         if joined_client.entry_in_round(self.round) is None:
@@ -117,7 +120,7 @@ class AbstainersLeftOut(PRec):
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
         """Open a round in which abstainers vote for an extra candidate that is never recommended.
 
-        Its votes are removed in `_count_votes`.
+        `_count_votes` removes these votes from the counts.
         """
         voters, positions = votes
         rows = self._voters.find_or_add_rows(voters)
@@ -136,14 +139,14 @@ class CuratorBug:
 
     name: str
     """What is wrong with the curator."""
-    kind: type[PRec]
+    curator_class: type[PRec]
     """The faulty class."""
     check: Check
     """The check that must detect the bug."""
     epsilon: float = 1.0
-    """Nats that are claimed, for the table of bugs."""
+    """Nats that are claimed, as the table of bugs prints them."""
     rule_of: RuleOf | None = None
-    """Rules by which the rule engine would detect the bug; None for all bugs here."""
+    """Rule that describes the faulty code (`Bug.rule_of`); no rule describes a curator."""
     tool: Tool = "exact"
     """Kind of check."""
 
@@ -154,10 +157,10 @@ class CuratorBug:
             planted: Whether to check the faulty curator.
 
         Returns:
-            Whether a result did not hold, and the largest loss in nats of those that did not; None
-            if no loss is among them. A check that became blind did not hold, either.
+            Whether some result is not `held`, and the largest loss in nats of such results; None if
+            none of them is a loss. A `blind` result is not `held`.
         """
-        results = self.check(self.kind if planted else PRec)
+        results = self.check(self.curator_class if planted else PRec)
         not_held = [result for result in results if result.verdict != "held"]
         losses_not_held = [result.largest for result in not_held if result.is_loss]
         return bool(not_held), max(losses_not_held, default=None)
@@ -166,6 +169,7 @@ class CuratorBug:
 _VIEWS_AT_LARGE_GATE_EPSILON = partial(hostile_views, gate_epsilon=3.0, instances=6)
 _VIEWS_AT_SMALL_GATE_EPSILON = partial(hostile_views, gate_epsilon=0.3, instances=4)
 
+# Each bug, and the check that has to detect it
 BUGS = (
     CuratorBug("half the gate's noise", HalfNoise, _VIEWS_AT_LARGE_GATE_EPSILON),
     CuratorBug("slack forgotten", NoSlack, _VIEWS_AT_SMALL_GATE_EPSILON),

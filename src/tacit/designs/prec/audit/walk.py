@@ -1,21 +1,21 @@
-"""Walks: one client of the shipped curator with fixed outputs, from which chances follow.
+"""Walks: the shipped curator serves one client with prescribed outputs, which gives exact chances.
 
-In a walk, each draw of the output distribution is replaced by a given output, and each answer of
-the gate by "open"; everything else is the shipped curator. The walk records the chance that each
-output would have had, the counts that the gate was asked about, and the scales of the noises that
-were drawn for the gate. From these the exact chance of every view is computed. Methods are replaced
-for the whole process, so walks must not run in several threads.
+In a walk, a prescribed output replaces each draw from the output distribution, and "open" replaces
+each answer of the gate; everything else is the shipped curator. The walk records the chance that
+each output would have had, the counts that the gate was asked about, and the scales of the noises
+that were drawn for the gate. From these the exact chance of every view is computed. Methods are
+replaced for the whole process, so walks must not run in several threads.
 
-Two walks on neighbouring patterns show the privacy loss of a client's view, in all and for each
-part of the proof: the gate's answers cost the gate's epsilon; the rounds cost their epsilon while P
-survivors, voters who count for the client, are left; and a round with fewer is drawn from the
-output distribution with a chance of at most delta.
+Two walks on neighbouring patterns show the privacy loss of a client's whole view, and of each part
+of the proof: the gate's answers cost the gate's epsilon; the rounds cost their epsilon while P
+survivors, voters who count for the client, are left; and with a chance of at most delta the output
+distribution is drawn from with fewer survivors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,19 +38,25 @@ Positions = NDArray[np.int64]
 Views = Mapping[Hashable, float]
 """The chance of each view of a client."""
 ABSTAINS = -1
+"""Stands in a pattern's votes for a voter who does not vote."""
 _REQUESTS_PER_ROUND = 2
 """How often a client asks in each round: the second request must draw nothing."""
 _CLIENTS_PER_CURATOR = 1_000
 """Clients of one curator when views are sampled: with more, each takes longer."""
 _MOST_LOSS = 256.0
+"""Largest loss in nats that `least_epsilon` tells from an infinite one."""
 _HALVINGS = 60
+"""Steps of its bisection: they leave an interval of 2^-52 nats."""
 _RUN_NUMBER = 1
-"""Fixed, so that abstainers have the same votes in neighbouring patterns."""
+"""Number of every run, so that abstainers have the same votes in neighbouring patterns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Votes and answers of a whole run. Its neighbour is the pattern without the hidden voter."""
+    """Votes of a whole run, and the answers of one client.
+
+    Its neighbour is the pattern without the hidden voter, whose privacy is checked.
+    """
 
     votes: Positions
     """(rounds, voters) position of the object that each voter votes for, or ABSTAINS. The last
@@ -60,7 +66,7 @@ class Pattern:
     first_rounds: Positions
     """(voters,) first round of each voter, from 1."""
     last_rounds: Positions
-    """(voters,) last round of each voter."""
+    """(voters,) last round of each voter; they leave before the next."""
 
     @property
     def rounds(self) -> int:
@@ -83,7 +89,12 @@ class Pattern:
         )
 
     def open_round(self, server: PRec, row: int) -> None:
-        """Open the round of a row of `votes`, from 0. A voter's id is their column's number."""
+        """Open one round on a curator; a voter's id is the number of their column in `votes`.
+
+        Args:
+            server: The curator, in which all earlier rounds of the pattern were opened.
+            row: The round's row in `votes`, from 0.
+        """
         round_number = row + 1
         server.leave_voters(np.flatnonzero(self.last_rounds == round_number - 1))
         is_present = (self.first_rounds <= round_number) & (self.last_rounds >= round_number)
@@ -93,7 +104,7 @@ class Pattern:
 
 
 def make_pattern(votes: Positions, answers: Positions) -> Pattern:
-    """Make a pattern whose voters are present in all rounds."""
+    """Make a pattern whose voters are present in all rounds; see `Pattern` for the arrays."""
     rounds, voters = votes.shape
     first_rounds = np.ones(voters, np.int64)
     last_rounds = np.full(voters, rounds, np.int64)
@@ -103,7 +114,10 @@ def make_pattern(votes: Positions, answers: Positions) -> Pattern:
 def follow_last_voter(votes: Positions) -> Pattern:
     """Make a pattern of two objects whose client likes exactly what the last voter votes for.
 
-    So the last voter never loses credit.
+    So the last voter, who is the hidden one, never loses credit.
+
+    Args:
+        votes: (rounds, voters) position of the object that each voter votes for, or ABSTAINS.
     """
     return make_pattern(votes, np.eye(2, dtype=np.int64)[votes[:, -1]])
 
@@ -131,7 +145,7 @@ class OutputDraw:
     chance: float
     """The object's chance under the output distribution."""
     survivors: int
-    """Credit of all voters who count, over the credit of a voter at the start."""
+    """Credit of all voters who count, divided by the credit of a voter at the start."""
 
 
 @dataclass(eq=False)
@@ -148,14 +162,16 @@ class Walk:
 
     @cached_property
     def answer_chances(self) -> list[float]:
-        """Chances of the gate's answers: that it shuts at each question, and that it never does.
+        """Chances of where the gate shuts: for each question, that it shuts there; last, never.
 
-        A list of one number more than there are questions. The gate shuts at a count if
-        noise_t - count >= threshold_noise - threshold (`mechanisms.gate.GateRun`, `stops="below"`).
+        The gate shuts at a count if noise_t - count >= threshold_noise - threshold
+        (`mechanisms.gate.GateRun` with `stops="below"`).
         """
         earlier_gates_open = 1.0  # chance that no earlier gate of this walk has shut
-        open_chances = np.ones(1)  # chance of each noise on the threshold, with the gate still open
+        # (values,) possible noise on the threshold, and for each the chance that it was drawn and
+        # that the gate has not shut yet
         threshold_noise = np.zeros(1)
+        open_chances = np.ones(1)
         gate = None
         shut_chances = []
         questions = [event for event in self.events if isinstance(event, GateQuestion)]
@@ -168,35 +184,45 @@ class Walk:
             scale = question.count_noise_scale
             shuts_now = open_chances * laplace_tail(least_noise, scale)
             shut_chances.append(earlier_gates_open * float(shuts_now.sum()))
-            # P(noise < least) = P(noise >= 1 - least), as the noise is symmetric
+            # P(noise < least_noise) = P(noise >= 1 - least_noise), as the noise is symmetric
             open_chances = open_chances * laplace_tail(1 - least_noise, scale)
         return [*shut_chances, earlier_gates_open * float(open_chances.sum())]
 
     def path_to(self, event_position: int) -> tuple[Path, float]:
-        """Compute the outputs before an event, and the chance of reaching the event with them."""
+        """Compute the outputs before an event, and the chance of reaching the event with them.
+
+        Args:
+            event_position: Position of the event in `events`.
+        """
         earlier_events = self.events[:event_position]
         draws = [event for event in earlier_events if isinstance(event, OutputDraw)]
         earlier_questions = event_position - len(draws)
-        open_chance = sum(self.answer_chances[earlier_questions:])  # it shuts later, or never
+        # The gate was open at all earlier questions if it shuts at a later one, or never
+        open_chance = sum(self.answer_chances[earlier_questions:])
         chance = math.prod(draw.chance for draw in draws) * open_chance
         return tuple(draw.output for draw in draws), chance
 
 
 class _FixedDraws:
-    """Replaces the draw of outputs and the gate's answers, and records them in a walk."""
+    """Replaces draws of outputs and the gate's answers, and records them as a walk's events."""
 
     def __init__(self) -> None:
         self.threshold_noise_scales: dict[GateRun, float] = {}
+        """For each gate, the scale of the noise on its threshold."""
         self.walk = Walk()
+        """The walk to which events are added."""
         self.output = 0
+        """Position of the object that the next draw returns."""
         self.survivors = 0
+        """What is recorded as `OutputDraw.survivors`."""
         self._calls: list[SamplerCall] = []
+        """Calls of the samplers so far."""
 
     @contextmanager
     def replace_draws(self) -> Iterator[None]:
         """Replace the methods that draw, as long as the context lasts.
 
-        Set `walk`, `output` and `survivors` before each recommendation.
+        In it, the caller sets `walk`, `output` and `survivors` before each recommendation.
         """
         original_init = GateRun.__init__
         original_stops_at = GateRun.stops_at
@@ -209,7 +235,7 @@ class _FixedDraws:
             scale = self._noise_scale(lambda: original_stops_at(gate, count))
             question = GateQuestion(gate, self.threshold_noise_scales[gate], int(count), scale)
             self.walk.events.append(question)
-            gate._stopped = False
+            gate._stopped = False  # the walk goes on, whatever the noise
             return False
 
         def draw(distribution: OutputDistribution, counts: NDArray[np.int64], _: Source) -> int:
@@ -225,8 +251,12 @@ class _FixedDraws:
         ):
             yield
 
-    def _noise_scale(self, step: Any) -> float:
-        """Call a step, and return the scale of the one noise that it draws; 0 if it draws none."""
+    def _noise_scale(self, step: Callable[[], object]) -> float:
+        """Call `step`, and return the scale of the one noise that it draws; 0 if it draws none.
+
+        Raises:
+            ValueError: It draws several.
+        """
         calls_before = len(self._calls)
         step()
         calls = self._calls[calls_before:]
@@ -236,15 +266,18 @@ class _FixedDraws:
 
 
 def walk_paths(
-    kind: type[PRec], settings: PRecSettings, pattern: Pattern, paths: Sequence[Path]
+    curator_class: type[PRec], settings: PRecSettings, pattern: Pattern, paths: Sequence[Path]
 ) -> list[Walk]:
-    """Walk one client along each path: they get the path's outputs and answer by the pattern.
+    """Record the walk of one client along each path.
+
+    The client is recommended the path's outputs, and answers by the pattern. All clients are served
+    by one curator.
 
     Args:
-        kind: The curator's class.
+        curator_class: The curator's class.
         settings: Settings of the run.
         pattern: Votes and answers of the run.
-        paths: Outputs of each client.
+        paths: Outputs for each client; a path may end before the last round.
 
     Returns:
         A walk for each path.
@@ -252,7 +285,7 @@ def walk_paths(
     fixed = _FixedDraws()
     walks = [Walk() for _ in paths]
     with fixed.replace_draws():
-        server = kind(settings, randomness=secure(), number=_RUN_NUMBER)
+        server = curator_class(settings, randomness=secure(), number=_RUN_NUMBER)
         for client in range(len(paths)):
             server.join(client)
         for row in range(pattern.rounds):
@@ -270,12 +303,13 @@ def walk_paths(
 
 
 def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
-    """Compute the chance of every view.
+    """Compute the chance of every view of a client.
 
-    A view is the pair of the outputs until the gate shut, and how many questions it was open at.
+    A view is a pair: the outputs until the gate shut, and the number of questions at which it was
+    open.
 
     Args:
-        walks: Walks along all paths.
+        walks: The walks along all possible paths.
     """
     chances: dict[Hashable, float] = {}
     for walk in walks:
@@ -295,31 +329,36 @@ def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
 
 
 def sample_views(
-    kind: type[PRec], settings: PRecSettings, pattern: Pattern, clients: int
+    curator_class: type[PRec], settings: PRecSettings, pattern: Pattern, clients: int
 ) -> NDArray[np.int64]:
-    """Sample the views of clients.
+    """Sample the views of clients who all answer by one pattern.
 
     Args:
-        kind: The curator's class.
+        curator_class: The curator's class.
         settings: Settings of the curators' runs.
-        pattern: Votes and answers of each run.
-        clients: How many clients are sampled.
+        pattern: Votes of each run, and answers of each client.
+        clients: How many views are sampled.
 
     Returns:
-        (clients, rounds + 1) position of the object that each client was recommended in each round,
-        and in the last column the number of rounds before the one in which their gate shut, or of
-        all rounds if it never shut.
+        (clients, rounds + 1) position of the object that each client was recommended in each round;
+        in the last column, in how many rounds their gate was open.
     """
     sampled = np.full((clients, pattern.rounds + 1), pattern.rounds)
     with intercept_samplers(BulkNoise().answer):
         for first in range(0, clients, _CLIENTS_PER_CURATOR):
-            server = kind(settings, randomness=secure())
+            server = curator_class(settings, randomness=secure())
             _serve_clients(server, pattern, sampled[first : first + _CLIENTS_PER_CURATOR])
     return sampled
 
 
 def _serve_clients(server: PRec, pattern: Pattern, sampled: Positions) -> None:
-    """Serve one client for each row of `sampled`, and write the client's view into the row."""
+    """Serve one client for each row of `sampled`, and write the client's view into the row.
+
+    Args:
+        server: A curator before its first round.
+        pattern: Votes of the run, and answers of each client.
+        sampled: (clients, rounds + 1) array in which every number is the number of rounds.
+    """
     for row in range(pattern.rounds):
         pattern.open_round(server, row)
         for client, view in enumerate(sampled):
@@ -343,7 +382,10 @@ class Pair:
 
     @property
     def loss_of_rounds(self) -> float:
-        """Largest |sum of ln(p / p')| along a path, over the rounds with at least P survivors."""
+        """Largest |sum of ln(p / p')| over the first rounds of a path, however many.
+
+        A path counts until the first round with fewer than P survivors, the hidden voter included.
+        """
         largest = 0.0
         for walk, neighbour in self.walks:
             loss = 0.0
@@ -356,7 +398,10 @@ class Pair:
 
     @property
     def loss_of_gate(self) -> float:
-        """Largest log-ratio of the gate's answers along one path; infinite without noise."""
+        """Largest |ln(p / q)| of an answer of the gate, given the outputs of a path.
+
+        It is infinite if an answer is possible in one of the patterns only, as without noise.
+        """
         largest = 0.0
         for walk, neighbour in self.walks:
             for p, q in zip(walk.answer_chances, neighbour.answer_chances, strict=True):
@@ -369,11 +414,13 @@ class Pair:
 
     @property
     def unguarded_chance(self) -> float:
-        """Chance of a draw with fewer than P survivors, in the worse of the two patterns.
+        """Chance that the output distribution is drawn from with fewer than P survivors.
 
-        The walks have to be along all paths.
+        Of the two patterns the one with the larger chance is taken. The hidden voter is one of the
+        P. The walks have to be along all paths.
         """
-        with_voter: dict[Path, float] = {}  # by outputs before the draw: paths may share them
+        # Chances by the outputs before the draw, which several paths may share
+        with_voter: dict[Path, float] = {}
         without_voter: dict[Path, float] = {}
         for walk, neighbour in self.walks:
             position = _find_unguarded_draw(walk, self.peers)
@@ -404,32 +451,32 @@ def _find_unguarded_draw(walk: Walk, peers: int) -> int | None:
 
 
 def walk_pair(
-    kind: type[PRec],
+    curator_class: type[PRec],
     settings: PRecSettings,
     pattern: Pattern,
     paths: Sequence[Path] | None = None,
     *,
     peers: int | None = None,
 ) -> Pair:
-    """Walk along the same paths on a pattern and on its neighbour.
+    """Record walks along the same paths on a pattern and on its neighbour.
 
     Args:
-        kind: The curator's class.
+        curator_class: The curator's class.
         settings: Settings of the run.
         pattern: The pattern with the hidden voter.
-        paths: Outputs of each client; None for all possible outputs.
+        paths: Outputs for each client; None for all possible outputs.
         peers: P of the proof; None for the peers of the settings' plan.
     """
     if paths is None:
         paths = list(product(range(pattern.answers.shape[1]), repeat=pattern.rounds))
-    with_voter = walk_paths(kind, settings, pattern, paths)
-    without_voter = walk_paths(kind, settings, pattern.neighbour, paths)
+    with_voter = walk_paths(curator_class, settings, pattern, paths)
+    without_voter = walk_paths(curator_class, settings, pattern.neighbour, paths)
     pairs = list(zip(with_voter, without_voter, strict=True))
     return Pair(pairs, settings.plan.peers if peers is None else peers)
 
 
 def least_delta(first: Views, second: Views, epsilon: float) -> float:
-    """Compute the least delta at which epsilon holds for two distributions, in both directions."""
+    """Compute the least delta with which two distributions of views are (epsilon, delta)-close."""
     return max(_excess(first, second, epsilon), _excess(second, first, epsilon))
 
 
@@ -443,7 +490,10 @@ def _excess(first: Views, second: Views, epsilon: float) -> float:
 
 
 def least_epsilon(first: Views, second: Views, delta: float) -> float:
-    """Compute the least epsilon that holds at delta, rounded up; inf if it is above _MOST_LOSS."""
+    """Compute the least epsilon with which two distributions are (epsilon, delta)-close.
+
+    It is rounded up; inf if it is above _MOST_LOSS.
+    """
     low = 0.0
     high = _MOST_LOSS
     if least_delta(first, second, high) > delta:
