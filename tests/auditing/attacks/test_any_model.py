@@ -183,14 +183,14 @@ def test_a_function_of_a_history_is_attacked_as_it_is(ratings):
     )
     assert [row.attack for row in found.rows] == ["membership-lists"]
     assert found.rows[0].epsilon_lower_bound is None
-    assert found.left_out == ("audit: a function of a history cannot be fitted again",)
+    assert found.left_out == ("audit: a fixed recommender cannot be fitted again",)
 
 
 def test_membership_is_left_out_without_members(ratings):
     """Of a function, where it is not known whom it learned from."""
     found = tacit.attack(favourites, ratings, attacks=("membership",))
     assert found.rows == ()
-    assert found.left_out == ("membership: a function of a history cannot be fitted again",)
+    assert found.left_out == ("membership: a fixed recommender cannot be fitted again",)
 
 
 @pytest.mark.parametrize("model", [3, "als", object()])

@@ -1,11 +1,13 @@
 """Attacks on any recommender: `attack(model, ratings)`, which is `tacit.attack`.
 
-runner      chooses the attacks, runs them and says what they found
-adapters    a recommender of any known kind as one that is fitted and answers for a history
-membership  was a person among those it learned from; answers before and after many fits
-canaries    planned changes of the ratings: an audit in one run, and what lists add up to
-attributes  a person's attribute, read off what the recommender answers them
-findings    rows of figures, which all attacks share
+runner          chooses the attacks, runs them and returns their findings
+adapters        give recommenders of every known kind the same interface
+named_models    finds a recommender by a text of the command line
+membership      guesses who was among the people learned from, over many fits
+canaries        planned changes of the ratings: an audit in one run, a reconstruction of changes
+attributes      guesses a person's attribute from the answers that they get
+findings        the row of figures in which every attack reports
+finished_fits   stores the findings of fits, so that a stopped attack can be resumed
 """
 
 from tacit.auditing.attacks.any_model.adapters import adapt

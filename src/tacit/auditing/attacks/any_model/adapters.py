@@ -1,16 +1,18 @@
-"""Adapters: any recommender is fitted to `Ratings` and answers for a history.
+"""Adapters: recommenders of several kinds get one interface, to fit and to ask for answers.
 
-Known kinds, in this order:
-  RecBole             a trained model with its dataset, (model, dataset), or all that RecBole's
-                      `load_data_and_model` returns; it is fixed and knows people by their ids
-  history -> list     a function of one argument; it is fixed and never fitted
-  implicit, lenskit   objects of these packages; tacit itself depends on neither
-  tacit               `fit(ratings)` and `recommend(history=..., n=...)`, as `Recommender` has it
-  of known people     `fit(ratings)` and `recommend(user=..., n=...)`: it answers for people that it
-                      learned from, and for no other history
-  scikit-learn-like   `fit(X)` and `recommend(X, n)` or `predict(X)`: X is (people, items) CSR of
-                      stars, answers are item numbers or scores, a row for each row of X
-A class, or a function without arguments, makes a new model for each fit; an object is copied.
+A recommender is of the first of these kinds that it fits:
+  RecBole             a tuple with a trained model and its dataset: (model, dataset), or all that
+                      RecBole's `load_data_and_model` returns. It is fixed, which means that it is
+                      never fitted here, and it answers for people by their ids.
+  history -> list     a function of one argument. It is fixed.
+  implicit, lenskit   objects of these packages, on which tacit does not depend
+  tacit               `fit(ratings)` and `recommend(history=..., n=...)`, as of `Recommender`
+  of known people     `fit(ratings)` and `recommend(user=..., n=...)`. It answers only for people
+                      that it learned from.
+  scikit-learn-like   `fit(X)` and `recommend(X, n)` or `predict(X)`. X is (people, items) CSR of
+                      stars; the answers are item numbers or scores, with a row for each row of X.
+For each fit, a class or a function without arguments is called to make a new model, and an object
+is copied.
 """
 
 from __future__ import annotations
@@ -33,32 +35,37 @@ from tacit.errors import ConfigError, TacitError
 from tacit.recommenders.base import History, ItemRecommender
 
 HISTORIES_AT_A_TIME = 100
-"""Histories that are answered in one call: scores of all items are held for each."""
+"""Histories answered in one call; during the call memory holds each one's scores of all items."""
 
 
 class Answers:
-    """Answers of a fitted recommender to one account. Items are numbers of the ratings fitted to.
+    """A fitted recommender that is asked for answers.
 
-    Whatever its code raises becomes a ConfigError.
+    Items are named by their numbers in the ratings that the recommender was fitted to; histories
+    name them by ids. If the recommender's code raises an error, a ConfigError is raised from it.
+    Each kind of recommender has a subclass, which replaces `_rank` and perhaps other methods.
+
+    Args:
+        ratings: Ratings that the recommender is fitted to.
     """
 
     factors: Floats | None = None
-    """(items, f) item factors, or None."""
+    """(items, f) item factors; None if the recommender has none."""
     name = "The recommender"
-    """Name that errors call it by."""
+    """Name of the recommender in error messages."""
 
     def __init__(self, ratings: Ratings) -> None:
         self.ids = ratings.item_ids.tolist()
-        self.number = {item: place for place, item in enumerate(self.ids)}
+        self.number = {item: number for number, item in enumerate(self.ids)}
         self.liked_from = ratings.scale.liked_from
 
-    def row(self, history: History) -> sparse.csr_matrix:
-        """Return (1, items) stars."""
+    def history_row(self, history: History) -> sparse.csr_matrix:
+        """Return (1, items) CSR of the history's stars; unknown items are left out."""
         stars = [(self.number[item], history[item]) for item in history if item in self.number]
         return self._stack_rows([sorted(stars)])
 
     def like_rows(self, histories: Sequence[History]) -> sparse.csr_matrix:
-        """Return (histories, items) with 1 for each like."""
+        """Return (histories, items) CSR with 1 for each like; unknown items are left out."""
         rows = []
         for history in histories:
             liked = [item for item, stars in history.items() if stars >= self.liked_from]
@@ -67,18 +74,23 @@ class Answers:
         return self._stack_rows(rows)
 
     def _stack_rows(self, rows: Sequence[Sequence[tuple[int, float]]]) -> sparse.csr_matrix:
-        """Return (rows, items) CSR of rows of pairs: an item's number, ascending, and a value."""
+        """Return (rows, items) CSR of rows of (item number, value), ascending by number."""
         entries = list(chain.from_iterable(rows))
         columns = np.array([number for number, _ in entries], dtype=np.int32)
         values = np.array([value for _, value in entries], dtype=np.float64)
         ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         return sparse.csr_matrix((values, columns, ends), shape=(len(rows), len(self.ids)))
 
-    def numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
-        """Return the numbers of known items that are not in the history, at most n.
+    def number_unseen_items(self, items: Iterable[Any], history: History, n: int) -> Ints:
+        """Return the numbers of the first n items, without unknown items and those in the history.
+
+        Args:
+            items: Ids of the items in a list, best first.
+            history: Ratings of the account.
+            n: Largest number of items.
 
         Raises:
-            ValueError: An item stands in the list twice.
+            ValueError: `items` holds an item twice.
         """
         unseen = [item for item in items if item in self.number and item not in history]
         numbers = [self.number[item] for item in unseen]
@@ -86,36 +98,38 @@ class Answers:
             raise ValueError("a list holds an item twice")
         return np.array(numbers[:n], dtype=np.int64)
 
-    def numbers_by_score(self, scores: Floats, history: History, n: int) -> Ints:
-        """Return the numbers of items with the highest scores; an item of score NaN is not listed.
+    def rank_by_score(self, scores: Floats, history: History, n: int) -> Ints:
+        """Return the numbers of the n items with the highest scores, best first.
 
         Args:
-            scores: Shape (items,).
-            history: What the account has: it is left out.
-            n: Length of the list.
+            scores: (items,) scores; an item whose score is NaN is left out.
+            history: Ratings of the account; these items are left out.
+            n: Largest number of items.
         """
         order = np.argsort(-scores, kind="stable")  # NaN goes last
-        scored = order[~np.isnan(scores[order])]
-        return self.numbers([self.ids[place] for place in scored], history, n)
+        has_score = ~np.isnan(scores[order])
+        return self.number_unseen_items(
+            [self.ids[number] for number in order[has_score]], history, n
+        )
 
     def rank(self, history: History, n: int) -> Ints:
-        """Return at most n item numbers, best first."""
+        """Return at most n item numbers for an account with this history, best first."""
         with as_config_error(self.name, "answer"):
             return self._rank(history, n)
 
     def rank_for_person(self, user: Any, history: History, n: int) -> Ints:
-        """Return at most n item numbers for a person of the ratings fitted to.
+        """Return at most n item numbers, best first, for a person whom the recommender may know.
 
         Args:
-            user: Their id; a recommender that answers histories needs none.
-            history: What they rated.
+            user: The person's id, which a recommender that answers for histories does not use.
+            history: The person's ratings.
             n: Length of the list.
         """
         with as_config_error(self.name, "answer"):
             return self._rank_for_person(user, history, n)
 
     def scores(self, history: History) -> Floats | None:
-        """Return (items,) scores, NaN where there is none; None if the recommender gives none."""
+        """Return (items,) scores, NaN for items without one; None if the recommender gives none."""
         with as_config_error(self.name, "answer"):
             return self._check_scores(self._scores(history))
 
@@ -131,7 +145,7 @@ class Answers:
                 yield self._check_scores(scores)
 
     def _check_scores(self, scores: Floats | None) -> Floats | None:
-        """Return the scores; ValueError unless there is one for each item, or None for all."""
+        """Return the scores; raise ValueError unless they are (items,) or None."""
         if scores is not None and scores.shape != (len(self.ids),):
             raise ValueError(f"{len(self.ids)} scores were asked for, not {scores.size}")
         return scores
@@ -157,7 +171,14 @@ class Answers:
 
 @contextmanager
 def as_config_error(name: str, what: str) -> Iterator[None]:
-    """Turn a failure of the recommender's code into a ConfigError that repeats what it said."""
+    """Raise a ConfigError in place of other errors, with the original error's message.
+
+    A TacitError is raised as it is.
+
+    Args:
+        name: Name of the recommender whose code runs in this context.
+        what: What the recommender cannot do, as the error says it: "be fitted".
+    """
     try:
         yield
     except TacitError:
@@ -173,11 +194,11 @@ class AdaptedModel:
     """A recommender of any known kind.
 
     Args:
-        name: Name that errors and findings call it by.
-        fit: Makes a new model and fits it.
-        fixed: Whether fits change nothing: nothing is learned from people.
-        trained: Whether it learned before, from ratings that may be among those held out.
-        answers_histories: Whether it answers for any history, as an attack asks it.
+        name: Name of the recommender in errors and findings.
+        fit: Makes a new model, fits it to ratings, and returns its answers.
+        fixed: Whether the recommender never changes: then `fit` learns nothing from the ratings.
+        trained: Whether it was trained before, on ratings that may be among those held out.
+        answers_histories: Whether it answers for any history, which most attacks need.
     """
 
     def __init__(
@@ -196,10 +217,10 @@ class AdaptedModel:
         self._fit = fit
 
     def fit(self, ratings: Ratings) -> Answers:
-        """Fit a new model.
+        """Fit a new model to the ratings; of a fixed recommender, return its answers.
 
         Raises:
-            ConfigError: The recommender's code failed; the error repeats what it said.
+            ConfigError: The recommender's code raised an error.
         """
         with as_config_error(self.name, "be fitted"):
             answers = self._fit(ratings)
@@ -208,72 +229,80 @@ class AdaptedModel:
 
 
 def adapt(model: Any) -> AdaptedModel:
-    """Adapt a recommender by its kind.
+    """Return the recommender with the interface of all kinds that the module's text lists.
+
+    Args:
+        model: An object, a class or function that makes one, a function of a history, or a tuple
+            with a trained model of RecBole.
 
     Raises:
-        ConfigError: It is of no known kind.
+        ConfigError: The recommender is of no known kind, or cannot be made.
     """
-    trained = find_recbole_model(model)
-    if trained is not None:
-        name = type(trained[0]).__name__
+    recbole_model_and_dataset = find_recbole_model(model)
+    if recbole_model_and_dataset is not None:
+        trained_model, dataset = recbole_model_and_dataset
         return AdaptedModel(
-            name,
-            lambda ratings: _RecBole(*trained, ratings),
+            type(trained_model).__name__,
+            lambda ratings: _RecBole(trained_model, dataset, ratings),
             fixed=True,
             trained=True,
             answers_histories=False,
         )
-    make = _maker(model)
-    if make is None:
-        return AdaptedModel(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
-    with as_config_error(_name(model), "be made"):
-        unfitted = _make_on_one_thread(make)
+    make_model = _find_maker(model)
+    if make_model is None:
+        return AdaptedModel(_name_of(model), lambda ratings: _Function(model, ratings), fixed=True)
+    with as_config_error(_name_of(model), "be made"):
+        unfitted = _make_on_one_thread(make_model)
     packages = {base.__module__.partition(".")[0] for base in type(unfitted).__mro__}
     recommend = getattr(unfitted, "recommend", None)
-    asked_for = set() if recommend is None else set(inspect.signature(recommend).parameters)
-    fits = callable(getattr(unfitted, "fit", None))
-    kind: Callable[[Any, Ratings], Answers]
+    parameters = set() if recommend is None else set(inspect.signature(recommend).parameters)
+    has_fit = callable(getattr(unfitted, "fit", None))
+    adapter: Callable[[Any, Ratings], Answers]
     if "implicit" in packages:
-        kind = _Implicit
+        adapter = _Implicit
     elif "lenskit" in packages:
-        kind = _LensKit
-    elif fits and "history" in asked_for:
-        kind = _Tacit
-    elif fits and "user" in asked_for:
-        kind = _OfKnownPeople
-    elif fits and (recommend is not None or hasattr(unfitted, "predict")):
-        kind = _Matrix
+        adapter = _LensKit
+    elif has_fit and "history" in parameters:
+        adapter = _Tacit
+    elif has_fit and "user" in parameters:
+        adapter = _OfKnownPeople
+    elif has_fit and (recommend is not None or hasattr(unfitted, "predict")):
+        adapter = _Matrix
     else:
         raise ConfigError(_describe_missing_methods(unfitted))
     return AdaptedModel(
-        _name(unfitted),
-        lambda ratings: kind(_make_on_one_thread(make), ratings),
-        answers_histories=kind is not _OfKnownPeople,
+        _name_of(unfitted),
+        lambda ratings: adapter(_make_on_one_thread(make_model), ratings),
+        answers_histories=adapter is not _OfKnownPeople,
     )
 
 
 def find_recbole_model(model: Any) -> tuple[Any, Any] | None:
-    """Find a trained model of RecBole and its dataset in a tuple, by their public interfaces."""
+    """Find a trained model of RecBole and its dataset in a tuple, by their public interfaces.
+
+    Returns:
+        The model and the dataset; None if `model` is no tuple that holds both.
+    """
     if not isinstance(model, tuple):
         return None
-    asked = [part for part in model if callable(getattr(part, "full_sort_predict", None))]
+    models = [part for part in model if callable(getattr(part, "full_sort_predict", None))]
     datasets = [part for part in model if hasattr(part, "field2token_id")]
-    return (asked[0], datasets[0]) if asked and datasets else None
+    return (models[0], datasets[0]) if models and datasets else None
 
 
 def _make_on_one_thread(make: Callable[[], Any]) -> Any:
-    """Make a model while linear algebra has one thread: implicit warns of more."""
+    """Call `make` with one thread for linear algebra, since implicit warns of several."""
     with threadpool_limits(1, "blas"):
         return make()
 
 
 def _describe_missing_methods(model: Any) -> str:
-    """Say which methods an object lacks to be a recommender."""
-    answers = [name for name in ("recommend", "predict") if callable(getattr(model, name, None))]
+    """Return a sentence that names the methods that an object lacks to be a recommender."""
+    has_answers = any(callable(getattr(model, name, None)) for name in ("recommend", "predict"))
     missing = "fit(X)"
     if callable(getattr(model, "fit", None)):
         missing = "recommend(X, n) or predict(X)"
-    elif not answers:
+    elif not has_answers:
         missing = "fit(X), and recommend(X, n) or predict(X)"
     return (
         f"A {type(model).__name__} is no recommender: it lacks {missing}. Give an object or a "
@@ -283,34 +312,45 @@ def _describe_missing_methods(model: Any) -> str:
 
 
 def _refuse_history(name: str) -> ConfigError:
-    """Say why a recommender of known people has no answer for a history."""
+    """Return the error that a recommender of known people cannot answer for a history."""
     return ConfigError(
         f"{name} answers only for people it learned from, by their ids: it can be compared where "
         "everybody is learned from, and not attacked. Give a function history -> list for more."
     )
 
 
-def _name(model: Any) -> str:
+def _name_of(model: Any) -> str:
+    """Return the name of a class or function; of other objects, the name of their class."""
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _maker(model: Any) -> Callable[[], Any] | None:
-    """Return what makes a new unfitted model; None for a function of a history."""
+def _find_maker(model: Any) -> Callable[[], Any] | None:
+    """Return a function that makes a new unfitted model; None for a function of a history.
+
+    Raises:
+        ConfigError: `model` is neither a model nor callable.
+    """
     if isinstance(model, type):
         return model
     if inspect.isroutine(model) or not (hasattr(model, "fit") or hasattr(model, "train")):
         if not callable(model):
             raise ConfigError(_describe_missing_methods(model))
-        needed = [
-            each
-            for each in inspect.signature(model).parameters.values()
-            if each.default is each.empty
-            and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-        ]
-        return None if needed else model
+        return None if _needs_argument(model) else model
     if hasattr(model, "get_params"):
         return lambda: type(model)(**model.get_params(deep=False))
     return lambda: copy.deepcopy(model)
+
+
+def _needs_argument(function: Callable[..., Any]) -> bool:
+    """Return whether a function has a positional parameter without default."""
+    for parameter in inspect.signature(function).parameters.values():
+        is_positional = parameter.kind in (
+            parameter.POSITIONAL_ONLY,
+            parameter.POSITIONAL_OR_KEYWORD,
+        )
+        if is_positional and parameter.default is parameter.empty:
+            return True
+    return False
 
 
 class _Function(Answers):
@@ -321,7 +361,7 @@ class _Function(Answers):
         self.function = function
 
     def _rank(self, history: History, n: int) -> Ints:
-        return self.numbers(_ids(self.function(dict(history))), history, n)
+        return self.number_unseen_items(_ids(self.function(dict(history))), history, n)
 
 
 class _Tacit(Answers):
@@ -335,7 +375,7 @@ class _Tacit(Answers):
 
     def _rank(self, history: History, n: int) -> Ints:
         listed = self.model.recommend(history=dict(history), n=n)
-        return self.numbers(_ids(listed), history, n)
+        return self.number_unseen_items(_ids(listed), history, n)
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
         if not _has_own_lists(self.model):
@@ -344,7 +384,7 @@ class _Tacit(Answers):
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             block = histories[start : start + HISTORIES_AT_A_TIME]
             for history, listed in zip(block, self.model.recommend_many(block, n=n), strict=True):
-                yield self.numbers(_ids(listed), history, n)
+                yield self.number_unseen_items(_ids(listed), history, n)
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
@@ -353,10 +393,10 @@ class _Tacit(Answers):
 
 
 def _has_own_lists(model: Any) -> bool:
-    """Whether the lists of many histories are those that `recommend` gives: of tacit's own classes.
+    """Return whether `recommend_many` is known to give the same lists as `recommend`.
 
-    What was replaced elsewhere, in a subclass, in the class or in the object, is what people get,
-    and `recommend_many` may not know of it.
+    That holds for tacit's own recommenders. It need not hold if a method was replaced by other
+    code, in a subclass, in the class or in the object: `recommend_many` may not use that code.
     """
     if not isinstance(model, ItemRecommender):
         return False
@@ -379,14 +419,18 @@ class _OfKnownPeople(Answers):
         raise _refuse_history(self.name)
 
     def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
-        longer = min(n + len(history), len(self.ids))  # it may list what they have
-        return self.numbers(_ids(self.model.recommend(user=user, n=longer)), history, n)
+        # The list may hold items of the history, which are then dropped.
+        length = min(n + len(history), len(self.ids))
+        return self.number_unseen_items(_ids(self.model.recommend(user=user, n=length)), history, n)
 
 
 class _RecBole(Answers):
-    """A trained model of RecBole, asked for all items of a person as its own evaluation asks.
+    """A trained model of RecBole; as in RecBole's own evaluation, it scores all items for a person.
 
-    Ids of RecBole are texts. Who is not in its dataset gets no list.
+    Ids in RecBole are texts. A person who is not in its dataset gets an empty list.
+
+    Raises:
+        ConfigError: The model is sequential.
     """
 
     def __init__(self, model: Any, dataset: Any, ratings: Ratings) -> None:
@@ -397,14 +441,17 @@ class _RecBole(Answers):
                 "Give a function history -> list that asks it."
             )
         # A caller with such an object has the package; tacit does not depend on it.
-        self.interaction = import_module("recbole.data.interaction").Interaction
-        self.model, self.dataset = model, dataset
-        self.people = dataset.field2token_id[dataset.uid_field]
-        own = {str(item): number for number, item in enumerate(self.ids)}
+        self.interaction_class = import_module("recbole.data.interaction").Interaction
+        self.model = model
+        self.dataset = dataset
+        self.recbole_users = dataset.field2token_id[dataset.uid_field]
+        number_of = {str(item): number for number, item in enumerate(self.ids)}
         n_items = len(dataset.field2token_id[dataset.iid_field])
         tokens = dataset.id2token(dataset.iid_field, np.arange(n_items))
-        self.items = np.array([own.get(str(token), -1) for token in tokens], dtype=np.int64)
-        self.items[0] = -1  # RecBole's padding
+        numbers = [number_of.get(str(token), -1) for token in tokens]
+        # For each item of RecBole its number in the ratings; -1 for unknown items.
+        self.item_numbers = np.array(numbers, dtype=np.int64)
+        self.item_numbers[0] = -1  # RecBole's padding
         model.eval()
 
     def _rank(self, history: History, n: int) -> Ints:
@@ -412,21 +459,25 @@ class _RecBole(Answers):
         raise _refuse_history(self.name)
 
     def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
-        if str(user) not in self.people:
+        if str(user) not in self.recbole_users:
             return np.array([], dtype=np.int64)
-        asked = self.interaction({self.dataset.uid_field: np.array([self.people[str(user)]])})
-        scores = self.model.full_sort_predict(asked.to(self.model.device))
-        values = scores.detach().cpu().numpy().reshape(-1).astype(np.float64)
-        if len(values) != len(self.items):
-            raise ValueError(f"{len(self.items)} scores were expected, not {len(values)}")
-        is_known = self.items >= 0
-        own = np.full(len(self.ids), np.nan)
-        own[self.items[is_known]] = values[is_known]
-        return self.numbers_by_score(own, history, n)
+        recbole_user = np.array([self.recbole_users[str(user)]])
+        query = self.interaction_class({self.dataset.uid_field: recbole_user})
+        predicted = self.model.full_sort_predict(query.to(self.model.device))
+        values = predicted.detach().cpu().numpy().reshape(-1).astype(np.float64)
+        if len(values) != len(self.item_numbers):
+            raise ValueError(f"{len(self.item_numbers)} scores were expected, not {len(values)}")
+        is_known = self.item_numbers >= 0
+        scores = np.full(len(self.ids), np.nan)
+        scores[self.item_numbers[is_known]] = values[is_known]
+        return self.rank_by_score(scores, history, n)
 
 
 class _Implicit(Answers):
-    """A model of implicit, fitted to likes; an account's factors come from its own likes."""
+    """A model of implicit, fitted to likes.
+
+    An account is answered for by its likes, whether or not the model learned from it.
+    """
 
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
@@ -452,17 +503,19 @@ class _Implicit(Answers):
         return next(self._scores_each([history]))
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        # implicit leaves out likes alone: what the account rated and did not like is dropped here.
-        longest = max(map(len, histories), default=0)
-        answers = self._query(histories, n + longest)
+        # implicit leaves out the likes of a history; its other items are dropped from longer lists.
+        longest_history = max(map(len, histories), default=0)
+        answers = self._query(histories, n + longest_history)
         for history, (items, _) in zip(histories, answers, strict=True):
-            yield self.numbers([self.ids[number] for number in items.tolist()], history, n)
+            yield self.number_unseen_items(
+                [self.ids[number] for number in items.tolist()], history, n
+            )
 
     def _scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
         for items, scores in self._query(histories, len(self.ids)):
-            of_items = np.full(len(self.ids), np.nan)
-            of_items[items] = scores
-            yield of_items
+            scores_of_items = np.full(len(self.ids), np.nan)
+            scores_of_items[items] = scores
+            yield scores_of_items
 
     def _query(self, histories: Sequence[History], n: int) -> Iterator[tuple[Ints, Floats]]:
         """Yield for each history at most n item numbers, best first, and their scores."""
@@ -484,11 +537,11 @@ class _Implicit(Answers):
 
 
 class _LensKit(Answers):
-    """A scorer or pipeline of LensKit."""
+    """A scorer or a pipeline of LensKit."""
 
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
-        self.trained = set(ratings.item_ids[np.unique(ratings.items)].tolist())
+        self.trained_items = set(ratings.item_ids[np.unique(ratings.items)].tolist())
         # A caller with such an object has the package; tacit does not depend on it.
         pipelines = import_module("lenskit.pipeline")
         self.data = import_module("lenskit.data")
@@ -504,11 +557,11 @@ class _LensKit(Answers):
 
     def _rank(self, history: History, n: int) -> Ints:
         # Ratings of items that the pipeline was not trained on are left out.
-        ratings = {item: stars for item, stars in history.items() if item in self.trained}
+        ratings = {item: stars for item, stars in history.items() if item in self.trained_items}
         user_items = self.data.ItemList(item_ids=list(ratings), rating=list(ratings.values()))
         query = self.data.RecQuery(user_items=user_items)
         recommended = import_module("lenskit").recommend(self.pipeline, query, n=n)
-        return self.numbers(recommended.ids().tolist(), history, n)
+        return self.number_unseen_items(recommended.ids().tolist(), history, n)
 
 
 class _Matrix(Answers):
@@ -517,25 +570,31 @@ class _Matrix(Answers):
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
         self.model = model
-        self.lists = callable(getattr(model, "recommend", None))
+        self.has_recommend = callable(getattr(model, "recommend", None))
         stars = ratings.matrix
         has_ratings = np.diff(stars.indptr) > 0
         model.fit(sparse.csr_matrix(stars)[has_ratings])
 
     def _rank(self, history: History, n: int) -> Ints:
-        if self.lists:
-            longer = min(n + len(history), len(self.ids))  # it may list what they have
-            listed = self._item_numbers(self.model.recommend(self.row(history), longer))
-            return self.numbers([self.ids[number] for number in listed], history, n)
+        if self.has_recommend:
+            # The list may hold items of the history, which are then dropped.
+            length = min(n + len(history), len(self.ids))
+            listed = self._read_item_numbers(
+                self.model.recommend(self.history_row(history), length)
+            )
+            return self.number_unseen_items([self.ids[number] for number in listed], history, n)
         scores = self.scores(history)
         assert scores is not None
-        return self.numbers_by_score(scores, history, n)
+        return self.rank_by_score(scores, history, n)
 
-    def _item_numbers(self, listed: Any) -> list[int]:
-        """Read the one row that `recommend` gave; -1 stands where a list has ended.
+    def _read_item_numbers(self, listed: Any) -> list[int]:
+        """Read the answer of `recommend` to one row.
+
+        Args:
+            listed: (1, length) item numbers; -1 after the end of a shorter list, which is dropped.
 
         Raises:
-            ValueError: It is no row of item numbers.
+            ValueError: `listed` is something else, or holds a number of no item.
         """
         rows = None if isinstance(listed, tuple) else np.asarray(listed)
         if rows is None or rows.ndim != 2 or len(rows) != 1 or rows.dtype.kind not in "iuf":
@@ -552,14 +611,14 @@ class _Matrix(Answers):
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
             return None
-        scores = self.model.predict(self.row(history))
+        scores = self.model.predict(self.history_row(history))
         if sparse.issparse(scores):
             scores = scores.toarray()
         return np.asarray(scores, np.float64).reshape(-1)
 
 
 def _ids(listed: Any) -> Sequence[Any]:
-    """Return the item ids of `Recommendations`, or of a list of ids or of (id, score)."""
+    """Return the item ids of `Recommendations`, of a list of ids, or of a list of (id, score)."""
     if hasattr(listed, "item_ids"):
         return list(listed.item_ids)
-    return [each[0] if isinstance(each, tuple) else each for each in listed]
+    return [entry[0] if isinstance(entry, tuple) else entry for entry in listed]

@@ -1,8 +1,8 @@
-"""A person's attribute from what the recommender answers them: lists, predictions, item factors.
+"""Guess a person's attribute from the answers that they get: lists, predictions, item factors.
 
-The panel of attackers learns from people whose attribute is known and scores the others, in folds.
-What a person gets depends on their own ratings: this attack says what a reader of answers learns
-about whom they are for, not about training.
+In each fold, the panel of attackers learns from people whose attribute is known and scores the
+others. A person's answers depend on their own ratings. So the attack shows what a reader of
+somebody's answers learns about this person, not what the training reveals.
 """
 
 from __future__ import annotations
@@ -27,23 +27,27 @@ from tacit.errors import DataError
 from tacit.recommenders.base import History
 
 FACTORS = "factors"
+"""The view of an attacker who sees the factors of listed items."""
 FOLDS = 5
+"""Folds of the people, each scored by attackers who learned from the other folds."""
 MOST_PREDICTED = 200
-"""Items whose predictions are read: those rated most."""
+"""Most items whose predictions are read: those with the most ratings."""
 LEAST_PEOPLE = 20
-"""People of each value without whom an attribute is not attacked."""
+"""Fewest people on each side of the guess for an attack on an attribute."""
 
 
 def attribute_of(ratings: Ratings, name: str | None) -> str | None:
-    """Return the attribute that is attacked: the named one, or else the first with two values.
+    """Return the name of the attribute to attack; None if there is none.
 
-    None where no attribute has two values.
+    Args:
+        ratings: Ratings with user attributes.
+        name: Name of the attribute; None: the first, by name, with exactly two known values.
 
     Raises:
         DataError: The ratings have no attribute of this name.
     """
     if name is not None:
-        ratings.attribute(name)  # raises DataError where there is none of this name
+        ratings.attribute(name)  # raises DataError if there is no such attribute
         return name
     for attribute in sorted(ratings.user_attributes):
         if len(_count_values(ratings.user_attributes[attribute])) == 2:
@@ -61,36 +65,39 @@ def attack_attribute(
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[AttackRow]:
-    """Guess an attribute: a row for each attacker and each of lists, predictions and factors.
-
-    Of more than two values the commonest is separated from the rest.
+    """Guess whether people have the commonest value of an attribute.
 
     Args:
         model: The recommender.
-        ratings: Ratings that it is fitted to, with the attribute.
+        ratings: Ratings that the recommender is fitted to, with the attribute.
         attribute: Name of the attribute.
         panel: Attackers: "quick", "full", or names.
-        length: Length of the lists that are looked at.
+        length: Length of the lists that are read.
         seed: Seed of the folds.
-        progress: Called with 1 after the fit, and after each view.
+        progress: Called with 1 after answers are collected, and after each view.
+
+    Returns:
+        A row for each attacker and each view: lists, and predictions and factors if the recommender
+        gives them.
 
     Raises:
-        DataError: Too few people differ in the attribute.
+        DataError: Fewer than LEAST_PEOPLE people who rated anything have the commonest value, or
+            another known value.
     """
     column = ratings.attribute(attribute)
     counts = _count_values(column)
     is_known = np.array([value is not None for value in column])
     people = np.flatnonzero(is_known & (np.diff(ratings.offsets) > 0))
-    value = max(sorted(counts, key=str), key=lambda each: counts[each])
-    labels = (column[people] == value).astype(np.int64)
+    commonest_value = max(sorted(counts, key=str), key=lambda value: counts[value])
+    labels = (column[people] == commonest_value).astype(np.int64)
     if min(labels.sum(), len(labels) - labels.sum()) < LEAST_PEOPLE:
         raise DataError(
             f"too few people differ in '{attribute}'",
-            expected=f"{LEAST_PEOPLE} people who are {value!r} and as many who are not",
+            expected=f"{LEAST_PEOPLE} people who are {commonest_value!r} and as many who are not",
         )
     names = panel_names(panel) if isinstance(panel, str) else tuple(panel)
     quick = panel == "quick"
-    features = _answer_features(model.fit(ratings), ratings, people, length)
+    features = _collect_features(model.fit(ratings), ratings, people, length)
     progress(1)
     folds = list(k_fold_users(len(people), FOLDS, seed=seed, labels=labels))
     rows = []
@@ -101,16 +108,20 @@ def attack_attribute(
 
 
 def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: int) -> float | None:
-    """Return the AUC of logistic regression that reads lists; None where too few people differ.
+    """Return the AUC of logistic regression that guesses people's labels from their lists.
 
-    Each fold of people is scored by what was learned from the others. The penalty is chosen once,
-    on those that the first fold's attacker learns from. The later folds score some of them, which
-    favours the attacker on average; a fold that another penalty suits better may score lower.
+    Each fold of people is scored by an attacker who learned from the other folds. The penalty is
+    chosen once, for the first fold's attacker, and used for the later folds too. Some people of the
+    later folds took part in that choice, which makes the AUC a little larger on average. But a
+    later fold for which another penalty is better may have a lower AUC.
 
     Args:
-        lists: (people, n) item numbers, the best first, -1 where a list has ended.
+        lists: (people, n) item numbers, the best first; -1 after the end of a shorter list.
         labels: (people,) 0 or 1.
         seed: Seed of the folds.
+
+    Returns:
+        The AUC; None if fewer than LEAST_PEOPLE people have one of the labels.
     """
     if min(labels.sum(), len(labels) - labels.sum()) < LEAST_PEOPLE:
         return None
@@ -120,7 +131,7 @@ def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: i
     features = sparse.csr_array(weights)
     scores = np.zeros(len(lists))
     fold_of = np.zeros(len(lists), dtype=np.int64)
-    strengths = None  # all
+    strengths = None  # The first attacker chooses among all strengths.
     folds = k_fold_users(len(lists), FOLDS, seed=seed, labels=labels)
     for number, (train, test) in enumerate(folds):
         attacker = LogisticRegression(strengths, quick=True).fit(features[train], labels[train])
@@ -132,17 +143,30 @@ def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: i
 
 
 def _rank_weights(length: int) -> Floats:
-    """Return (length,) weights of the ranks of a list, the first rank the heaviest."""
+    """Return (length,) weights 1 + ln(length / rank) of the ranks 1 .. length of a list."""
     weights: Floats = 1.0 + np.log(length) - np.log1p(np.arange(length))
     return weights
 
 
-def _answer_features(
+def _collect_features(
     answers: Answers, ratings: Ratings, people: NDArray[np.int64], length: int
 ) -> dict[str, sparse.csr_array]:
-    """Return (people, features) by view. Factors are summed over a person's list."""
-    popular = np.argsort(-np.bincount(ratings.items, minlength=ratings.n_items), kind="stable")
-    popular = np.sort(popular[:MOST_PREDICTED])
+    """Return the (people, features) that each view shows, by the name of the view.
+
+    The features of lists are rank weights of all items; those of predictions are the predictions of
+    the MOST_PREDICTED items with the most ratings; those of factors are the sums of the factors of
+    a person's listed items.
+
+    Args:
+        answers: The fitted recommender.
+        ratings: Ratings that it was fitted to.
+        people: (people,) numbers of the people.
+        length: Length of the lists.
+    """
+    by_popularity = np.argsort(
+        -np.bincount(ratings.items, minlength=ratings.n_items), kind="stable"
+    )
+    popular = np.sort(by_popularity[:MOST_PREDICTED])
     list_weights = np.zeros((len(people), ratings.n_items))
     histories = [ratings.history(user) for user in ratings.user_ids[people].tolist()]
     for row, listed in enumerate(answers.rank_each(histories, length)):
@@ -160,12 +184,15 @@ def _answer_features(
 def _predict_items(
     answers: Answers, histories: Sequence[History], items: NDArray[np.int64]
 ) -> Floats | None:
-    """Return (histories, items) predictions, 0 where there is none; None if there are none at all.
+    """Return (histories, items) predictions, 0 where an item has none.
 
     Args:
         answers: The fitted recommender.
-        histories: What each person rated.
+        histories: Each person's ratings.
         items: Numbers of the items.
+
+    Returns:
+        The predictions; None if the recommender gives no predictions.
     """
     rows = []
     for scores in answers.scores_each(histories):
@@ -176,7 +203,10 @@ def _predict_items(
 
 
 def _scale_to_stars(table: Floats) -> Floats:
-    """Bring each column to 0 to 5, as stars are: the panel reads stars."""
+    """Scale each column of (people, features) to the range 0 to 5, since the panel reads stars.
+
+    A constant column becomes 0.
+    """
     low, high = table.min(axis=0), table.max(axis=0)
     scaled: Floats = 5 * (table - low) / np.where(high > low, high - low, 1.0)
     return scaled
@@ -191,30 +221,44 @@ def _attack_view(
     *,
     quick: bool,
 ) -> list[AttackRow]:
-    """Return a row for each attacker who reads (people, features) of one view."""
+    """Return a row for each attacker who reads one view.
+
+    Args:
+        name: Name of attribute and view in the rows.
+        matrix: (people, features) that the view shows.
+        labels: (people,) 0 or 1.
+        folds: Pairs of row numbers: people to learn from, and people to score.
+        names: Names of the attackers.
+        quick: Whether to use the faster variants of the attackers.
+    """
     scores = {attacker: np.zeros(len(labels)) for attacker in names}
     fold_of = np.zeros(len(labels), dtype=np.int64)
     for number, (train, test) in enumerate(folds):
         fold_of[test] = number
-        seen = Releases.from_ratings(sparse.csr_array(matrix[train]))
-        others = Releases.from_ratings(sparse.csr_array(matrix[test]))
-        with threadpool_limits(1):  # on few people, threads wait for each other
-            panel = Panel(names, quick=quick).fit(seen, labels[train])
-            for attacker, given in panel.scores(others).items():
-                scores[attacker][test] = given
+        training_releases = Releases.from_ratings(sparse.csr_array(matrix[train]))
+        test_releases = Releases.from_ratings(sparse.csr_array(matrix[test]))
+        with threadpool_limits(1):  # With few people, several threads mostly wait.
+            panel = Panel(names, quick=quick).fit(training_releases, labels[train])
+            for attacker, fold_scores in panel.scores(test_releases).items():
+                scores[attacker][test] = fold_scores
     bound = bound_attackers(labels, scores, fold_of)
     rows = []
     for attacker in names:
         ranks = pooled_ranks(scores[attacker], fold_of)
-        in_1000 = share_found(labels == 1, ranks, 0.001)
-        in_100 = share_found(labels == 1, ranks, 0.01)
-        area = bound.areas[attacker]
         low, high = bound.interval(attacker)
-        title = f"attribute-{name}: {attacker}"
-        rows.append(AttackRow(title, area, low, high, in_1000, in_100, None))
+        row = AttackRow(
+            attack=f"attribute-{name}: {attacker}",
+            auc=bound.areas[attacker],
+            low=low,
+            high=high,
+            tpr_at_fpr_0_001=share_found(labels == 1, ranks, 0.001),
+            tpr_at_fpr_0_01=share_found(labels == 1, ranks, 0.01),
+            epsilon_lower_bound=None,
+        )
+        rows.append(row)
     return rows
 
 
 def _count_values(column: NDArray[Any]) -> Counter[Any]:
-    """Count the values of an attribute that are known."""
+    """Count how many people have each known value of an attribute; None is an unknown value."""
     return Counter(value for value in column.tolist() if value is not None)

@@ -1,20 +1,27 @@
-"""Attacks by planned changes of the ratings: an audit in one run, and what lists add up to.
+"""Attacks by planned changes of the ratings: an audit in one run, and a reconstruction of changes.
 
-One run  many made-up people, each in or out by a fair coin, and guesses about all.
-Source   Steinke, Nasr, Jagielski: Privacy auditing with one (1) training run (NeurIPS 2023): its
-         bound for (epsilon, delta), exact as in its appendix, with guesses at both ends and
-         abstention between them (`membership.least_epsilon`).
-Canaries One kind likes ONE rarely rated item, each its own: it shows counts. The other likes a few
-         rarely rated items that nobody else likes together: it shows what personal lists remember.
-Sees     all answers: predictions of all items if there are any, else whole lists. What a canary
-         gains is counted against fits without any canary, which the auditor makes and which tell
-         nothing about the coins.
-Changes  What did a person rate lately? Read off two snapshots of public lists: Calandrino, Kilzer,
-         Narayanan, Felten, Shmatikov: You might also like: privacy risks of collaborative filtering
-         (S&P 2011). Known are half of what each target rated before, and the list that an account
-         with one item gets, for every item. Between the snapshots the targets, all at once, add
-         half of their likes, and one in ten others adds one. An item was added, says the guess, if
-         it rose in the lists of many items that the target is known to have.
+Audit in one run: guess which made-up people, the canaries, are among those learned from.
+
+Rule     Each canary joins the ratings by a fair coin. The recommender is fitted once.
+Canaries There are two kinds. One kind likes ONE rarely rated item, a different one each: it tests
+         whether counts leak. The other kind likes a few rarely rated items that hardly anybody else
+         likes together: it tests whether personal lists remember who likes what together.
+Sees     the predictions of all items, or whole lists if there are no predictions. They are compared
+         with those of fits without any canary, which the auditor makes, and which say nothing about
+         the coins.
+Source   Steinke, Nasr, Jagielski: Privacy auditing with one (1) training run (NeurIPS 2023): the
+         bound for (epsilon, delta), exact as in the paper's appendix, with guesses about the
+         highest and lowest scores and none between (`membership.least_epsilon`).
+
+Reconstruction of changes: guess what people liked lately, from two snapshots of public lists.
+
+Rule     Between the snapshots the targets, all at once, add half of their likes, and one in ten of
+         the other people adds one rating.
+Knows    the half of each target's likes that was there before; and for every item, the list of an
+         account with that item alone. The guess is that the target added an item if it rose in the
+         lists of the items that the attacker knows the target to like.
+Source   Calandrino, Kilzer, Narayanan, Felten, Shmatikov: You might also like: privacy risks of
+         collaborative filtering (S&P 2011).
 """
 
 from __future__ import annotations
@@ -36,14 +43,16 @@ from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
 Canaries = list[Ints]
-"""Item numbers that each canary likes."""
+"""For each canary the numbers of the items that it likes."""
 GROUP_SIZE = 4
-"""Items that a canary of a group likes."""
+"""Items that a canary of the second kind likes."""
 REFERENCES = 4
 """Fits without any canary."""
 TARGETS = 20
-"""People whose additions are guessed."""
-OTHERS = 0.1
+"""Most people whose additions are guessed."""
+LEAST_LIKES_OF_TARGETS = 10
+"""Fewest likes of a person whose additions are guessed."""
+SHARE_OF_OTHERS = 0.1
 """Share of the other people who add one rating between the snapshots."""
 _STREAM_OF_COINS = 8
 """Second word of the seed that tosses which canaries join."""
@@ -68,45 +77,49 @@ def audit_in_one_run(
     Args:
         model: The recommender.
         ratings: Ratings that the canaries join.
-        canaries: At most so many canaries of each kind.
+        canaries: Largest number of canaries of each kind.
         delta: Delta at which epsilon is bounded.
         level: Chance with which each row's bound may be wrong.
         seed: Seed of canaries and coins.
         progress: Called with 1 after each fit.
+
+    Raises:
+        DataError: There are too few items.
     """
-    canaries_of_kind = draw_canaries(ratings, canaries, seed)
-    everyone = list(chain.from_iterable(canaries_of_kind.values()))
-    inside = np.random.default_rng((seed, _STREAM_OF_COINS)).random(len(everyone)) < 0.5
-    joining = [everyone[number] for number in np.flatnonzero(inside)]
-    seen = _observe(model.fit(join_canaries(ratings, joining)), ratings, everyone)
+    canaries_by_attack = draw_canaries(ratings, canaries, seed)
+    all_canaries = list(chain.from_iterable(canaries_by_attack.values()))
+    is_in = np.random.default_rng((seed, _STREAM_OF_COINS)).random(len(all_canaries)) < 0.5
+    joining = [all_canaries[number] for number in np.flatnonzero(is_in)]
+    offers = _measure_offers(model.fit(join_canaries(ratings, joining)), ratings, all_canaries)
     progress(1)
-    before = np.zeros(len(everyone))
+    reference = np.zeros(len(all_canaries))
     for _ in range(REFERENCES):
-        before += _observe(model.fit(join_canaries(ratings, [])), ratings, everyone) / REFERENCES
+        answers = model.fit(join_canaries(ratings, []))
+        reference += _measure_offers(answers, ratings, all_canaries) / REFERENCES
         progress(1)
     rows = []
     start = 0
-    for name, kind in canaries_of_kind.items():
-        part = slice(start, start + len(kind))
-        start += len(kind)
-        gained = seen[part] - before[part]
-        rows.append(judge(name, inside[None, part], gained[None], delta=delta, level=level))
+    for attack, canaries_of_kind in canaries_by_attack.items():
+        part = slice(start, start + len(canaries_of_kind))
+        start += len(canaries_of_kind)
+        gained = offers[part] - reference[part]
+        rows.append(judge(attack, is_in[None, part], gained[None], delta=delta, level=level))
     return rows
 
 
 def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canaries]:
-    """Draw canaries of each kind from the items that are rated least.
+    """Draw canaries of each kind, who like items that are rarely rated.
 
-    Single items are all different, and in no group. Small catalogues have fewer: a quarter of the
-    items are single, a quarter in groups.
+    Items of canaries with a single item are all different, and no group holds one of them.
 
     Args:
         ratings: Ratings that the canaries will join.
-        number: At most so many of each kind.
+        number: Largest number of canaries of each kind; there are at most a quarter as many as
+            items.
         seed: Seed of the draw.
 
     Returns:
-        The items of each canary, by the name of the attack.
+        The canaries of each kind, by the name of the attack.
 
     Raises:
         DataError: There are too few items.
@@ -116,25 +129,26 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
     number = min(number, ratings.n_items // 4)
     rare = np.argsort(counts, kind="stable")[: max(2 * number, ratings.n_items // 2)]
     shuffled = generator.permutation(rare)
-    singles = shuffled[:number]
-    others = shuffled[number:]
-    if min(number, len(others)) < GROUP_SIZE:
+    single_items = shuffled[:number]
+    group_items = shuffled[number:]
+    if min(number, len(group_items)) < GROUP_SIZE:
         raise DataError(
             "there are too few items for an audit",
             found=ratings.n_items,
-            expected="20 items or more",
+            expected=f"{4 * GROUP_SIZE} items or more, and {GROUP_SIZE} canaries or more",
         )
-    groups = [generator.choice(others, GROUP_SIZE, replace=False) for _ in range(number)]
+    groups = [generator.choice(group_items, GROUP_SIZE, replace=False) for _ in range(number)]
     return {
-        "one-run-single-items": [np.array([item]) for item in singles],
+        "one-run-single-items": [np.array([item]) for item in single_items],
         "one-run-groups": groups,
     }
 
 
 def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
-    """Add one person for each of the canaries to the ratings; they give the most stars.
+    """Return the ratings with one more person for each canary, who gives the most stars.
 
-    People's ids are their numbers; nothing is known of the canaries' attributes.
+    In the result people's ids are their numbers, and canaries have no attributes (None). If there
+    are times, canaries rate at the latest one.
     """
     people = ratings.n_users + len(canaries)
     sizes = [len(items) for items in canaries]
@@ -159,29 +173,35 @@ def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
     )
 
 
-def _observe(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
-    """Return (canaries,) how much an account with all but one item is offered that one, in mean."""
-    values: list[list[float]] = [[] for _ in canaries]
-    # By the items of an account: whose value is looked up there, a canary's number and an item.
-    hidden_items: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+def _measure_offers(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
+    """Return (canaries,) values that say how strongly a canary's items are offered.
+
+    For each item of the canary, an account that has all its other items is asked for this item. The
+    value is the mean over the items of the offers (`_offer_items`); it is 0 without any finite one.
+    """
+    offers_of_canary: list[list[float]] = [[] for _ in canaries]
+    # Canaries that differ in one item share an account: (canary's number, item asked for) by the
+    # numbers of the items that the account has.
+    lookups_of_account: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for number, items in enumerate(canaries):
         for item in items.tolist():
-            known = tuple(items[items != item].tolist())
-            hidden_items.setdefault(known, []).append((number, item))
-    offers = _offers(answers, ratings, list(hidden_items))
-    for lookups, offered in zip(hidden_items.values(), offers, strict=True):
+            other_items = tuple(items[items != item].tolist())
+            lookups_of_account.setdefault(other_items, []).append((number, item))
+    offers_to_accounts = _offer_items(answers, ratings, list(lookups_of_account))
+    for lookups, offers in zip(lookups_of_account.values(), offers_to_accounts, strict=True):
         for number, item in lookups:
-            if np.isfinite(offered[item]):
-                values[number].append(offered[item])
-    return np.array([float(np.mean(of_canary)) if of_canary else 0.0 for of_canary in values])
+            if np.isfinite(offers[item]):
+                offers_of_canary[number].append(offers[item])
+    return np.array([float(np.mean(offers)) if offers else 0.0 for offers in offers_of_canary])
 
 
-def _offers(
+def _offer_items(
     answers: Answers, ratings: Ratings, accounts: Sequence[tuple[int, ...]]
 ) -> Iterator[Floats]:
-    """Yield for each account (items,) how much it is offered each item.
+    """Yield for each account (items,) how strongly it is offered each item.
 
-    That is the prediction, or minus the log of the place in the list where nothing is predicted.
+    These are the predictions, or -ln(1 + place in the list) if nothing is predicted; places are
+    from 0, and an item that is not listed has the number of all items as its place.
 
     Args:
         answers: The fitted recommender.
@@ -189,9 +209,11 @@ def _offers(
         accounts: Numbers of the items that each account has, all with the most stars.
     """
     ids = ratings.item_ids.tolist()
-    ids_of_accounts = [ratings.item_ids[np.asarray(items, np.int64)] for items in accounts]
-    most = ratings.scale.maximum
-    histories = [dict.fromkeys(owned.tolist(), most) for owned in ids_of_accounts]
+    most_stars = ratings.scale.maximum
+    histories = []
+    for item_numbers in accounts:
+        account_ids = ratings.item_ids[np.asarray(item_numbers, np.int64)]
+        histories.append(dict.fromkeys(account_ids.tolist(), most_stars))
     predicts = bool(histories) and answers.scores(histories[0]) is not None
     if predicts:
         for scores in answers.scores_each(histories):
@@ -214,62 +236,79 @@ def reconstruct_changes(
 ) -> list[AttackRow]:
     """Guess what people added between two snapshots of public lists: one row, or none.
 
-    AUC is that of an item which a target added against all items they never rated, in mean over
-    targets. There is no bound, since nobody's presence was tossed.
+    There is no row if fewer than two people have LEAST_LIKES_OF_TARGETS likes. For each target, the
+    AUC compares the items that the target added with those that the target never rated; the row
+    has the mean over targets. It has no bound of epsilon, since nobody's presence was tossed.
 
     Args:
         model: The recommender.
-        ratings: Ratings of the second snapshot.
+        ratings: Ratings of the second snapshot; the first snapshot is part of them.
         length: Length of the lists.
         seed: Seed of targets, halves and others' additions.
         progress: Called with 1 after each of the two fits.
     """
     generator = np.random.default_rng((seed, _STREAM_OF_ADDITIONS))
     likes = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
-    able = np.flatnonzero(likes >= 10)
-    chosen = np.sort(generator.permutation(able)[: min(TARGETS, len(able) // 2)])
+    attackable = np.flatnonzero(likes >= LEAST_LIKES_OF_TARGETS)
+    n_targets = min(TARGETS, len(attackable) // 2)
+    chosen = np.sort(generator.permutation(attackable)[:n_targets])
     if not chosen.size:
         return []
     people = split_likes(ratings, chosen, seed)
     is_late = _rated_between_snapshots(ratings, chosen, people, generator)
-    before = _list_places(model.fit(ratings.where(~is_late)), ratings, length)
+    log_places_before = _log_list_places(model.fit(ratings.where(~is_late)), ratings, length)
     progress(1)
-    risen = before - _list_places(model.fit(ratings), ratings, length)
+    rises = log_places_before - _log_list_places(model.fit(ratings), ratings, length)
     progress(1)
     areas: list[float] = []
     labels = []
     scores = []
+    all_items = np.arange(ratings.n_items)
     for number, person in zip(chosen.tolist(), people, strict=True):
-        known, new = person.halves
-        own = ratings.items[ratings.offsets[number] : ratings.offsets[number + 1]]
-        added = np.isin(np.arange(ratings.n_items), new)
-        candidate = added | ~np.isin(np.arange(ratings.n_items), own)
-        score = risen[known].sum(axis=0)[candidate]
-        areas.append(auc(added[candidate].astype(np.int64), score))
-        labels.append(added[candidate])
-        scores.append((score - score.mean()) / (score.std() or 1.0))
-    all_labels, all_scores = np.concatenate(labels), np.concatenate(scores)
-    return [make_row("reconstruction-changes", areas, all_labels, all_scores)]
+        known_items, new_items = person.halves
+        rated_items = ratings.items[ratings.offsets[number] : ratings.offsets[number + 1]]
+        is_new = np.isin(all_items, new_items)
+        is_candidate = is_new | ~np.isin(all_items, rated_items)
+        candidate_scores = rises[known_items].sum(axis=0)[is_candidate]
+        areas.append(auc(is_new[is_candidate].astype(np.int64), candidate_scores))
+        labels.append(is_new[is_candidate])
+        spread = candidate_scores.std() or 1.0
+        scores.append((candidate_scores - candidate_scores.mean()) / spread)
+    return [
+        make_row("reconstruction-changes", areas, np.concatenate(labels), np.concatenate(scores))
+    ]
 
 
 def _rated_between_snapshots(
     ratings: Ratings, chosen: Ints, people: list[Person], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return (n,) which ratings come between the snapshots."""
-    late = np.zeros(len(ratings), dtype=np.bool_)
+    """Return (n_ratings,) True for ratings that are added between the snapshots.
+
+    These are the second half of each target's likes, and one random rating each of one in ten of
+    the other people who have two ratings or more.
+
+    Args:
+        ratings: Ratings of the second snapshot.
+        chosen: (targets,) numbers of the targets.
+        people: The targets with their halves, in the same order.
+        generator: Draws the other people and their ratings.
+    """
+    is_late = np.zeros(len(ratings), dtype=np.bool_)
     for number, person in zip(chosen.tolist(), people, strict=True):
         rows = slice(ratings.offsets[number], ratings.offsets[number + 1])
-        late[rows] = np.isin(ratings.items[rows], person.halves[1])
+        is_late[rows] = np.isin(ratings.items[rows], person.halves[1])
     others = np.setdiff1d(np.flatnonzero(np.diff(ratings.offsets) > 1), chosen)
-    for number in generator.permutation(others)[: round(OTHERS * len(others))].tolist():
-        late[generator.integers(ratings.offsets[number], ratings.offsets[number + 1])] = True
-    return late
+    n_adding = round(SHARE_OF_OTHERS * len(others))
+    for number in generator.permutation(others)[:n_adding].tolist():
+        is_late[generator.integers(ratings.offsets[number], ratings.offsets[number + 1])] = True
+    return is_late
 
 
-def _list_places(answers: Answers, ratings: Ratings, length: int) -> Floats:
-    """Return (items, items) log of the place of the second item in the list for the first.
+def _log_list_places(answers: Answers, ratings: Ratings, length: int) -> Floats:
+    """Return (items, items): ln(1 + place of the column's item in the list for the row's item).
 
-    The place is `length` where it is not listed.
+    The list is that of an account with the row's item alone. Places are from 0; an item that is not
+    listed has the place `length`.
     """
     table = np.full((ratings.n_items, ratings.n_items), math.log1p(length))
     histories = [{name: ratings.scale.maximum} for name in ratings.item_ids.tolist()]

@@ -15,10 +15,14 @@ from tacit.auditing.attacks.membership import count_guesses, least_epsilon
 
 Labels = NDArray[np.bool_]
 LISTS = "lists"
+"""The view of an attacker who sees lists of items."""
 SCORES = "predictions"
+"""The view of an attacker who sees predictions."""
 SHARES = (0.05, 0.2, 0.5, 1.0)
-"""Shares of people who are guessed about; the bounds of all of them share the level."""
+"""Shares of people about whom guesses are made. Each gives a bound at its part of the level; the
+largest bound is reported."""
 CONFIDENCE = 0.95
+"""Confidence of intervals, and of all bounds of epsilon together."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +32,17 @@ class AttackRow:
     attack: str
     """Name of the attack."""
     auc: float
-    """Mean AUC."""
+    """AUC: the mean over fits or targets, or one AUC of all people."""
     low: float
     """Lower end of the AUC's 95 % interval."""
     high: float
     """Upper end of the AUC's 95 % interval."""
     tpr_at_fpr_0_001: float | None
-    """Share of those who are in, found while 0.1 % of the others are accused."""
+    """Share of those in whose score is above all but at most 0.1 % of the scores of those out."""
     tpr_at_fpr_0_01: float | None
-    """Share of those who are in, found while 1 % of the others are accused."""
+    """Share of those in whose score is above all but at most 1 % of the scores of those out."""
     epsilon_lower_bound: float | None
-    """Lower bound of epsilon, in nats, wrong with a chance of at most the row's level; None where
+    """Lower bound of epsilon, in nats, wrong with a chance of at most the row's level; None if
     nobody's presence was tossed."""
 
     def to_dict(self) -> dict[str, float | str | None]:
@@ -62,28 +66,28 @@ def judge(
     delta: float | None,
     level: float = 1 - CONFIDENCE,
 ) -> AttackRow:
-    """Judge guesses about people who were in or out in several fits.
+    """Judge scores of people who were in or out in one fit or more.
 
     Args:
         attack: Name of the attack.
-        labels: (fits, people) who was in.
-        scores: (fits, people), higher = more likely in.
-        delta: Delta at which epsilon is bounded: the best of several numbers of guesses, which
-            share the level. None if presence was not tossed: no bound.
+        labels: (fits, people) True where the person was in.
+        scores: (fits, people); a higher score means more likely in.
+        delta: Delta at which epsilon is bounded: for each of SHARES, then the largest bound is
+            taken. None if presence was not tossed: then there is no bound.
         level: Chance with which the bound may be wrong.
     """
     areas = []
-    for inside, given in zip(labels, scores, strict=True):
-        areas.append(auc(inside.astype(np.int64), given))
+    for fit_labels, fit_scores in zip(labels, scores, strict=True):
+        areas.append(auc(fit_labels.astype(np.int64), fit_scores))
     if delta is None:
         return make_row(attack, areas, labels, scores)
-    coded = labels.ravel().astype(np.int64)
-    flat = scores.ravel()
+    all_labels = labels.ravel().astype(np.int64)
+    all_scores = scores.ravel()
     bounds = []
     for share in SHARES:
-        right, made = count_guesses(coded, flat, share)
+        right, guesses = count_guesses(all_labels, all_scores, share)
         bound = least_epsilon(
-            right, made, people=len(coded), delta=delta, level=level / len(SHARES)
+            right, guesses, people=len(all_labels), delta=delta, level=level / len(SHARES)
         )
         bounds.append(bound)
     return make_row(attack, areas, labels, scores, max(bounds))
@@ -92,36 +96,54 @@ def judge(
 def make_row(
     attack: str, areas: Sequence[float], labels: Labels, scores: Floats, bound: float | None = None
 ) -> AttackRow:
-    """Return the figures of one attack.
+    """Return the row of figures of one attack.
 
-    The interval is Student's t over the AUCs; for a single AUC it is that of Hanley and McNeil
-    (1982).
+    The interval is Student's t over the AUCs; for a single AUC it is the normal one with the
+    standard error of Hanley and McNeil (1982).
+
+    Args:
+        attack: Name of the attack.
+        areas: AUCs, whose mean is reported.
+        labels: True for people who were in, of any shape: all are judged together.
+        scores: Scores of these people, of the same shape.
+        bound: Lower bound of epsilon; None: there is none.
     """
-    middle, low, high = mean_interval(areas)
+    mean_auc, low, high = mean_interval(areas)
     if len(areas) == 1:
-        half = 1.96 * _auc_standard_error(middle, int(labels.sum()), int((~labels).sum()))
-        low = max(0.0, middle - half)
-        high = min(1.0, middle + half)
-    in_1000 = share_found(labels, scores, 0.001)
-    in_100 = share_found(labels, scores, 0.01)
-    return AttackRow(attack, middle, low, high, in_1000, in_100, bound)
+        half_width = 1.96 * _auc_standard_error(mean_auc, int(labels.sum()), int((~labels).sum()))
+        low = max(0.0, mean_auc - half_width)
+        high = min(1.0, mean_auc + half_width)
+    return AttackRow(
+        attack=attack,
+        auc=mean_auc,
+        low=low,
+        high=high,
+        tpr_at_fpr_0_001=share_found(labels, scores, 0.001),
+        tpr_at_fpr_0_01=share_found(labels, scores, 0.01),
+        epsilon_lower_bound=bound,
+    )
 
 
 def share_found(labels: Labels, scores: Floats, share: float) -> float:
-    """Return the share of those in whose score is above all but `share` of those out."""
-    out = np.sort(scores[~labels])[::-1]
-    return float((scores[labels] > out[math.floor(share * len(out))]).mean())
+    """Return the true-positive rate at a false-positive rate of at most `share`.
+
+    It is the share of those in whose score is above all but floor(share * n) of the scores of the n
+    people who are out.
+    """
+    scores_of_out = np.sort(scores[~labels])[::-1]
+    threshold = scores_of_out[math.floor(share * len(scores_of_out))]
+    return float((scores[labels] > threshold).mean())
 
 
 def _auc_standard_error(area: float, n1: int, n0: int) -> float:
-    """Compute the standard error of one AUC (Hanley and McNeil, 1982).
+    """Return the standard error of one AUC A (Hanley and McNeil, 1982).
 
     With Q1 = A / (2 - A) and Q2 = 2 A^2 / (1 + A), its square is
 
         [A (1 - A) + (n1 - 1) (Q1 - A^2) + (n0 - 1) (Q2 - A^2)] / (n1 n0).
 
     Args:
-        area: A: the AUC.
+        area: The AUC A.
         n1: Number of those in.
         n0: Number of those out.
     """

@@ -1,7 +1,7 @@
-"""Findings of fits that an attack has finished, in a file, so that a stopped attack goes on.
+"""A file with the findings of finished fits, so that an attack that was stopped can be resumed.
 
-The file holds how far hidden items rose for each attacked person: it is as secret as the attack's
-other findings. It is text, a JSON object a line; a line that was cut off is left out.
+The file holds how strongly each attacked person's hidden items are favoured: it is as secret as the
+attack's other findings. Each line of it is a JSON object; a line that was cut off is ignored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ _BEGINS = '{"fit": "'
 
 
 class FinishedFits:
-    """Findings by the name of a fit.
+    """Findings of finished fits, by the name of the fit.
 
     Args:
-        path: File to read and to add to; None keeps nothing.
-        identity: Whatever findings depend on beside the name: model, ratings, settings.
+        path: File to read and to add to, which need not exist; None: nothing is kept.
+        identity: Text that names all that the findings depend on, apart from the fit's name: model,
+            ratings and settings.
 
     Raises:
         ConfigError: The file is of another kind.
@@ -34,16 +35,21 @@ class FinishedFits:
         self._known = {} if path is None else _read(path)
 
     def find(self, fit: str) -> list[list[float]] | None:
-        """Return the findings of a fit, or None where it is not finished."""
+        """Return the findings of a fit; None if the file had none when it was read."""
         return self._known.get(self._key(fit))
 
     def add(self, fit: str, findings: list[list[float]]) -> None:
-        """Add the findings of a fit to the file."""
+        """Add the findings of a fit to the file, if there is one.
+
+        Args:
+            fit: Name of the fit.
+            findings: Values of all people, a list for each view.
+        """
         if self._path is None:
             return
         line = json.dumps({"fit": self._key(fit), "findings": findings})
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(f"\n{line}\n")  # begins anew after a line that was cut off
+            file.write(f"\n{line}\n")  # The first newline ends a line that was cut off.
 
     def _key(self, fit: str) -> str:
         """Return the digest under which a fit's findings are stored."""
@@ -51,7 +57,7 @@ class FinishedFits:
 
 
 def _read(path: Path) -> dict[str, list[list[float]]]:
-    """Read findings by the key of a fit; ConfigError for a file of another kind."""
+    """Read the findings in a file by their keys; raise ConfigError for a file of another kind."""
     findings: dict[str, list[list[float]]] = {}
     lines = path.read_text("utf-8", errors="replace").splitlines() if path.exists() else []
     for line in lines:

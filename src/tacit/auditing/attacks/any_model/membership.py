@@ -1,16 +1,19 @@
 """Was this person among those the recommender learned from? Any recommender, fitted many times.
 
-Rule     Targets are in by a fair coin each, everybody else always. Shadow fits have each target in
-         half of them; their coins are known. Victims' coins are guessed.
-Sees     what an account that holds half of a person's items sees of the other half. A place is
-         counted against the list of an account without ratings, from which the same items are left
-         out: what an item gains by being popular is no evidence. Where nobody else rated both
-         halves, the hidden one rises only if the person was there.
-Knows    everybody's ratings, and how the recommender is fitted. Not who of the targets was there.
+Rule     Each target is in a fit by a fair coin; everybody else is in every fit. There are two kinds
+         of fits. In shadow fits the attacker knows which targets are in: each target is in half of
+         them. In victim fits the attacker guesses it.
+Sees     the answers to an account with half of a target's liked items. The attacker looks up the
+         other half, the hidden items: their scores, or how far they rise in the list against the
+         list of an account without ratings, so that popularity is no evidence. If nobody else
+         rated items of both halves, the hidden items rise only if the target was in.
+Knows    everybody's ratings, and how the recommender is fitted. Not which targets were in the
+         victim fits.
 Source   Carlini, Chien, Nasr, Song, Terzis, Tramèr: Membership inference attacks from first
-         principles (S&P 2022), the online attack; a target's two normal distributions share a
-         variance, half its own and half the median of all, because shadows are few. The attack
-         without reference takes what is seen as it is: Yeom and others (CSF 2018).
+         principles (S&P 2022), the online attack. Because there are few shadow fits, a target's two
+         normal distributions share a variance: half of it is the target's own, half the median over
+         all targets. The attack without reference compares the targets' values in one victim fit
+         and uses no shadow fits: Yeom and others (CSF 2018).
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
 LEAST_LIKES = 4
-"""People with fewer likes are not attacked: a half would hold one item or none."""
+"""People with fewer likes are not attacked: a half of their likes would hold at most one item."""
+LEAST_PEOPLE = 20
+"""Fewest people with enough likes for an attack."""
 _STREAM_OF_HALVES = 5
 """Second word of the seed that divides a person's likes."""
 _STREAM_OF_TARGETS = 6
@@ -49,15 +54,21 @@ class Person:
     """A person under attack."""
 
     halves: tuple[Ints, Ints]
-    """Item numbers of what they like, in two halves."""
+    """Numbers of the items that the person likes, in two random halves."""
     stars: Mapping[int, float]
-    """Their stars by item number."""
+    """The person's stars by item number, also of items that they do not like."""
 
 
-def split_likes(ratings: Ratings, numbers: Ints, seed: int) -> list[Person]:
-    """Split the likes of each of these people into two random halves; keep all of their stars."""
+def split_likes(ratings: Ratings, user_numbers: Ints, seed: int) -> list[Person]:
+    """Split the likes of each of these people into two random halves.
+
+    Args:
+        ratings: Ratings with these people.
+        user_numbers: (people,) numbers of the people in the ratings.
+        seed: Seed of the split. A person's halves do not depend on who else is split.
+    """
     people = []
-    for number in numbers.tolist():
+    for number in user_numbers.tolist():
         rows = slice(ratings.offsets[number], ratings.offsets[number + 1])
         items = ratings.items[rows].astype(np.int64)
         generator = np.random.default_rng((seed, _STREAM_OF_HALVES, number))
@@ -68,26 +79,31 @@ def split_likes(ratings: Ratings, numbers: Ints, seed: int) -> list[Person]:
 
 
 class Prober:
-    """One fitted recommender, asked about people.
+    """Measures how a fitted recommender favours people's hidden items.
 
     Args:
-        answers: Answers of the fitted recommender.
+        answers: The fitted recommender.
         ids: Item ids by number.
-        length: Length of the lists that are asked for.
+        length: Length of the lists that the recommender is asked for.
     """
 
     def __init__(self, answers: Answers, ids: Sequence[Any], length: int) -> None:
         self.answers = answers
         self.ids = ids
         self.length = length
-        # (items,) place of each item in the list of an account without ratings.
+        # (items,) place, from 0, of each item in the list of an account without ratings.
         self._place_for_new = np.full(len(ids), len(ids), dtype=np.int64)
         listed = answers.rank({}, len(ids))
         self._place_for_new[listed] = np.arange(len(listed))
 
-    def favour(self, people: Sequence[Person], view: str) -> Floats:
-        """Return (people,) how much the hidden half is favoured, each half hidden in turn."""
-        halves: list[tuple[Ints, Ints]] = []  # known and hidden, two pairs for each person
+    def measure_favour(self, people: Sequence[Person], view: str) -> Floats:
+        """Return (people,) values that say how strongly a person's hidden items are favoured.
+
+        An account with one half of the person's likes is asked for; the other half is hidden. Each
+        half is hidden in turn, and the value is the mean over all items: of their rises in the list
+        (`_gain_in_list`) if the view is `LISTS`, else of their scores. It is 0 without any score.
+        """
+        halves: list[tuple[Ints, Ints]] = []  # known and hidden items, two pairs for each person
         histories = []
         for person in people:
             first, second = person.halves
@@ -109,28 +125,33 @@ class Prober:
         return np.array(favours)
 
     def _gain_in_list(self, listed: Ints, known: Ints, hidden: Ints) -> Floats:
-        """Return how far hidden items rise above their places in the list of a new account.
+        """Return (hidden,) how far hidden items rise above their places in a new account's list.
+
+        The rise is ln(1 + place before) - ln(1 + place after), with places from 0 and at most
+        `length`. The place before is that in the list of an account without ratings, from which the
+        known items are removed.
 
         Args:
-            listed: The list for the known items.
-            known: Items that the account has.
-            hidden: The person's other liked items.
+            listed: Item numbers of the list for an account with the known items.
+            known: Numbers of the items that this account has.
+            hidden: Numbers of the person's other liked items.
         """
-        after = np.full(len(self.ids), self.length, dtype=np.int64)
-        after[listed] = np.arange(len(listed))
-        ahead = np.sort(self._place_for_new[known])
+        place_after = np.full(len(self.ids), self.length, dtype=np.int64)
+        place_after[listed] = np.arange(len(listed))
+        places_of_known = np.sort(self._place_for_new[known])
         places = self._place_for_new[hidden]
-        before = np.minimum(places - np.searchsorted(ahead, places), self.length)
-        gained: Floats = np.log1p(before) - np.log1p(after[hidden])
+        place_before = places - np.searchsorted(places_of_known, places)
+        place_before = np.minimum(place_before, self.length)
+        gained: Floats = np.log1p(place_before) - np.log1p(place_after[hidden])
         return gained
 
     def _history(self, person: Person, known: Ints) -> dict[Any, float]:
-        """Return the person's stars of the known items, by id."""
+        """Return the person's stars for the known items, by item id."""
         return {self.ids[item]: person.stars[item] for item in known.tolist()}
 
 
 def _finite_scores(scores: Floats | None, items: Ints) -> Floats:
-    """Return the scores of these items that are numbers."""
+    """Return the finite ones among the scores of these items; none if there are no scores."""
     if scores is None:
         return np.zeros(0)
     return scores[items][np.isfinite(scores[items])]
@@ -151,50 +172,55 @@ def attack_membership(
     progress: Callable[[int], None] = lambda _: None,
     finished: FinishedFits | None = None,
 ) -> list[AttackRow]:
-    """Attack membership by refitting: two rows a view, without reference and by likelihood ratio.
+    """Attack membership by many fits: a row without reference and one by likelihood ratio a view.
 
     Args:
         model: The recommender.
         ratings: Everybody's ratings.
-        views: `LISTS` and perhaps `SCORES`: what an account sees.
-        targets: At most so many people who are in by a coin.
-        shadows: Fits whose coins the attacker knows.
-        victims: Fits whose coins are guessed.
+        views: What the attacker sees of the answers: `LISTS`, `SCORES`, or both.
+        targets: Largest number of people whose membership is tossed.
+        shadows: Number of shadow fits, in which the attacker knows who is in.
+        victims: Number of victim fits, in which the attacker guesses who is in.
         length: Length of the lists.
         delta: Delta at which epsilon is bounded.
         level: Chance with which each row's bound may be wrong.
-        seed: Seed of coins and halves.
+        seed: Seed of targets, coins and halves.
         progress: Called with 1 after each fit.
-        finished: Fits that are finished, and to which others are added; None: none yet.
+        finished: Findings of fits that need not be made again; new findings are added. None: all
+            fits are made, and nothing is kept.
+
+    Raises:
+        DataError: Fewer than LEAST_PEOPLE people have LEAST_LIKES likes.
     """
-    chosen = _targets(ratings, targets, seed)
+    chosen = _draw_targets(ratings, targets, seed)
     people = split_likes(ratings, chosen, seed)
     generator = np.random.default_rng((seed, _STREAM_OF_COINS))
-    half = np.arange(shadows) % 2 == 0
-    known = np.array([generator.permutation(half) for _ in people]).T
-    coins = generator.random((victims, len(people))) < 0.5
-    inside = np.vstack([known, coins])
-    seen: dict[str, list[Floats]] = {view: [] for view in views}
+    # Each (fits, people): True where the person is in the fit.
+    in_half_of_shadows = np.arange(shadows) % 2 == 0
+    in_shadow = np.array([generator.permutation(in_half_of_shadows) for _ in people]).T
+    in_victim = generator.random((victims, len(people))) < 0.5
+    favours_of_view: dict[str, list[Floats]] = {view: [] for view in views}
     finished = FinishedFits() if finished is None else finished
-    for number, labels in enumerate(inside):
-        name = f"membership {number} of {shadows} and {victims}, {views}"
-        favours = finished.find(name)
-        if favours is None:
+    for number, is_in in enumerate(np.vstack([in_shadow, in_victim])):
+        fit_name = f"membership {number} of {shadows} and {victims}, {views}"
+        favours_by_view = finished.find(fit_name)
+        if favours_by_view is None:
             # People without ratings keep their number.
-            members_only = ratings.where(~np.isin(ratings.users, chosen[~labels]))
+            members_only = ratings.where(~np.isin(ratings.users, chosen[~is_in]))
             prober = Prober(model.fit(members_only), ratings.item_ids.tolist(), length)
-            favours = [prober.favour(people, view).tolist() for view in views]
-            finished.add(name, favours)
-        for view, favour in zip(views, favours, strict=True):
-            seen[view].append(np.array(favour))
+            favours_by_view = [prober.measure_favour(people, view).tolist() for view in views]
+            finished.add(fit_name, favours_by_view)
+        for view, favours in zip(views, favours_by_view, strict=True):
+            favours_of_view[view].append(np.array(favours))
         progress(1)
     rows = []
     for view in views:
-        table = np.array(seen[view])
-        plain = table[shadows:]
-        ratios = likelihood_ratios(table[:shadows], known, plain)
-        rows.append(judge(f"membership-{view}", coins, plain, delta=delta, level=level))
-        rows.append(judge(f"membership-{view}-lira", coins, ratios, delta=delta, level=level))
+        all_favours = np.array(favours_of_view[view])  # (shadows + victims, people)
+        victim_favours = all_favours[shadows:]
+        ratios = likelihood_ratios(all_favours[:shadows], in_shadow, victim_favours)
+        name = f"membership-{view}"
+        rows.append(judge(name, in_victim, victim_favours, delta=delta, level=level))
+        rows.append(judge(f"{name}-lira", in_victim, ratios, delta=delta, level=level))
     return rows
 
 
@@ -203,35 +229,39 @@ def attack_membership_of_fixed_model(
 ) -> list[AttackRow]:
     """Attack membership in a recommender that cannot be fitted again: one row, without reference.
 
+    All people with LEAST_LIKES likes or more are attacked. Membership is not tossed, so the row has
+    no bound of epsilon.
+
     Args:
         model: The recommender.
-        ratings: Ratings of people who were there and of others.
-        inside: (n_users,) who was there; not by a coin, so there is no bound.
+        ratings: Ratings of members, from whom the recommender learned, and of other people.
+        inside: (n_users,) True for members.
         length: Length of the lists.
         seed: Seed of halves.
 
     Raises:
-        DataError: Of the people under attack, all were there or none.
+        DataError: Too few people can be attacked, or all or none of them are members.
     """
-    chosen = _targets(ratings, ratings.n_users, seed)
+    chosen = _draw_targets(ratings, ratings.n_users, seed)
     if not 0 < inside[chosen].sum() < len(chosen):
         raise DataError("membership is attacked with people who were there and people who were not")
     prober = Prober(model.fit(ratings), ratings.item_ids.tolist(), length)
-    scores = prober.favour(split_likes(ratings, chosen, seed), LISTS)
+    scores = prober.measure_favour(split_likes(ratings, chosen, seed), LISTS)
     return [judge(f"membership-{LISTS}", inside[chosen][None], scores[None], delta=None)]
 
 
 def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Floats:
-    """Return (victims, people) log likelihood ratios of in and out.
+    """Return (victims, people) log likelihood ratios of being in and being out.
 
-    What is seen of a person is normal, with a mean for in and one for out, estimated from the
-    shadows. Both have the variance v: half the person's own and half the median of all people's.
-        log ratio = ((seen - mean_out)^2 - (seen - mean_in)^2) / (2 v).
+    A person's favour is taken as normal, with one mean if the person is in and another if they are
+    out, both estimated from the shadow fits. The variance v is the same: half of it is the person's
+    own variance, half the median of all people's.
+        log ratio = ((favour - mean_out)^2 - (favour - mean_in)^2) / (2 v).
 
     Args:
-        shadows: (shadows, people) what was seen in fits whose coins are known.
-        inside: (shadows, people) these coins.
-        victims: (victims, people) what was seen in the other fits.
+        shadows: (shadows, people) favours in the shadow fits.
+        inside: (shadows, people) True where the person is in that fit.
+        victims: (victims, people) favours in the victim fits.
     """
     mean_in = _mean_where(inside, shadows)
     mean_out = _mean_where(~inside, shadows)
@@ -243,24 +273,42 @@ def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Float
 
 
 def _mean_where(mask: Labels, values: Floats) -> Floats:
-    """Return the mean of each column over the rows of the mask; 0 where there is none."""
+    """Return (columns,) means over the rows where the mask is True; 0 for a column without any.
+
+    Args:
+        mask: (rows, columns).
+        values: (rows, columns).
+    """
     means: Floats = np.where(mask, values, 0.0).sum(axis=0) / np.maximum(mask.sum(axis=0), 1)
     return means
 
 
-def _targets(ratings: Ratings, most: int, seed: int) -> Ints:
-    """Return the numbers of at most so many people with enough likes, drawn at random."""
+def _draw_targets(ratings: Ratings, most: int, seed: int) -> Ints:
+    """Draw people to attack among those with LEAST_LIKES likes or more; return their numbers.
+
+    Args:
+        ratings: Everybody's ratings.
+        most: Largest number of targets. If it is below the number of people with enough likes,
+            there are also no more targets than a third of these people, or 10 if that is larger.
+        seed: Seed of the draw.
+
+    Returns:
+        Ascending numbers of people.
+
+    Raises:
+        DataError: Fewer than LEAST_PEOPLE people have enough likes.
+    """
     likes = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
-    able = np.flatnonzero(likes >= LEAST_LIKES)
-    if len(able) < 20:
+    attackable = np.flatnonzero(likes >= LEAST_LIKES)
+    if len(attackable) < LEAST_PEOPLE:
         raise DataError(
             "there are too few people to attack",
-            found=f"{len(able)} people with {LEAST_LIKES} likes or more",
-            expected="20 or more",
+            found=f"{len(attackable)} people with {LEAST_LIKES} likes or more",
+            expected=f"{LEAST_PEOPLE} or more",
             fix="Use more ratings.",
         )
-    if most < len(able):
-        # Two thirds of the people stay in every fit.
-        most = min(most, max(10, len(able) // 3))
-    shuffled = np.random.default_rng((seed, _STREAM_OF_TARGETS)).permutation(able)
+    if most < len(attackable):
+        # At least two thirds of these people stay in every fit, unless they are fewer than 30.
+        most = min(most, max(10, len(attackable) // 3))
+    shuffled = np.random.default_rng((seed, _STREAM_OF_TARGETS)).permutation(attackable)
     return np.sort(shuffled[:most])

@@ -1,4 +1,4 @@
-"""Recommenders by name: FILE.py:NAME, MODULE:NAME, a name of tacit, or a saved model's file."""
+"""Find a recommender by a text: FILE.py:NAME, MODULE:NAME, a name of tacit, or a model file."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from tacit.recommenders.model_files import load_model, model_kinds, model_reader
 
 
 def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
-    """Find the class, object or function that a text names.
+    """Find the recommender that a text names, in a form that `adapt` accepts.
 
     Args:
-        text: FILE.py:NAME, MODULE:NAME, the name of a recommender of tacit, or a saved model's
-            file.
-        arguments: Arguments of the class or function that the text names, with which it is made.
+        text: FILE.py:NAME, MODULE:NAME, the name of a recommender of tacit, or the file of a saved
+            model.
+        arguments: Keyword arguments to call the named class or function with.
 
     Returns:
-        The object itself, or a function that makes it with the arguments. A saved model is a
-        function of a history: it is not fitted again.
+        The named object itself if there are no arguments. With arguments, and for a class of tacit,
+        a function that makes a new recommender. For a saved model, a function from a history to a
+        list: it cannot be fitted again.
 
     Raises:
-        ConfigError: There is none, or it cannot be made.
-        DataError: The file of Python code is not there.
+        ConfigError: There is no such recommender, it cannot be imported or made, or a saved model
+            is given arguments or makes no list for a history.
+        DataError: The file of Python code does not exist.
+        ModelFileError: The file of a saved model cannot be read as one.
     """
     module, colon, name = text.rpartition(":")
     if not colon and Path(text).is_file():
@@ -59,8 +62,12 @@ def read_saved_model(
 ) -> Callable[[History], list[int | str]]:
     """Read a saved model as a function from a history to a list of all items.
 
+    Args:
+        path: The file.
+        arguments: Must be empty: a saved model is made already.
+
     Raises:
-        ConfigError: There are arguments, or the model does not recommend for a history.
+        ConfigError: There are arguments, or the model makes no list for a history.
         ModelFileError: The file is no model.
     """
     if arguments:
@@ -79,27 +86,33 @@ def read_saved_model(
 
 
 def digest_of_code(text: str) -> str:
-    """Return the digest of the file that a model comes from; "" if it comes from no file.
+    """Return the SHA-256 of the file that a model's text names; "" if it names no file.
 
-    With other code it is another model.
+    It tells models of different code apart, although their texts are equal.
+
+    Args:
+        text: As in `find_model`.
     """
     path = Path(text.rpartition(":")[0] or text)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def _import_module(home: str) -> ModuleType:
-    """Import a module by its name or its file.
+def _import_module(source: str) -> ModuleType:
+    """Import a module.
+
+    Args:
+        source: The module's name, or its file, which ends in ".py".
 
     Raises:
         DataError: There is no such file.
-        ConfigError: It cannot be imported.
+        ConfigError: The module cannot be imported.
     """
-    if home.endswith(".py") and not Path(home).is_file():
-        raise DataError("there is no such file", path=home)
+    if source.endswith(".py") and not Path(source).is_file():
+        raise DataError("there is no such file", path=source)
     try:
-        if not home.endswith(".py"):
-            return importlib.import_module(home)
-        path = Path(home).resolve()
+        if not source.endswith(".py"):
+            return importlib.import_module(source)
+        path = Path(source).resolve()
         name = f"model_in_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
@@ -109,7 +122,7 @@ def _import_module(home: str) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ConfigError(
-            f"--model {home} cannot be imported ({type(error).__name__}: {error}). Correct it, or "
-            "install what it needs."
+            f"--model {source} cannot be imported ({type(error).__name__}: {error}). Correct it, "
+            "or install what it needs."
         ) from error
     return module

@@ -29,11 +29,15 @@ from tacit.privacy import Guarantee
 from tacit.views import table
 
 ATTACKS = ("membership", "audit", "reconstruction", "attribute")
+"""Names of all attacks, in the order in which they run."""
 REFITTING = ("membership", "audit", "reconstruction")
-"""Attacks that fit the recommender again and again."""
+"""Attacks that fit the recommender several times."""
 DELTA = 1e-6
+"""Delta of the bounds, if neither the caller nor the recommender's card states one."""
 VIEWS_OF_ATTRIBUTE = 3
-"""Lists, predictions and factors, of which not every recommender has all."""
+"""Most views of the attribute attack: lists, predictions and factors."""
+PEOPLE_TO_JUDGE_PREDICTIONS = 5
+"""People whose predictions decide whether the recommender predicts stars."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +47,16 @@ class AttackResult:
     model: str
     """Name of the recommender."""
     rows: tuple[AttackRow, ...]
-    """Figures of each attack; all their bounds of epsilon hold together with the confidence."""
+    """Figures of each attack. All bounds of epsilon hold together with the confidence."""
     claim: float | None
-    """Epsilon that is claimed for a person's whole profile, added or removed: the one given, or
-    that of the recommender's card. None: none was given, and there is no such card to read."""
+    """Epsilon claimed for adding or removing a person's whole profile: by the caller, or by the
+    recommender's card. None: by neither."""
     delta: float
     """Delta of the claim, and of the bounds."""
     confidence: float
-    """Chance with which all bounds hold."""
+    """Chance with which all bounds hold, at least."""
     left_out: tuple[str, ...]
-    """Attacks that were not made, and why."""
+    """Attacks that did not run, each with the reason."""
 
     @property
     def epsilon_lower_bound(self) -> float:
@@ -61,7 +65,7 @@ class AttackResult:
 
     @property
     def verdict(self) -> str:
-        """'violation', 'no violation found', 'not tested' (nothing bounds epsilon), 'no claim'."""
+        """'no claim'; 'not tested' if no row bounds epsilon; 'violation'; 'no violation found'."""
         if self.claim is None:
             return "no claim"
         if all(row.epsilon_lower_bound is None for row in self.rows):
@@ -69,7 +73,7 @@ class AttackResult:
         return "violation" if self.epsilon_lower_bound > self.claim else "no violation found"
 
     def _repr_html_(self) -> str:
-        """Return the findings as a notebook shows them: rows, then the verdict."""
+        """Return the findings as HTML for a notebook: a table of the rows, then the verdict."""
         columns = ("attack", "AUC", "95 % interval", "epsilon at least")
         rows = []
         for row in self.rows:
@@ -121,36 +125,39 @@ def attack(
     resume: Path | None = None,
     identity: str = "",
 ) -> AttackResult:
-    """Attack any recommender that `adapters` knows.
+    """Attack a recommender of any kind that `adapters` lists.
 
-    It is fitted to these ratings again and again, unless it is fixed, such as a function
-    `history -> list`.
+    The recommender is fitted to these ratings several times, unless it is fixed: a function
+    `history -> list` or a trained model.
 
     Args:
         model: The recommender.
-        ratings: Ratings that it is fitted to.
-        attacks: Some of `ATTACKS`.
-        sees_scores: Whether membership is attacked by predictions, too; None: where they are stars.
-        claim: Epsilon that it claims for a person's whole profile; by default that of its card,
-            which is read after a fit. Of a fixed model no card is read.
-        delta: Delta of that claim; by default the card's where the claim is the card's, else 1e-6.
-        attribute: User attribute that is guessed; by default the first of two values.
+        ratings: Ratings that the recommender is fitted to.
+        attacks: Names of attacks, out of `ATTACKS`.
+        sees_scores: Whether membership is attacked by predictions, too; None: if they are stars.
+        claim: Epsilon that the recommender claims for adding or removing a person's whole profile.
+            None: that of its card, which is read after a fit; a fixed model's card is not read.
+        delta: Delta of the claim. None: the card's if the claim is the card's, else 1e-6.
+        attribute: User attribute to guess. None: the first, by name, that has two values.
         panel: Attackers of the attribute: "quick", "full", or names.
-        members: Ids of the people that a function `history -> list` learned from.
-        targets: At most so many people whose membership is tossed.
-        shadows: Fits whose coins the attacker knows.
-        victims: Fits whose coins are guessed.
-        canaries: At most so many made-up people of each kind.
-        length: Length of the lists that are looked at.
-        seed: Seed of all that the attacks draw.
-        progress: Called with 1 after each fit, and after each view of the attribute attack.
-        resume: File to which finished fits of the membership attack are added, and whose fits are
-            not made again; as secret as the findings.
-        identity: What tells this model and its settings from others in that file.
+        members: Ids of the people from whom a fixed recommender learned; None: they are not known,
+            and its membership is not attacked. Ignored if the recommender is not fixed.
+        targets: Largest number of people whose membership is tossed.
+        shadows: Fits of which the attacker knows who is in.
+        victims: Fits of which the attacker guesses who is in.
+        canaries: Largest number of made-up people of each kind.
+        length: Length of the lists that are read.
+        seed: Seed of all random draws of the attacks.
+        progress: Called with 1 after each fit and after each view of the attribute attack, up to
+            the number of times that `count_steps` returns.
+        resume: File with findings of finished fits of the membership attack, which are not made
+            again; those of further fits are added. It is as secret as the result.
+        identity: Text that tells this model and its settings from others in that file.
 
     Raises:
-        ConfigError: An attack is unknown, delta is below the card's, the file is another one, or
-            this is no recommender.
+        ConfigError: An attack is unknown, delta is below the card's, `resume` is a file of another
+            kind, or `model` is no recommender or fails.
+        DataError: There are too few people or items for an attack, or no such attribute.
     """
     for name in attacks:
         if name not in ATTACKS:
@@ -168,22 +175,27 @@ def attack(
             )
         if refitting:
             names = ", ".join(refitting)
-            left_out.append(f"{names}: a function of a history cannot be fitted again")
+            left_out.append(f"{names}: a fixed recommender cannot be fitted again")
         refitting = []
     reads_card = claim is None and not adapted.fixed
-    finds_view = sees_scores is None and ("membership" in refitting or "audit" in refitting)
-    if reads_card or finds_view:
+    chooses_views = sees_scores is None and ("membership" in refitting or "audit" in refitting)
+    if reads_card or chooses_views:
         answers = adapted.fit(ratings)
         card = claim_of_card(answers) if reads_card else None
         if card is not None:
             claim = card.epsilon
             delta = _delta_to_judge_at(delta, card.delta)
-        if finds_view:
+        if chooses_views:
             sees_scores = predicts_stars(answers, ratings)
     delta = DELTA if delta is None else delta
     views = (LISTS, SCORES) if sees_scores else (LISTS,)
-    bounds = 2 * len(views) * ("membership" in refitting) + 2 * ("audit" in refitting)
-    level = (1 - CONFIDENCE) / max(bounds, 1)
+    # Rows with a bound of epsilon: two of each view for membership, two kinds of canaries.
+    n_bounds = 0
+    if "membership" in refitting:
+        n_bounds += 2 * len(views)
+    if "audit" in refitting:
+        n_bounds += 2
+    level = (1 - CONFIDENCE) / max(n_bounds, 1)
     if "membership" in refitting:
         rows += attack_membership(
             adapted,
@@ -225,24 +237,43 @@ def attack(
 
 
 def count_steps(attacks: Sequence[str], shadows: int, victims: int) -> int:
-    """Count the steps that `attack` reports at most."""
-    steps = {"membership": shadows + victims, "audit": 1 + REFERENCES}
-    steps |= {"reconstruction": 2, "attribute": 1 + VIEWS_OF_ATTRIBUTE}
+    """Return the largest number of steps that `attack` reports to `progress`.
+
+    Args:
+        attacks: Names of attacks; unknown ones have no steps.
+        shadows: Shadow fits of the membership attack.
+        victims: Victim fits of the membership attack.
+    """
+    steps = {
+        "membership": shadows + victims,
+        "audit": 1 + REFERENCES,
+        "reconstruction": 2,
+        "attribute": 1 + VIEWS_OF_ATTRIBUTE,
+    }
     return sum(steps[name] for name in attacks if name in steps)
 
 
-def _delta_to_judge_at(given: float | None, stated: float | None) -> float | None:
-    """Return the delta at which a card's epsilon is judged: it says nothing of smaller ones."""
-    if given is not None and stated is not None and given < stated:
+def _delta_to_judge_at(callers_delta: float | None, cards_delta: float | None) -> float | None:
+    """Return the delta at which a card's epsilon is judged: the caller's, or else the card's.
+
+    Raises:
+        ConfigError: The caller's delta is smaller than the card's, whose epsilon need not hold
+            there.
+    """
+    if callers_delta is None:
+        return cards_delta
+    if cards_delta is not None and callers_delta < cards_delta:
         raise ConfigError(
-            f"The recommender's card states its epsilon at delta {stated:g}; at a smaller delta it "
-            "claims another one. Leave --delta out, or give both --claim and --delta."
+            f"The recommender's card states its epsilon at delta {cards_delta:g}; at a smaller "
+            "delta it claims another one. Leave --delta out, or give both --claim and --delta."
         )
-    return stated if given is None else given
+    return callers_delta
 
 
 def claim_of_card(answers: Answers) -> Guarantee | None:
-    """Return the card that states an epsilon for whole profiles, if the model has one.
+    """Return the model's first card with an epsilon for adding or removing a whole profile.
+
+    None if there is no such card, or if `answers` or its model has no `guarantees`.
 
     Raises:
         ConfigError: The model's code failed.
@@ -259,11 +290,16 @@ def claim_of_card(answers: Answers) -> Guarantee | None:
 
 
 def predicts_stars(answers: Answers, ratings: Ratings) -> bool:
-    """Say whether the predictions are stars, judged by those for the first people."""
+    """Return whether the predictions look like stars, judged by those for the first five people.
+
+    For each of them there has to be a prediction, none may be more than one star below the scale,
+    and the largest has to lie on the scale or at most one star above it. On a scale up to 1 the
+    answer is False: scores between 0 and 1 need not be stars.
+    """
     scale = ratings.scale
-    if scale.maximum <= 1:  # scores between 0 and 1 need not be stars
+    if scale.maximum <= 1:
         return False
-    for user in ratings.user_ids[:5].tolist():
+    for user in ratings.user_ids[:PEOPLE_TO_JUDGE_PREDICTIONS].tolist():
         scores = answers.scores(ratings.history(user))
         if scores is None or np.isnan(scores).all():
             return False
