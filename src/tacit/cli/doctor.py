@@ -103,8 +103,7 @@ def kernel() -> Check:
     from scipy import sparse
 
     from tacit import engine
-    from tacit.engine.ridge import LANES, solve
-    from tacit.engine.ridge import kernel as compiled
+    from tacit.engine.ridge import LANES, compile_kernel, solve
 
     # Ridge regression with factors X = I, penalty 1 and values y = 1:
     # (X' X + I)^-1 X' y = (2 I)^-1 1 = 0.5 in each entry.
@@ -112,7 +111,7 @@ def kernel() -> Check:
     answer = solve(sparse.csr_array(np.ones((1, LANES))), factors, 1.0)
     if not np.allclose(answer, 0.5):
         return Check("kernel", "fail", "wrong result", "Reinstall numba and llvmlite.")
-    stats: Any = getattr(compiled(LANES), "stats", None)
+    stats: Any = getattr(compile_kernel(LANES), "stats", None)
     folder = getattr(stats, "cache_path", None)
     if engine.private_cache or folder is None or not os.access(folder, os.W_OK):
         advice = "Every run compiles anew (seconds). Set NUMBA_CACHE_DIR to a folder you can write."

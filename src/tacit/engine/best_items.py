@@ -28,7 +28,7 @@ _FLOAT32_ROUNDING = 2.0**-24
 
 @dataclass(frozen=True, eq=False)
 class BestItems:
-    """A list for each of many people."""
+    """The n best items of each of many people."""
 
     places: Ints
     """(people, n) places of items, which are columns of the scores; best first. If a list has fewer
@@ -144,8 +144,8 @@ def _finish_lists(
 ) -> None:
     """Make the lists of a block that the kernel left unfinished.
 
-    It leaves lists of more than `LONGEST_SCANNED` items, lists for which too few items remain, and
-    those of scores that are not finite.
+    The kernel leaves lists of more than `LONGEST_SCANNED` items, and lists of people who have fewer
+    than n items that are not excluded and have a score above -inf.
 
     Args:
         lists: The lists of all people, changed in place.

@@ -14,7 +14,7 @@ import numpy as np
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 RUN = 64
-"""Number of scores that are compared with the lowest of the list at once."""
+"""Number of scores that are compared with the lowest score of the list at once."""
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -43,7 +43,7 @@ def _insert(value: float, place: int, count: int, values: Any, places: Any) -> i
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _scan_row(scores: Any, values: Any, places: Any) -> int:
-    """Find the n largest scores above -inf.
+    """Find the n largest scores above -inf; scores of NaN are skipped.
 
     Args:
         scores: (items,) scores.
@@ -51,11 +51,11 @@ def _scan_row(scores: Any, values: Any, places: Any) -> int:
         places: (n,) filled with their places; equal scores are in the order of places.
 
     Returns:
-        How many were found: n, or fewer if there are fewer scores above -inf.
+        The number of scores that were found: n, or fewer if there are fewer scores above -inf.
     """
     n = len(values)
     count = 0
-    lowest = scores.dtype.type(-np.inf)  # of a full list
+    lowest = scores.dtype.type(-np.inf)  # -inf until the list is full, then its lowest score
     for start in range(0, len(scores), RUN):
         run = scores[start : start + RUN]
         higher_count = 0
@@ -75,7 +75,7 @@ def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best: Any
     """Make the lists of a block of people; a list of fewer than n items is left as it was.
 
     Args:
-        scores: (people, items) float64.
+        scores: (people, items) float64 scores.
         offsets: (people + 1,) where each person's items begin in `excluded`.
         excluded: Places of the items to leave out, one person after the other.
         places: (people, n) filled with the places of the lists.
@@ -83,14 +83,14 @@ def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best: Any
     """
     n = places.shape[1]
     row = np.empty(scores.shape[1], scores.dtype)
-    values = np.empty(n, scores.dtype)
-    found = np.empty(n, np.int64)
+    row_scores = np.empty(n, scores.dtype)
+    row_places = np.empty(n, np.int64)
     for u in range(len(scores)):
         row[:] = scores[u]
         row[excluded[offsets[u] : offsets[u + 1]]] = -np.inf
-        if _scan_row(row, values, found) == n:
-            places[u] = found
-            best[u] = values
+        if _scan_row(row, row_scores, row_places) == n:
+            places[u] = row_places
+            best[u] = row_scores
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -120,15 +120,15 @@ def scan_products(
         best: (people, n) filled with the scores of the lists.
     """
     n = places.shape[1]
-    values = np.empty(n, scores.dtype)
-    found = np.empty(n, np.int64)
+    approximate_scores = np.empty(n, scores.dtype)
+    approximate_places = np.empty(n, np.int64)
     for u in range(len(scores)):
         row = scores[u]
         row[excluded[offsets[u] : offsets[u + 1]]] = -np.inf
-        count = _scan_row(row, values, found)
+        count = _scan_row(row, approximate_scores, approximate_places)
         bound = np.float64(-np.inf)  # no item with a smaller rounded product is listed
         if count == n:
-            bound = np.float64(values[n - 1]) - 2.0 * errors[u]
+            bound = np.float64(approximate_scores[n - 1]) - 2.0 * errors[u]
         float32_bound = np.nextafter(np.float32(bound), np.float32(-np.inf))
         listed = 0
         for start in range(0, len(row), RUN):

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 # Copies of constants in tacit.engine.spark and tacit.engine.item_item_tiles, which need pyarrow.
 TASK_ROWS = 2_000_000
-"""Ratings of a task."""
+"""Number of ratings of one Spark task."""
 PIECE = 1 << 16
-"""Cells of a table that travel together."""
+"""Number of cells of a table that are sent together."""
 RATINGS_PER_PART = 4_000_000
-"""Ratings of a part of the items."""
+"""Largest number of ratings of one part of the items."""
 ITEMS_PER_PART = 1 << 14
-"""Items of a part."""
+"""Largest number of items of one part."""
 DIRECTIONS = 12
-"""Largest number of columns of an item in the largest table of sums."""
+"""Largest number of columns of the largest table of sums, which has a row for each item."""
 _PROCESS_BYTES = 0.45e9
-"""Bytes of a process without a rating."""
+"""Memory of a process that holds no rating."""
 _TASK_BYTES = 150
-"""Bytes of a rating in a task."""
+"""Memory of a rating in a task."""
 _SHUFFLED_BYTES = 22
 """Bytes of a rating that is moved to its task."""
 _STRIP_BYTES = 14
@@ -41,7 +41,8 @@ class Cost:
     tasks: int
     """Tasks into which a cluster divides the people."""
     tiles: int
-    """Tiles of the largest table: 65,536 cells each, or two parts of the items each."""
+    """Number of tiles of the largest table of sums, of 65,536 cells each; for joins, number of
+    pairs of parts of the items."""
     shuffle_bytes: int
     """Bytes that a cluster moves between machines."""
     worker_bytes: int
@@ -49,7 +50,7 @@ class Cost:
     disk_bytes: int
     """Bytes on disk while Parquet files are streamed; 0 for a fit that cannot stream."""
     streaming_hours: float
-    """Core hours on one machine."""
+    """Core hours on one machine, whether Parquet files are streamed or ratings are in memory."""
     cluster_core_hours: float
     """Core hours on a cluster."""
 
@@ -70,7 +71,7 @@ class Cost:
         return cluster, alone
 
 
-def cost(
+def estimate_cost(
     ratings: float,
     people: float,
     items: float,
@@ -87,39 +88,71 @@ def cost(
         items: Number of items; for joins in both domains together, which are about equally large.
         stars: Whether sums of stars are computed, too.
         pairs: Whether pairs of likes are counted, too.
-        joins: Whether the fit is the published X-Map without noise.
+        joins: Whether the fit is the published X-Map without noise; then `stars` and `pairs` are
+            not used.
     """
-    tasks = max(4, math.ceil(ratings / TASK_ROWS))
     if joins:
-        parts = max(
-            1, math.ceil(ratings / 2 / RATINGS_PER_PART), math.ceil(items / 2 / ITEMS_PER_PART)
-        )
-        passes = 8
-        tiles = parts**2 + parts * (parts + 1) // 2
-        sent_ratings = 3 * parts * ratings
-        join_seconds = 17e-9 * ratings * ratings / people
-        seconds = 5 + 0.8e-3 * items + 0.8e-6 * ratings + join_seconds
-        cluster_seconds = seconds + 1e-6 * ratings + 0.25e-6 * sent_ratings + join_seconds
-        shuffled = _SHUFFLED_BYTES * ratings + _STRIP_BYTES * sent_ratings
-        on_disk = 0.0
-        in_memory = _TASK_BYTES * min(ratings, max(2 * RATINGS_PER_PART, TASK_ROWS))
-    else:
-        passes = (7 if stars else 4) + pairs
-        cells = (items + 1) * DIRECTIONS
-        tiles = math.ceil(cells / PIECE)
-        sent_cells = passes / 4 * tasks * (cells + items + 1)
-        seconds = 2 + passes * 0.15e-6 * ratings
-        cluster_seconds = 2 + passes * 0.55e-6 * ratings + 2e-9 * sent_cells
-        shuffled = _SHUFFLED_BYTES * ratings + 8 * sent_cells
-        on_disk = _DISK_BYTES * ratings
-        in_memory = _TASK_BYTES * min(ratings, TASK_ROWS) + 3 * 8 * cells
+        return _estimate_joins(ratings, people, items)
+    return _estimate_sums(ratings, items, stars=stars, pairs=pairs)
+
+
+def _count_tasks(ratings: float) -> int:
+    """Count the tasks into which a cluster divides the people: at least 4."""
+    return max(4, math.ceil(ratings / TASK_ROWS))
+
+
+def _estimate_joins(ratings: float, people: float, items: float) -> Cost:
+    """Estimate what the joins of items of the published X-Map need.
+
+    Arguments are as in `estimate_cost`.     The coefficients of the times are measured seconds.
+    """
+    ratings_per_domain = ratings / 2
+    items_per_domain = items / 2
+    parts = max(
+        1,
+        math.ceil(ratings_per_domain / RATINGS_PER_PART),
+        math.ceil(items_per_domain / ITEMS_PER_PART),
+    )
+    # Across domains each part meets each part of the other domain; within one, each pair once.
+    tiles = parts**2 + parts * (parts + 1) // 2
+    sent_ratings = 3 * parts * ratings
+    # Each rating meets all ratings of the same person: ratings / people of them.
+    join_seconds = 17e-9 * ratings * ratings / people
+    seconds = 5 + 0.8e-3 * items + 0.8e-6 * ratings + join_seconds
+    cluster_seconds = seconds + 1e-6 * ratings + 0.25e-6 * sent_ratings + join_seconds
+    ratings_in_memory = min(ratings, max(2 * RATINGS_PER_PART, TASK_ROWS))
+    return Cost(
+        passes=8,
+        tasks=_count_tasks(ratings),
+        tiles=tiles,
+        shuffle_bytes=int(_SHUFFLED_BYTES * ratings + _STRIP_BYTES * sent_ratings),
+        worker_bytes=int(_PROCESS_BYTES + _TASK_BYTES * ratings_in_memory),
+        disk_bytes=0,
+        streaming_hours=seconds / 3600,
+        cluster_core_hours=cluster_seconds / 3600,
+    )
+
+
+def _estimate_sums(ratings: float, items: float, *, stars: bool, pairs: bool) -> Cost:
+    """Estimate what a fit of sums over people needs.
+
+    Arguments are as in `estimate_cost`. The coefficients of the times are measured seconds.
+    """
+    passes = (7 if stars else 4) + pairs
+    tasks = _count_tasks(ratings)
+    cells = (items + 1) * DIRECTIONS
+    sent_cells = passes / 4 * tasks * (cells + items + 1)
+    seconds = 2 + passes * 0.15e-6 * ratings
+    cluster_seconds = 2 + passes * 0.55e-6 * ratings + 2e-9 * sent_cells
+    # A task holds its ratings and three copies of the largest table, of 8 bytes a cell.
+    in_memory = _TASK_BYTES * min(ratings, TASK_ROWS) + 3 * 8 * cells
     return Cost(
         passes=passes,
         tasks=tasks,
-        tiles=tiles,
-        shuffle_bytes=int(shuffled),
+        tiles=math.ceil(cells / PIECE),
+        shuffle_bytes=int(_SHUFFLED_BYTES * ratings + 8 * sent_cells),
         worker_bytes=int(_PROCESS_BYTES + in_memory),
-        disk_bytes=int(on_disk),
+        disk_bytes=int(_DISK_BYTES * ratings),
         streaming_hours=seconds / 3600,
         cluster_core_hours=cluster_seconds / 3600,
     )

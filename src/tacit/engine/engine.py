@@ -22,9 +22,10 @@ def nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
 
     Args:
         table: Ratings in memory, or a `TiledTable` of a cluster.
-        pairs: Each has the items `of` which and the items `among` which neighbours are found.
+        pairs: Pairs (of, among) of item sets: neighbours are found for each item of `of`, among the
+            items of `among`.
         find: Finds the neighbours of one pair in a table.
-        k: Number of neighbours.
+        k: Number of neighbours that `find` returns for each item.
 
     Returns:
         The neighbours for each pair.
@@ -53,9 +54,18 @@ class Engine:
             raise ConfigError(f"A block has 1 to {2**31 - 1} ratings; got {self.block}.")
 
     def working_memory(self, ratings: int, people: int, items: int) -> int:
-        """Bound the bytes that `neighbours` needs, besides its input and three times its result."""
-        # An item is never split, so a block has at least all ratings of one item.
+        """Return an upper bound on the bytes that `neighbours` needs for its work.
+
+        Its input and three times its result are not included.
+
+        Args:
+            ratings: Number of ratings.
+            people: Number of people.
+            items: Number of items.
+        """
+        # An item is never split, so a block or a quarter of one may have `people` ratings.
         block = min(ratings, max(self.block, 4 * people))
+        # Bytes for each rating of a block, for each person, for each item, and a constant rest.
         return 29 * block + 64 * people + 128 * items + 2**22
 
     def neighbours(
@@ -85,7 +95,10 @@ class Engine:
             among: Items that may be neighbours.
             k: Number of neighbours.
             significance: Number of co-raters below which a similarity is scaled down; 0: never.
-            counts: Whether co-raters and agreements are counted; significance needs them.
+            counts: Whether co-raters and agreements are counted; significance above 0 needs them.
+
+        Raises:
+            ConfigError: An argument is out of its range.
         """
         from tacit.engine.item_item_compiled import neighbours
 
@@ -121,17 +134,17 @@ class Engine:
         """Predict deviations from those of similar items.
 
         For each person and item i, the sums are over the items j that the person rated and that are
-        similar to i, in their order:
+        similar to i, in the order of their numbers:
 
             sum_j similar[i, j] weight_j deviation_j / sum_j |similar[i, j]| weight_j
 
         Args:
             deviations: (people, items) deviations of the rated items.
             weights: (people, items) weights, with entries in the same places.
-            similar: (items, items) row i has the similarities of item i.
+            similar: (items, items) row i has the similarities of item i to other items.
 
         Returns:
-            (people, items) predictions; 0 if there is no such j.
+            (people, items) predictions; 0 where the denominator is 0.
         """
         from tacit.engine.paths_compiled import predictions
 

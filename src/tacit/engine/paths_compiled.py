@@ -1,9 +1,9 @@
 """Sums over layered paths, and predictions from item neighbours, compiled.
 
 Paths are followed depth first up to the last stage, collected in parts, and sorted by the place
-they reached. The last stage, nine tenths of the work with ten edges a place, is then one loop over
-a place's edges, which stay in the nearest cache. The tests compare results with those of a readable
-version, to the last bit.
+they reached. The last stage, which is nine tenths of the work if each place has ten edges, is then
+one loop over the edges of a place, which stay in the fastest cache. The tests compare results with
+those of a readable version, to the last bit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tacit.engine.types import Floats, Numbers, Stage
 from tacit.errors import ConfigError
 
 PART = 2**14
-"""Number of paths that are collected before the last stage; their numbers fit in a cache."""
+"""Number of paths that are collected before the last stage; so many fit in a cache."""
 
 
 def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:
-    """Do what `Engine.paths` says; besides the result it needs memory for one copy of the edges."""
+    """Do what `Engine.paths` says; it copies the edges of all stages once."""
     check_paths(stages, starts)
     # The edges and offsets of all stages are put into one array each.
     first_edges = np.cumsum([0] + [len(stage.targets) for stage in stages])
@@ -55,8 +55,8 @@ def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
         are_in_range = ((stage.targets >= 0) & (stage.targets < stage.width)).all()
         if stage.width != following or not are_in_range:
             raise ConfigError(
-                f"A stage of {stage.width} places leads outside of them, or to a layer of "
-                f"{following}."
+                f"A stage leads to {stage.width} places, but an edge to another, or its next layer "
+                f"has {following}."
             )
     if len(starts) and not 0 <= starts.min() <= starts.max() < layers[0]:
         raise ConfigError(f"A path starts outside the {layers[0]} places of the first layer.")
@@ -65,7 +65,7 @@ def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _sum_paths(
     offsets: Any,
-    places: Any,
+    first_offsets: Any,
     targets: Any,
     weighted: Any,
     agreements: Any,
@@ -78,8 +78,8 @@ def _sum_paths(
 
     Args:
         offsets: The offsets of all stages, one stage after the other, as indices of edges.
-        places: (stages + 1,) where each stage's offsets begin.
-        targets: (edges,) of all stages.
+        first_offsets: (stages + 1,) where the offsets of each stage begin, then their number.
+        targets: (edges,) the place that each edge leads to, of all stages.
         weighted: (edges,) agreements times similarities, a S.
         agreements: (edges,) a.
         shares: (edges,) F.
@@ -87,26 +87,26 @@ def _sum_paths(
         numerators: (starts, places of the last layer) filled with sum(c * s).
         denominators: (starts, places of the last layer) filled with sum(c).
     """
-    last = len(places) - 2
-    # The next edge of each stage, and where the edges of the place end.
+    last = len(first_offsets) - 2
+    # Depth first: for each stage, the edge that is followed next, and the end of its place's edges.
     edge, stop = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
-    # Of the path before each stage: sum(a S), sum(a), and product(F).
-    sums, totals = np.zeros(last + 1), np.zeros(last + 1)
+    # Of the path that has reached each stage: sum(a S), sum(a), and product(F).
+    weighted_sums, agreement_sums = np.zeros(last + 1), np.zeros(last + 1)
     certainties = np.ones(last + 1)
-    # For each path of a part: the place before the last stage, and these three numbers.
+    # For each collected path: the place before the last stage, and these three numbers.
     reached, gathered = np.empty(PART, np.int64), np.empty((PART, 3))
-    last_offsets = offsets[places[last] : places[last + 1]]
+    last_offsets = offsets[first_offsets[last] : first_offsets[last + 1]]
     begin = last_offsets[0]
     firsts = last_offsets - begin
     # Sums for each edge of the last stage, and for each of its places.
     by_edge, by_place = np.zeros(len(targets) - begin), np.zeros(len(last_offsets) - 1)
     bounds, ordered = np.empty(len(last_offsets), np.int64), np.empty((PART, 3))
     room = bounds, ordered, firsts, weighted[begin:], agreements[begin:], by_edge, by_place
-    for line in range(len(starts)):
+    for row in range(len(starts)):
         size, stage = 0, 0
-        edge[0], stop[0] = offsets[starts[line]], offsets[starts[line] + 1]
+        edge[0], stop[0] = offsets[starts[row]], offsets[starts[row] + 1]
         if last == 0:
-            reached[0], size, stage = starts[line], 1, -1
+            reached[0], size, stage = starts[row], 1, -1
             gathered[0, 0], gathered[0, 1], gathered[0, 2] = 0.0, 0.0, 1.0
         while stage >= 0:
             if edge[stage] == stop[stage]:
@@ -114,27 +114,33 @@ def _sum_paths(
                 continue
             e = edge[stage]
             edge[stage] += 1
-            a, s = sums[stage] + weighted[e], totals[stage] + agreements[e]
-            c, place = certainties[stage] * shares[e], np.int64(targets[e])
+            weighted_sum = weighted_sums[stage] + weighted[e]
+            agreement_sum = agreement_sums[stage] + agreements[e]
+            certainty = certainties[stage] * shares[e]
+            place = np.int64(targets[e])
             if stage + 1 == last:
                 reached[size] = place
-                gathered[size, 0], gathered[size, 1], gathered[size, 2] = a, s, c
+                gathered[size, 0] = weighted_sum
+                gathered[size, 1] = agreement_sum
+                gathered[size, 2] = certainty
                 size += 1
                 if size == PART:
-                    _last_stage(reached, gathered, size, *room)
+                    _add_last_stage(reached, gathered, size, *room)
                     size = 0
                 continue
             stage += 1
-            sums[stage], totals[stage], certainties[stage] = a, s, c
-            first = places[stage] + place
+            weighted_sums[stage] = weighted_sum
+            agreement_sums[stage] = agreement_sum
+            certainties[stage] = certainty
+            first = first_offsets[stage] + place
             edge[stage], stop[stage] = offsets[first], offsets[first + 1]
-        _last_stage(reached, gathered, size, *room)
-        above, below = numerators[line], denominators[line]
-        _collect(firsts, targets[begin:], shares[begin:], by_edge, by_place, above, below)
+        _add_last_stage(reached, gathered, size, *room)
+        above, below = numerators[row], denominators[row]
+        _add_to_targets(firsts, targets[begin:], shares[begin:], by_edge, by_place, above, below)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _last_stage(
+def _add_last_stage(
     reached: Any,
     gathered: Any,
     size: Any,
@@ -146,7 +152,7 @@ def _last_stage(
     by_edge: Any,
     by_place: Any,
 ) -> None:
-    """Add the paths of a part, over the last stage, to the sums of its edges and places.
+    """Add the collected paths, over the last stage, to the sums of its edges and places.
 
     Args:
         reached: (PART,) place of each path before the last stage.
@@ -159,7 +165,7 @@ def _last_stage(
         agreements: (edges,) a.
         by_edge: (edges,) to which c s of the paths that end with an edge is added, without the
             share of that edge.
-        by_place: (places,) to which c of the paths is added.
+        by_place: (places,) to which c of the paths that reached a place is added.
     """
     # A counting sort of the paths by the place that they reached.
     bounds[:] = 0
@@ -177,15 +183,17 @@ def _last_stage(
         begin, end = offsets[place], offsets[place + 1]
         sums, weights, totals = by_edge[begin:end], weighted[begin:end], agreements[begin:end]
         for t in range(first, bounds[place]):
-            a, s, c = ordered[t, 0], ordered[t, 1], ordered[t, 2]
-            by_place[place] += c
+            weighted_sum, agreement_sum = ordered[t, 0], ordered[t, 1]
+            certainty = ordered[t, 2]
+            by_place[place] += certainty
             for e in range(np.uintp(len(sums))):
-                sums[e] += c * ((a + weights[e]) / (s + totals[e]))
+                similarity = (weighted_sum + weights[e]) / (agreement_sum + totals[e])
+                sums[e] += certainty * similarity
         first = bounds[place]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _collect(
+def _add_to_targets(
     offsets: Any,
     targets: Any,
     shares: Any,
@@ -200,8 +208,8 @@ def _collect(
         offsets: (places + 1,) where each place's edges begin.
         targets: (edges,) places of the last layer.
         shares: (edges,) F.
-        by_edge: (edges,) sums of `_last_stage`, cleared.
-        by_place: (places,) sums of `_last_stage`, cleared.
+        by_edge: (edges,) sums of `_add_last_stage`; set to 0 here.
+        by_place: (places,) sums of `_add_last_stage`; set to 0 here.
         above: (places of the last layer,) numerators, to which sum(c * s) is added.
         below: (places of the last layer,) denominators, to which sum(c) is added.
     """
@@ -219,7 +227,7 @@ def _collect(
 def predictions(
     deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
 ) -> Floats:
-    """Do what `Engine.predictions` says; besides the result it copies the similarities once."""
+    """Do what `Engine.predictions` says; it copies the similarities once."""
     check_predictions(deviations, weights, similar)
     by_rated_item = similar.T.tocsr()  # row j has the items i to which j is similar
     result: Floats = np.zeros(deviations.shape)

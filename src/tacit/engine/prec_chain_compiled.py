@@ -5,9 +5,10 @@ In a round, m objects get votes, and the client is given object b with probabili
     p_b = gamma / m + (1 - gamma) phi(x_b) / sum_j phi(x_j),
 
 where x_b is b's share of the votes; phi(x) = e^(lambda x) - e^(lambda rho) for x > rho = 1 / (2 m),
-else 0. Two electorates are compared: the others, and the others with one extra voter. p is the
-probability of the outcome with the extra voter, p' without. Voters whose votes go against the
-client's answer leave, so a state is the number of others who are left.
+else 0. Two electorates are compared: some voters, called the others, and the same voters with one
+extra voter. The outcome is that the client is given object b; p is its probability with the extra
+voter, p' without. Voters whose votes go against the client's answer leave, so a state is the number
+of others who are left.
 """
 
 from __future__ import annotations
@@ -41,11 +42,12 @@ def _phi(votes: int, log_ratio: float, objects: int) -> Any:
 
 @_compile
 def _informative_votes(others: int, objects: int) -> Any:
-    """Find the fewest and the most votes of the others for b with which a round loses privacy.
+    """Return the fewest and the most votes of the others for b with which a round loses privacy.
 
-    With fewer votes, b's share is at most rho with and without the extra voter; of two objects,
-    with more votes the other one's is. Then p = p', and the loss of the rounds after is at most
-    that after one voter has left.
+    With fewer votes, b's share is at most rho with and without the extra voter. If there are two
+    objects and b has more votes, the share of the other object is at most rho. In both cases p = p'
+    in this round, and the loss of the later rounds is at most that from the state in which one of
+    the others has left.
 
     Args:
         others: Number of other voters.
@@ -56,12 +58,13 @@ def _informative_votes(others: int, objects: int) -> Any:
 
 
 @_compile
-def _leaks(
+def _fill_leaks(
     others: int, log_ratio: float, gamma: float, objects: int, peers: int, ways: int, leaks: Any
 ) -> None:
-    """Fill leaks[side, way, k]: the largest loss of a round in which k others vote for outcome b.
+    """Fill leaks[side, way, k]: the largest loss of one round in which k others vote for b.
 
-    It is the largest over all ways in which the remaining others can vote; -inf if there is none.
+    It is the largest over all votes of the remaining others that the way allows; -inf if it allows
+    none.
 
     Args:
         others: Number of other voters.
@@ -70,29 +73,31 @@ def _leaks(
         objects: m.
         peers: Number of others who must vote for the same object, for ways 2 and 3.
         ways: 2 or 4.
-        leaks: (2, ways, others + 1) filled for the k that `_informative_votes` returns. Side 0 is
-            ln(p / p'), side 1 is ln(p' / p). Way 0: the extra voter votes for b; 1: for another
-            object; 2 and 3: the same, with at least `peers` of the others voting for one object
-            that is not b.
+        leaks: (2, ways, others + 1) filled for all k from the fewest to the most informative votes.
+            Side 0 is ln(p / p'), side 1 is ln(p' / p). In way 0 the extra voter votes for b, in
+            way 1 for another object. Ways 2 and 3 are ways 0 and 1 with the condition that at least
+            `peers` of the others vote for the same object, which is not b.
     """
-    without, with_extra = _phi(others, log_ratio, objects), _phi(others + 1, log_ratio, objects)
+    phi_without, phi_with = _phi(others, log_ratio, objects), _phi(others + 1, log_ratio, objects)
     uniform = gamma / objects
     high, low = np.empty(4), np.empty(4)
     first, last = _informative_votes(others, objects)
     for k in range(first, last + 1):
         rest = others - k
         high[:], low[:] = 0.0, np.inf
+        # i others vote for a second object, rest - i for the third; of two objects, all of the rest
+        # vote for the second. If the extra voter votes for another object than b, it is the second.
         for i in range(rest if objects == 2 else 0, rest + 1):
-            before = uniform + (1 - gamma) * without[k] / (
-                without[k] + without[i] + without[rest - i]
+            p_without = uniform + (1 - gamma) * phi_without[k] / (
+                phi_without[k] + phi_without[i] + phi_without[rest - i]
             )
-            agrees = uniform + (1 - gamma) * with_extra[k + 1] / (
-                with_extra[k + 1] + with_extra[i] + with_extra[rest - i]
+            agrees = uniform + (1 - gamma) * phi_with[k + 1] / (
+                phi_with[k + 1] + phi_with[i] + phi_with[rest - i]
             )
-            differs = uniform + (1 - gamma) * with_extra[k] / (
-                with_extra[k] + with_extra[i + 1] + with_extra[rest - i]
+            differs = uniform + (1 - gamma) * phi_with[k] / (
+                phi_with[k] + phi_with[i + 1] + phi_with[rest - i]
             )
-            agrees, differs = agrees / before, differs / before
+            agrees, differs = agrees / p_without, differs / p_without
             high[0], low[0] = max(high[0], agrees), min(low[0], agrees)
             high[1], low[1] = max(high[1], differs), min(low[1], differs)
             if ways == 4 and max(i, rest - i) >= peers:
@@ -110,19 +115,21 @@ def _largest_loss_from_here(
     """Compute the largest loss of this and all further rounds if k others vote for outcome b.
 
     Args:
-        leaks: As `_leaks` fills it.
-        side: 0 or 1, as in `_leaks`.
+        leaks: As `_fill_leaks` fills it.
+        side: 0 or 1, as in `_fill_leaks`.
         others: Number of other voters.
         k: How many of them vote for b.
         least: Number of others below which there is no further round.
         promise: As in `largest_loss`.
-        value: (others + 1,) largest loss of the rounds after, by the number of others left.
+        value: (others + 1,) largest loss of the later rounds, by the number of others left.
     """
     agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
     rest = others - k
     after_like = value[k] if k >= least else 0.0
     after_dislike = value[rest] if rest >= least else 0.0
     if not promise:
+        # The extra voter stays after a like of their object, or a dislike of another one. Once they
+        # have left, later rounds lose nothing.
         return max(agrees + after_like, differs + after_dislike)
     # If the peers vote for another object, b is disliked. The voters for b leave, and so does the
     # extra voter if they voted for b.
@@ -138,7 +145,7 @@ def _largest_loss_from_here(
 def largest_loss(
     log_ratio: float, gamma: float, objects: int, least: int, most: int, rounds: int, promise: bool
 ) -> Any:
-    """Compute the largest sum over rounds of ln(p / p') and of ln(p' / p): (2,).
+    """Compute (2,) the largest sums over all rounds of ln(p / p') and of ln(p' / p).
 
     Args:
         log_ratio: ln r, as in `_phi`.
@@ -152,13 +159,13 @@ def largest_loss(
     """
     value = np.zeros((2, rounds + 1, most + 1))  # largest loss: [side, rounds left, others left]
     leaks = np.empty((2, 4, most + 1))
-    back = 1 if rounds > 0 else 0  # without a limit, no number of rounds is counted down
+    rounds_used = 1 if rounds > 0 else 0  # without a limit, rounds are not counted down
     for others in range(max(least, 1), most + 1):
         first, last = _informative_votes(others, objects)
-        _leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)
+        _fill_leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)
         for side in range(2):
-            for left in range(back, rounds + 1):
-                after = value[side, left - back]
+            for left in range(rounds_used, rounds + 1):
+                after = value[side, left - rounds_used]
                 best = max(value[side, left, others - 1], after[others])
                 for k in range(first, last + 1):
                     best = max(
@@ -173,7 +180,9 @@ def largest_loss(
 def largest_loss_with_credits(
     log_ratio: float, gamma: float, floor: int, most: int, fatal: bool
 ) -> Any:
-    """Compute what `largest_loss` does, for two objects, voters with three credits, and any rounds.
+    """Compute what `largest_loss` does, for two objects and voters who begin with three credits.
+
+    There is no limit on the number of rounds.
 
     A voter who did not vote for a liked object loses one credit; one who voted for a disliked
     object loses one as well, or all if `fatal`. States are visited in the order of the numbers of
@@ -194,53 +203,64 @@ def largest_loss_with_credits(
     ways = 2
     for others in range(1, size):
         leaks_of_round = leaks[others, :, :, : others + 1]
-        _leaks(others, log_ratio, gamma, objects, peers, ways, leaks_of_round)
-    for own in range(1, 4):
+        _fill_leaks(others, log_ratio, gamma, objects, peers, ways, leaks_of_round)
+    for own_credits in range(1, 4):
         for three in range(size):
             for two in range(size - three):
                 for one in range(size - three - two):
-                    others, total = one + two + three, one + 2 * two + 3 * three + own
+                    others, total = one + two + three, one + 2 * two + 3 * three + own_credits
                     for side in range(2):
                         table, leak = value[side], leaks[others, side]
                         best = max(
-                            table[own, three, two, one - 1] if one > 0 else 0.0,  # a voter left
-                            table[own, three, two - 1, one] if two > 0 else 0.0,
-                            table[own, three - 1, two, one] if three > 0 else 0.0,
+                            # One of the others leaves, who has one, two or three credits.
+                            table[own_credits, three, two, one - 1] if one > 0 else 0.0,
+                            table[own_credits, three, two - 1, one] if two > 0 else 0.0,
+                            table[own_credits, three - 1, two, one] if three > 0 else 0.0,
                         )
                         if others > 0 and total >= floor:
-                            best = max(best, _best_split(leak, table, own, three, two, one, fatal))
-                        table[own, three, two, one] = best
+                            best = max(
+                                best, _best_split(leak, table, own_credits, three, two, one, fatal)
+                            )
+                        table[own_credits, three, two, one] = best
     return value[:, 3, most, 0, 0].copy()
 
 
 @_compile
 def _best_split(
-    leak: Any, table: Any, own: int, three: int, two: int, one: int, fatal: bool
+    leak: Any, table: Any, own_credits: int, three: int, two: int, one: int, fatal: bool
 ) -> Any:
     """Find the largest loss over all votes of the others and of the extra voter, and both answers.
 
-    i of the others with one credit vote for outcome b, j of those with two, k of those with three.
+    i of the others with one credit vote for b, j of those with two credits, k of those with three.
 
     Args:
-        leak: (2, others + 1) loss of the round if the extra voter votes for b, or for the other.
-        table: (4, three, two, one) largest loss of the rounds after, by the extra voter's credits
+        leak: (2, others + 1) loss of the round by k, if the extra voter votes for b, or for the
+            other object.
+        table: (4, three, two, one) largest loss of the later rounds, by the extra voter's credits
             and the numbers of others with each number of credits.
-        own: Credits of the extra voter.
+        own_credits: Credits of the extra voter.
         three: Number of others with three credits.
         two: Number of others with two credits.
         one: Number of others with one credit.
         fatal: As in `largest_loss_with_credits`.
     """
-    # Tables for an extra voter who keeps the credits, missed a liked object, or chose a disliked.
-    kept, charged, wrong = table[own], table[own - 1], table[0 if fatal else own - 1]
+    # Tables for an extra voter who keeps all credits, did not vote for the liked object, or voted
+    # for the disliked one.
+    kept, charged, wrong = (
+        table[own_credits],
+        table[own_credits - 1],
+        table[0 if fatal else own_credits - 1],
+    )
     best = 0.0
     for k in range(three + 1):
         for j in range(two + 1):
             for i in range(one + 1):
                 agrees, differs = leak[0, i + j + k], leak[1, i + j + k]
+                # The numbers of others with three, two and one credits after the client has liked
+                # b, and after the client has disliked b.
                 liked = (k, three - k + j, two - j + i)
                 disliked = (three - k, two - j, one - i)
-                if not fatal:
+                if not fatal:  # voters for b lose one credit, and not all
                     disliked = (three - k, two - j + k, one - i + j)
                 best = max(best, agrees + kept[liked], differs + charged[liked])
                 best = max(best, agrees + wrong[disliked], differs + kept[disliked])

@@ -37,7 +37,7 @@ _PENALTY_STEP = 1.25
 _INITIAL_SPREAD = 0.1
 """Standard deviation of the initial factors of items."""
 LANES = 4
-"""Number of doubles in a vector register; the width of `kernel` must be a multiple of it."""
+"""Number of doubles in a vector register; widths of kernels are multiples of it."""
 
 
 def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -> Floats:
@@ -63,7 +63,7 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
     # Added columns of zeros get coefficients of 0, and the width becomes a multiple of LANES.
     padded = np.pad(factors, ((0, 0), (0, -width % LANES)))
     solutions = np.empty((people, padded.shape[1]))
-    kernel(padded.shape[1])(
+    compile_kernel(padded.shape[1])(
         ratings.indptr.astype(np.int64, copy=False),
         ratings.indices.astype(np.int32, copy=False),
         ratings.data.astype(np.float64, copy=False),
@@ -75,7 +75,7 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
 
 
 @cache
-def kernel(width: int) -> Callable[..., None]:
+def compile_kernel(width: int) -> Callable[..., None]:
     """Compile the kernel of `solve` for one number of factors.
 
     Four ratings and two rows of the Gram matrix are handled at a time, so that most operands stay
@@ -83,8 +83,9 @@ def kernel(width: int) -> Callable[..., None]:
     code, so that the inner loops are unrolled, which is 1.2 times as fast (`benchmarks/ridge.py`).
 
     Returns:
-        A function of (indptr, indices, values, factors, penalties, out), which fills `out` (people,
-        width).
+        A function of (indptr, indices, values, factors, penalties, out): the arrays of the CSR
+        matrix of ratings, (items, width) profiles, (people,) penalties, and (people, width)
+        solutions, which it fills.
     """
     import numba
 
@@ -122,7 +123,8 @@ def kernel(width: int) -> Callable[..., None]:
                 t += 1
             for a in range(width):
                 gram[a, a] += penalties[row]
-            # Cholesky factor in the lower triangle, then the two triangular solves in place.
+            # The Cholesky factor replaces the lower triangle of the Gram matrix; `inverse` holds
+            # the reciprocals of its diagonal. Then the two triangular systems are solved.
             for a in range(width):
                 for c in range(a):
                     s = gram[a, c]
@@ -177,13 +179,14 @@ def alternating_ridge(
         ratings: (people, items) CSR float64 of centred ratings.
         factors: Number of factors.
         penalty: Above 0, in squared units of the ratings.
-        sweeps: How often the factors of people and then of items are solved for.
+        sweeps: How often the factors of people and then of items are solved for. Those of people
+            are solved for once more at the end.
         seed: Seed of the initial factors of items.
         per_rating: Whether the penalty of a person or item is multiplied by the number of its
             ratings, as in gradient descent over ratings.
 
     Returns:
-        (people, factors) and (items, factors); zeros for those without ratings.
+        (people, factors) and (items, factors); zeros for a person or an item without ratings.
     """
     if factors < 1 or sweeps < 1:
         raise ConfigError(f"Factors and sweeps are at least 1; got {factors} and {sweeps}.")
@@ -202,7 +205,7 @@ def alternating_ridge(
 
 
 def gram(weights: sparse.csr_array) -> Floats:
-    """Compute X'X (items, items), in Fortran order, for X (people, items)."""
+    """Compute X'X (items, items), in Fortran order, for weights X (people, items)."""
     columns = sparse.csc_array(weights, dtype=float)
     rows = sparse.csr_array(columns.T)
     products = np.empty((columns.shape[1],) * 2, order="F")
@@ -213,7 +216,9 @@ def gram(weights: sparse.csr_array) -> Floats:
 
 
 def item_weights(products: Floats, penalty: float) -> Floats:
-    """Compute the weights B of the module's docstring from X'X.
+    """Compute the weights B = -P / diag(P) of the module's docstring from X'X.
+
+    Column j of P is divided by its diagonal entry.
 
     Because of rounding, X'X may not be positive semidefinite. The penalty is then raised until X'X
     + penalty I is positive definite.
@@ -234,7 +239,7 @@ def item_weights(products: Floats, penalty: float) -> Floats:
         products[np.diag_indices(size)] = diagonal + penalty
         _, has_failed = lapack.dpotrf(products, lower=True, clean=False, overwrite_a=True)
         if has_failed:
-            _copy_lower_triangle(products.T)  # restores the lower triangle from the upper one
+            _copy_lower_triangle(products.T)  # restores the lower triangle from the upper triangle
             penalty *= _PENALTY_STEP
     inverse, singular = lapack.dpotri(products, lower=True, overwrite_c=True)
     assert singular == 0

@@ -1,8 +1,12 @@
 """Compiled kernels of the servers of sketches: they draw devices' questions and count answers.
 
-The draws are those of `tacit.designs.sketches.sensing`, word for word; tests compare the two.
-A ticket's sets are consecutive stretches of a walk around a wheel of `modulus` places, of which
-each item has one: the walk begins at a random place and goes on by a random step.
+The draws are those of `tacit.designs.sketches.sensing`, word for word; tests compare the two. A
+ticket is the random number in a device's report: with the campaign's seed it determines the
+device's questions. The questions are about sets or about pairs of items.
+
+The sets of a ticket are consecutive stretches of a walk around a wheel of `modulus` places. The
+walk begins at a random place and goes on by a random step. Place i is item i; places beyond the
+last item are empty.
 """
 
 from __future__ import annotations
@@ -73,18 +77,18 @@ def _random_below(state: Any, bound: Any, limit: Any) -> Any:
 
 @_inline
 def _draw_wheel(state: Any, modulus: Any, limit_of_place: Any, limit_of_step: Any) -> Any:
-    """Draw the first place and the step of a ticket's sets."""
+    """Draw the first place and the step (1 to modulus - 1) of the walk of a ticket's sets."""
     place, state = _random_below(state, modulus, limit_of_place)
     step, state = _random_below(state, modulus - _ONE, limit_of_step)
     return place, step + 1
 
 
 @_inline
-def _draw_pair(state: Any, items: Any, limit_of_one: Any, limit_of_other: Any) -> Any:
+def _draw_pair(state: Any, items: Any, limit_of_item: Any, limit_of_other_item: Any) -> Any:
     """Draw two different items, all pairs equally likely; return them and the state after it."""
-    one, state = _random_below(state, items, limit_of_one)
-    other, state = _random_below(state, items - _ONE, limit_of_other)
-    return one, other + (other >= one), state
+    item, state = _random_below(state, items, limit_of_item)
+    other_item, state = _random_below(state, items - _ONE, limit_of_other_item)
+    return item, other_item + (other_item >= item), state
 
 
 @_compile
@@ -93,10 +97,11 @@ def count_sets(
 ) -> None:
     """Add one to totals[answer, place] for every place of every set of every ticket.
 
-    Eight places are counted at a time: one, and the next seven at distances that are the same all
-    around the wheel. A place beyond the end of the wheel is counted there, and added to its own
-    place when `counts` is emptied, so that no step waits for a remainder. A person counts an item
-    at most once, so 2^16 - 1 people cannot overflow the 16-bit counts, which stay in a fast cache.
+    Eight places are counted at a time: one, and the next seven at distances of 1 to 7 steps.
+    `counts` has room for two turns of the wheel: a place beyond the end of the first is counted in
+    the second, and both are added when `counts` is emptied, so that no step waits for a remainder.
+    A person counts an item at most once, so 2^16 - 1 people cannot overflow the 16-bit counts,
+    which stay in a fast cache.
 
     Args:
         first: First word of the seed.
@@ -152,7 +157,7 @@ def count_sets(
 def count_pairs(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, items: Any, totals: Any
 ) -> None:
-    """Add one to totals[answer, pair] for every pair that a ticket asks about.
+    """Add item to totals[answer, pair] for every pair that a ticket asks about.
 
     Args:
         first: First word of the seed.
@@ -165,12 +170,12 @@ def count_pairs(
             (0, 1), (0, 2), ..., (1, 2), ...
     """
     count = np.int64(items)
-    limit_of_one, limit_of_other = _rejection_limit(items), _rejection_limit(items - _ONE)
+    limit_of_item, limit_of_other_item = _rejection_limit(items), _rejection_limit(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         for q in range(questions):
-            one, other, state = _draw_pair(state, items, limit_of_one, limit_of_other)
-            i, j = min(one, other), max(one, other)
+            item, other_item, state = _draw_pair(state, items, limit_of_item, limit_of_other_item)
+            i, j = min(item, other_item), max(item, other_item)
             answer = np.int64((bits[n] >> np.uint32(q)) & np.uint32(1))
             totals[answer, i * (2 * count - i - 1) // 2 + j - i - 1] += 1
 
@@ -188,7 +193,7 @@ def first_hits(
     inverses: Any,
     hits: Any,
 ) -> None:
-    """For each person, find the sets that hold one of their likes: the answers before noise.
+    """For each person, find the sets that hold at least one of their likes: answers before noise.
 
     Args:
         first: First word of the seed.
@@ -199,7 +204,7 @@ def first_hits(
         questions: Number of sets of a ticket.
         size: Number of places of a set.
         modulus: Number of places of the wheel, a prime.
-        inverses: (modulus,) 1 / a modulo the modulus, for each step a.
+        inverses: (modulus,) the inverse of each step a modulo the modulus, at index a.
         hits: (people,) uint32, filled: bit q is set if set q holds a like.
     """
     limit_of_place, limit_of_step = _rejection_limit(modulus), _rejection_limit(modulus - _ONE)
@@ -228,27 +233,27 @@ def pair_hits(
     items: Any,
     hits: Any,
 ) -> None:
-    """For each person, find the pairs of which they like both items: the answers before noise.
+    """For each person, find the pairs of which they like both items: answers before noise.
 
     Args:
         first: First word of the seed.
         second: Second word of the seed.
         tickets: (people,) uint64.
         starts: (people + 1,) where each person's likes begin.
-        likes: (likes,) int64 numbers of liked items.
+        likes: (likes,) int64 numbers of liked items, each once for a person.
         questions: Number of pairs of a ticket.
         items: Number of items, as uint64.
         hits: (people,) uint32, filled: bit q is set if both items of pair q are liked.
     """
-    limit_of_one, limit_of_other = _rejection_limit(items), _rejection_limit(items - _ONE)
+    limit_of_item, limit_of_other_item = _rejection_limit(items), _rejection_limit(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         found = np.uint32(0)
         for q in range(questions):
-            one, other, state = _draw_pair(state, items, limit_of_one, limit_of_other)
+            item, other_item, state = _draw_pair(state, items, limit_of_item, limit_of_other_item)
             liked = 0
             for t in range(starts[n], starts[n + 1]):
-                liked += likes[t] == one or likes[t] == other
+                liked += likes[t] == item or likes[t] == other_item
             if liked == 2:
                 found |= np.uint32(1) << np.uint32(q)
         hits[n] = found

@@ -44,10 +44,12 @@ class Neighbours:
 
 
 Find = Callable[[Table, Numbers, Numbers], Neighbours]
-"""Finds neighbours in a table, `of` some items `among` others. The similarity of two items must
-depend on their two columns alone. It is called on the machines that hold the ratings."""
+"""A function (table, of, among) that finds the neighbours of each item of `of` among the items of
+`among`. The similarity of two items must depend on their two columns alone. The function is called
+on the machines that hold the ratings."""
 Pairs = Sequence[tuple[Numbers, Numbers]]
-"""Pairs of item sets: the items `of` which and the items `among` which neighbours are found."""
+"""Pairs (of, among) of item sets: neighbours are found for each item of `of`, among the items of
+`among`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class Stage:
     offsets: NDArray[np.int64]
     """(items of this layer + 1,) where each item's edges begin, then the number of edges."""
     targets: Numbers
-    """(edges,) places of items in the next layer; these are no item numbers."""
+    """(edges,) the place in the next layer that each edge leads to, from 0; no item number."""
     similarities: Floats
     """(edges,) S of `Engine.paths`."""
     agreements: Floats

@@ -37,8 +37,8 @@ class Credits:
     """The credits of each voter with each client of a block; the arrays change in place.
 
     Numbers are stored in bit planes: bit c of `both[k, voter]` is bit k of creditD + creditR - 1 of
-    the voter with client c. The numbers only fall. Once one is below 0, the voter's bit of `alive`
-    is cleared and the numbers have no meaning.
+    the voter with client c. The numbers only fall. Once one of a voter's two numbers is below 0,
+    the voter's bit of `alive` is cleared, and both have no meaning.
 
     Raises:
         ConfigError: D or R is negative.
@@ -52,9 +52,9 @@ class Credits:
     alive: Words
     """(n,) bit c is set while the voter counts for client c."""
     both: Words
-    """(bits, n) creditD + creditR - 1."""
+    """(bits, n) bit planes of creditD + creditR - 1."""
     radius: Words
-    """(bits, n) creditR - 1, in bit planes as `both`."""
+    """(bits, n) bit planes of creditR - 1."""
 
     def __post_init__(self) -> None:
         if self.diversity < 0 or self.radius_allowed < 0:
@@ -134,8 +134,9 @@ def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -
 
     Args:
         votes: (n,) numbers of objects.
-        alive: (n,) states of the voters.
-        is_one_client: Whether the states are bytes for one client; if not, they are words.
+        alive: (n,) whether each voter counts.
+        is_one_client: Whether `alive` has a byte for the only client; if not, a word for 64
+            clients.
     """
     if votes.dtype != np.uint16 or votes.ndim != 1:
         raise DataError(
@@ -153,7 +154,7 @@ def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -
 
 
 def check_charges(diverse: Words, radius: Words) -> None:
-    """Check that both charges are for the same objects, and that no client makes both for one.
+    """Check that both charges fit each other.
 
     Args:
         diverse: (objects,) bit c is set if client c charges the object's voters a creditD.

@@ -3,8 +3,8 @@
 Voters are handled in chunks that stay in a fast cache while each step passes over them; nothing of
 the size of all voters is allocated. Shapes and rules are in `votes`. Tests compare every count and
 every bit with a readable version. A vote for an object that does not exist raises an error. In the
-votes of a round that was never tallied, it may be found late; the states of the voters must then
-not be used.
+votes of a last round that was never tallied, it may be found after the states of some voters were
+changed; the states must then not be used.
 
 Counting   Each object has 64 counters of a byte, which are one cache line. A voter's word is added
            to them at once, and every 255 voters they are added to wide counters and cleared. If few
@@ -74,14 +74,15 @@ and at most 8 * 255."""
 _LONG_CHUNK = 128 * _CHUNK
 """Number of voters of a chunk for one client; more, since these have only a byte each."""
 _FEW = 16
-"""If fewer than one voter in this many counts for any client, their words are copied out first."""
+"""If fewer than one voter in this many counts for any client, the words of those who do are copied
+out first."""
 _NOBODY = np.uint64(0)
 """The word of a voter who counts for no client."""
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _ONE, _FULL = np.uint8(1), np.uint8(255)
 _LINE = np.uint64(6)
-"""Shift that turns the number of an object into the place of its 64 counters."""
+"""Shift that turns the number of an object into the index of the first of its 64 counters."""
 
 
 @_compiled
@@ -96,7 +97,7 @@ def _are_objects_known(votes: Any, objects: int) -> bool:
 
 @_compiled
 def _are_few(alive: Any) -> bool:
-    """Tell whether few voters count for any client."""
+    """Tell whether fewer than one voter in `_FEW` counts for any client."""
     counting = 0
     for i in range(len(alive)):
         counting += alive[i] != 0
@@ -105,7 +106,7 @@ def _are_few(alive: Any) -> bool:
 
 @_compiled
 def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
-    """Count votes; `small`, `filled` and `wide` are those of `_counters`."""
+    """Count the votes of the voters; `small`, `filled` and `wide` are those of `_make_counters`."""
     for i in range(len(votes)):
         line = np.uint64(votes[i])
         add_bits(small, line << _LINE, alive[i])
@@ -122,11 +123,11 @@ def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
 @_compiled
 def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
     """Copy the votes and words of the voters who count for any client; return their number."""
-    found = np.uint64(0)
+    copied = np.uint64(0)
     for i in range(len(votes)):
-        some_votes[found], some_words[found] = votes[i], alive[i]
-        found += np.uint64(alive[i] != _NOBODY)
-    return np.int64(found)  # type: ignore[return-value]
+        some_votes[copied], some_words[copied] = votes[i], alive[i]
+        copied += np.uint64(alive[i] != _NOBODY)
+    return np.int64(copied)  # type: ignore[return-value]
 
 
 @_compiled
@@ -135,12 +136,12 @@ def _count_chunk(
 ) -> None:
     """Count the votes of a chunk.
 
-    `small`, `filled` and `wide` are those of `_counters`; `some_votes` and `some_words`, of the
-    length _CHUNK, are scratch.
+    `small`, `filled` and `wide` are those of `_make_counters`; `some_votes` and `some_words`, of
+    the length _CHUNK, are scratch.
     """
     if _are_few(alive):
-        found = _copy_living(votes, alive, some_votes, some_words)
-        _count(some_votes[:found], some_words[:found], small, filled, wide)
+        copied = _copy_living(votes, alive, some_votes, some_words)
+        _count(some_votes[:copied], some_words[:copied], small, filled, wide)
     else:
         _count(votes, alive, small, filled, wide)
 
@@ -151,24 +152,26 @@ def _keep_and_tally(
 ) -> Any:
     """Update `alive` by the last round and count this round's votes.
 
-    The arguments are those of `keep_and_tally`, and `small`, `filled` and `wide` of `_counters`.
+    The arguments are those of `keep_and_tally`, and `small`, `filled` and `wide` of
+    `_make_counters`.
 
     Returns:
-        Whether the votes of the last round, and those of this one, are all for known objects.
+        Whether all votes of the last round are for known objects, and whether all of this round
+        are.
     """
-    counted = True
+    are_known = True
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
-        before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
+        last_chunk, chunk = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
         words = alive[begin : begin + _CHUNK]
-        if not _are_objects_known(before, len(kept)):
+        if not _are_objects_known(last_chunk, len(kept)):
             return False, False
-        for i in range(len(before)):
-            words[i] &= kept[np.uint64(before[i])]
-        counted = counted and _are_objects_known(chosen, len(wide))
-        if counted:
-            _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
-    return True, counted
+        for i in range(len(last_chunk)):
+            words[i] &= kept[np.uint64(last_chunk[i])]
+        are_known = are_known and _are_objects_known(chunk, len(wide))
+        if are_known:
+            _count_chunk(chunk, words, some_votes, some_words, small, filled, wide)
+    return True, are_known
 
 
 _inline = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -176,12 +179,12 @@ _inline = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always
 
 @_compiled
 def _decrease(planes: Any, begin: int, hit: Any) -> None:
-    """Subtract 1 from the numbers whose bits are set in `hit`.
+    """Subtract 1 from the numbers of those voters and clients whose bits are set in `hit`.
 
     Args:
         planes: (bits, n) bit planes, changed in place.
         begin: The first voter of the chunk.
-        hit: (voters of the chunk,) words. Afterwards the bits are set of numbers that were 0.
+        hit: (voters of the chunk,) words. Afterwards only the bits of numbers that were 0 are set.
     """
     for k in range(len(planes)):
         words = planes[k, begin : begin + len(hit)]
@@ -200,25 +203,25 @@ def _charge_chunk(
     votes: Any,
     diverse: Any,
     radius: Any,
-    both: Any,
-    near: Any,
+    both_planes: Any,
+    radius_planes: Any,
     alive: Any,
     begin: int,
     radius_hits: Any,
     both_hits: Any,
 ) -> None:
-    """Charge the voters of a chunk.
+    """Charge the voters of a chunk, and clear the bits of `alive` of those without credits.
 
     Args:
         votes: (voters of the chunk,) votes of the last round.
         diverse: As in `charge_and_tally`.
         radius: As in `charge_and_tally`.
-        both: `Credits.both`, changed in place.
-        near: `Credits.radius`, changed in place.
+        both_planes: `Credits.both`, changed in place.
+        radius_planes: `Credits.radius`, changed in place.
         alive: `Credits.alive`, changed in place.
         begin: The first voter of the chunk.
-        radius_hits: (_CHUNK,) scratch.
-        both_hits: (_CHUNK,) scratch.
+        radius_hits: (_CHUNK,) uint64, scratch.
+        both_hits: (_CHUNK,) uint64, scratch.
     """
     radius_hits, both_hits = radius_hits[: len(votes)], both_hits[: len(votes)]
     words = alive[begin : begin + len(votes)]
@@ -227,8 +230,8 @@ def _charge_chunk(
         disliked = radius[vote] & words[i]
         radius_hits[i] = disliked
         both_hits[i] = disliked | (diverse[vote] & words[i])
-    _decrease(near, begin, radius_hits)
-    _decrease(both, begin, both_hits)
+    _decrease(radius_planes, begin, radius_hits)
+    _decrease(both_planes, begin, both_hits)
     for i in range(len(words)):
         words[i] &= ~(radius_hits[i] | both_hits[i])
 
@@ -238,8 +241,8 @@ def _charge_and_tally(
     last: Any,
     diverse: Any,
     radius: Any,
-    both: Any,
-    near: Any,
+    both_planes: Any,
+    radius_planes: Any,
     alive: Any,
     votes: Any,
     small: Any,
@@ -249,26 +252,37 @@ def _charge_and_tally(
 ) -> Any:
     """Charge the voters of the last round, and count this round's votes.
 
-    The arguments are those of `charge_and_tally`, the arrays of `Credits` and `_counters`. `total`
-    (64,) gets the sum of creditD + creditR - 1 over the voters who count for each client.
+    The arguments are those of `charge_and_tally`, the arrays of `Credits` and `_make_counters`.
+    `total` (64,) gets the sum of creditD + creditR - 1 over the voters who count for each client.
 
     Returns:
-        Whether the votes of the last round, and those of this one, are all for known objects.
+        Whether all votes of the last round are for known objects, and whether all of this round
+        are.
     """
-    counted = True
+    are_known = True
     radius_hits, both_hits = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
-        before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
-        if not _are_objects_known(before, len(radius)):
+        last_chunk, chunk = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
+        if not _are_objects_known(last_chunk, len(radius)):
             return False, False
-        _charge_chunk(before, diverse, radius, both, near, alive, begin, radius_hits, both_hits)
-        counted = counted and _are_objects_known(chosen, len(wide))
-        if counted:
+        _charge_chunk(
+            last_chunk,
+            diverse,
+            radius,
+            both_planes,
+            radius_planes,
+            alive,
+            begin,
+            radius_hits,
+            both_hits,
+        )
+        are_known = are_known and _are_objects_known(chunk, len(wide))
+        if are_known:
             words = alive[begin : begin + _CHUNK]
-            _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
-            _total_credit(both[:, begin : begin + _CHUNK], words, False, total)
-    return True, counted
+            _count_chunk(chunk, words, some_votes, some_words, small, filled, wide)
+            _total_credit(both_planes[:, begin : begin + _CHUNK], words, False, total)
+    return True, are_known
 
 
 @_inline
@@ -280,10 +294,11 @@ def _full_add(first: Any, second: Any, third: Any) -> Any:
 
 @_compiled
 def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) -> None:
-    """Count for each bit how many words of a chunk have it, and add the counts to a total.
+    """Count for each bit how many words of a chunk have it set, and add the counts to a total.
 
-    Eight words are first added in registers: `ones`, `twos`, `fours` and `eights` hold binary
-    digits of 64 counts.
+    Eight words at a time are added in registers: `ones`, `twos`, `fours` and `eights` hold the
+    binary digits of 64 counts. The eights of all words are counted in small[:64], and what remains
+    in small[64:].
 
     Args:
         words: (voters of the chunk,) words.
@@ -304,32 +319,33 @@ def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) ->
         d, twos = _full_add(twos, a, b)
         eights, fours = _full_add(fours, c, d)
         add_bits(small, np.uint64(0), eights)
-    rest = np.uint64(CLIENTS)
+    remaining = np.uint64(CLIENTS)
     for i in range(until, len(words)):
-        add_bits(small, rest, words[i] & alive[i])
-    add_bits(small, rest, ones)
+        add_bits(small, remaining, words[i] & alive[i])
+    add_bits(small, remaining, ones)
     for _ in range(2):
-        add_bits(small, rest, twos)
+        add_bits(small, remaining, twos)
     for _ in range(4):
-        add_bits(small, rest, fours)
+        add_bits(small, remaining, fours)
     for c in range(CLIENTS):
         total[c] += weight * (8 * np.int64(small[c]) + np.int64(small[CLIENTS + c]))
 
 
 @_compiled
-def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
+def _total_credit(planes: Any, alive: Any, add_one: bool, total: Any) -> None:
     """Add the numbers in bit planes to a total, for the voters who count.
 
     Args:
         planes: (bits, voters) creditD + creditR - 1.
-        alive: (voters,) who counts for which client.
-        first: Whether 1 is added for each, so that the total is of creditD + creditR.
+        alive: (voters,) bit c is set if the voter counts for client c.
+        add_one: Whether 1 is added for each voter who counts, so that the total is of
+            creditD + creditR.
         total: (64,) one total for each client, changed in place.
     """
     small = np.empty(2 * CLIENTS, np.uint8)
     for begin in range(0, len(alive), _CHUNK):
         words = alive[begin : begin + _CHUNK]
-        if first:
+        if add_one:
             _add_columns(words, words, 1, small, total)
         for k in range(len(planes)):
             _add_columns(planes[k, begin : begin + _CHUNK], words, 1 << k, small, total)
@@ -337,17 +353,18 @@ def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
 
 @_compiled
 def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> Any:
-    """Update the states of one client's voters by its answer to the last round.
+    """Update the states of one client's voters by the client's answer to the last round.
 
     Args:
         last: (n,) votes of the last round.
         alive: (n,) states, changed in place.
         chosen: The object that the client was given.
-        liked: Whether it liked it: then only the object's voters still count, else all others.
+        liked: Whether the client liked it. If so, only those who voted for it still count; if not,
+            only those who did not.
         votes: (n,) votes of this round.
 
     Returns:
-        The largest of `votes`, which is found in the same pass.
+        The largest of `votes`, found in the same pass. It is 0 if there are none.
     """
     largest = np.uint16(0)
     if liked:
@@ -401,10 +418,10 @@ def _keep_and_tally_one(
         end = min(begin + _LONG_CHUNK, whole)
         chunk, states = votes[begin:end], alive[begin:end]
         if has_answer:
-            known = _keep_one(last[begin:end], states, chosen, liked, chunk) < counters.shape[1]
+            are_known = _keep_one(last[begin:end], states, chosen, liked, chunk) < counters.shape[1]
         else:
-            known = _are_objects_known(chunk, counters.shape[1])
-        if not known:
+            are_known = _are_objects_known(chunk, counters.shape[1])
+        if not are_known:
             return False
         _tally_one_client(chunk, states, counters)
     if has_answer:
@@ -424,9 +441,9 @@ def tally_one(votes: Votes, alive: States, objects: int) -> Counts:
 def keep_and_tally_one(
     last: Votes, chosen: int, liked: bool, votes: Votes, alive: States, objects: int
 ) -> Counts:
-    """Update one client's voters by its answer to the last round, without credits, then count.
+    """Update one client's voters by the client's answer to the last round, then count.
 
-    Voters who voted against the answer no longer count.
+    There are no credits: voters who voted against the answer no longer count.
 
     Args:
         last: (n,) votes of the last round.
@@ -470,7 +487,7 @@ def tally(votes: Votes, alive: Words, objects: int) -> Counts:
 
     Args:
         votes: (n,) votes.
-        alive: (n,) who counts for which client.
+        alive: (n,) bit c is set if the voter counts for client c.
         objects: Number of objects.
 
     Returns:
@@ -481,15 +498,17 @@ def tally(votes: Votes, alive: Words, objects: int) -> Counts:
 
 
 def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects: int) -> Counts:
-    """Update all clients' voters by their answers to the last round, without credits, then count.
+    """Update all clients' voters by the clients' answers to the last round, then count.
 
-    For a client, only voters of an object that it keeps still count.
+    There are no credits: a voter still counts for a client only if the client keeps the object that
+    they voted for.
 
     Args:
         last: (n,) votes of the last round.
-        kept: (objects of the last round,) bit c is set if client c keeps the object.
+        kept: (objects of the last round,) bit c is set if client c keeps the object: after a like
+            only this object, after a dislike all other objects.
         votes: (n,) votes of this round.
-        alive: (n,) who counts for which client; changed in place.
+        alive: (n,) bit c is set if the voter counts for client c; changed in place.
         objects: Number of objects of this round.
 
     Returns:
@@ -497,7 +516,7 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
     """
     check(last, alive)
     check(votes, alive)
-    counters = _counters(objects)
+    counters = _make_counters(objects)
     last = np.ascontiguousarray(last)
     votes = np.ascontiguousarray(votes)
     last_known, known = _keep_and_tally(last, kept, votes, alive, *counters)
@@ -541,7 +560,7 @@ def charge_and_tally(
     check(last, credit.alive)
     check(votes, credit.alive)
     check_charges(diverse, radius)
-    counters = _counters(objects)
+    counters = _make_counters(objects)
     total = np.zeros(CLIENTS, np.int64)
     last = np.ascontiguousarray(last)
     votes = np.ascontiguousarray(votes)
@@ -553,12 +572,13 @@ def charge_and_tally(
     return counts, total + counts.sum(axis=1)
 
 
-def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]:
-    """Make the counters of a pass.
+def _make_counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]:
+    """Make the counters of a pass over votes, all 0.
 
     Returns:
-        Small counters (objects * 64,), which begin with a cache line; how many votes each object's
-        small counters hold (objects,); and wide counters (objects, 64).
+        `small`: (objects * 64,) uint8 counters, which begin at the start of a cache line; `filled`:
+        (objects,) number of votes that the small counters of each object hold; and `wide`:
+        (objects, 64) int64 counters.
     """
     room = np.zeros((objects + 1) * CLIENTS, np.uint8)
     begin = -room.ctypes.data % CLIENTS  # the first address that is a multiple of 64
@@ -567,7 +587,7 @@ def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Count
 
 
 def _counts_by_client(counters: tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]) -> Counts:
-    """Add small and wide counters, and return the counts (64, objects)."""
+    """Add the small counters to the wide ones, and return the counts (64, objects)."""
     small, _, wide = counters
     wide += small.reshape(wide.shape)
     return np.ascontiguousarray(wide.T)

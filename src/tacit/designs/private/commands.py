@@ -506,7 +506,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     what each may take is printed.
     """
     from tacit.designs.private.plan import plan_releases
-    from tacit.engine.cost import cost
+    from tacit.engine.cost import estimate_cost
     from tacit.profile_sums.sums.like_pairs import MOST_WITHOUT_PAIRS
 
     people, items = int(settings.people), int(settings.items)
@@ -541,7 +541,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
     if settings.ratings is not None:
         pairs = planned.effective_population > MOST_WITHOUT_PAIRS and not settings.across
-        priced = cost(settings.ratings, people, items, stars=settings.stars, pairs=pairs)
+        priced = estimate_cost(settings.ratings, people, items, stars=settings.stars, pairs=pairs)
         data["cost"] = asdict(priced)
         shown += priced.sentences
     shown.append(

@@ -163,11 +163,11 @@ class PlanSettings:
 def plan(settings: PlanSettings, _: Run) -> Result:
     """Compute what a fit costs: passes, memory, bytes on disk, hours."""
     from tacit.designs.xmap.settings import Variant
-    from tacit.engine.cost import cost
+    from tacit.engine.cost import estimate_cost
 
     if settings.variant not in get_args(Variant):
         raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
-    cost_of_fit = cost(
+    cost_of_fit = estimate_cost(
         settings.ratings,
         settings.people,
         settings.items,

@@ -7,7 +7,7 @@ functions of the tests.
 types.py         people's profiles, features, released arrays
 clip.py          the clip of one person's whole table
 counts.py        sum 1: how often items are used and liked
-tastes.py        one person's tastes, on which sums 2a, 2b and 3 build
+tastes.py        one person's tastes, on which sum 2a (their second moment), 2b and 3 build
 products.py      sum 2b: features of likes times tastes
 item_tastes.py   sum 3: tastes of each item's likers
 like_pairs.py    pairs of likes, within the event of sum 3

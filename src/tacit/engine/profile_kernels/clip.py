@@ -24,8 +24,11 @@ _INFINITY_BITS = np.int64(0x7FF << 52)
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # type: ignore[untyped-decorator, unused-ignore]
-def _squares(values: Any, size: int) -> float:
-    """Add up squares of whole numbers, below 2^53 in all: exact, so the compiler may reorder it."""
+def _sum_squares(values: Any, size: int) -> float:
+    """Add up the squares of values[:size], whole numbers.
+
+    The sum is below 2^53, so it is exact in any order, and the compiler may reorder it.
+    """
     square = 0.0
     for j in range(size):
         square += values[j] * values[j]
@@ -40,13 +43,14 @@ def clip_person(values: Any, size: int, clip: ClipRule) -> None:
 
         steps = trunc(x / m * min(m, norm / max(|x / m|_2, 1)) / resolution)
 
-    and each step moves towards 0 by one until their squares are within `largest_square`.
-    A table with a value that is not finite, which `clip_table` refuses, counts as empty.
+    Then all steps move towards 0 by one, again and again until the sum of their squares is at most
+    `largest_square`. If `largest_square` is below 0, the values stay. A table with a value that is
+    not finite, which `clip_table` refuses, becomes 0.
     """
-    largest, patterns = np.zeros(1), values.view(np.int64)
+    largest, bits = np.zeros(1), values.view(np.int64)  # m, and the bits of each value
     largest_bits = np.int64(0)
     for j in range(size):
-        largest_bits = max(largest_bits, patterns[j] & _MAGNITUDE_BITS)
+        largest_bits = max(largest_bits, bits[j] & _MAGNITUDE_BITS)
     if largest_bits >= _INFINITY_BITS:
         values[:size] = 0.0
         return
@@ -61,6 +65,6 @@ def clip_person(values: Any, size: int, clip: ClipRule) -> None:
     scale = min(largest[0], clip.norm / max(math.sqrt(square), 1.0))
     for j in range(size):
         values[j] = np.trunc(values[j] * scale / clip.resolution)
-    while _squares(values, size) > clip.largest_square:
+    while _sum_squares(values, size) > clip.largest_square:
         for j in range(size):
             values[j] -= np.sign(values[j])

@@ -19,18 +19,21 @@ def add_counts(
 ) -> None:
     """Add each person's vector to total (context items + target items + 1,).
 
-    With w the weights of a person's context items (1 if liked, else `other_weight`) and L their
-    likes, the person's vector before the clip has
+    With w the weights of a person's context items (1 if liked, else `other_weight`) and L the
+    person's likes among the target items, the vector before the clip has
 
         context item i:  items_norm * w_i / |w|_2
         liked target:    items_norm / sqrt(|L|)
         last entry:      presence
 
+    and 0 elsewhere.
+
     Args:
         people: `Profiles`.
-        context_items: How many context items have entries of their own; 0 in one domain.
-        items_norm: Norm of the items of each domain in the vector.
-        presence: The entry that counts people.
+        context_items: Number of context items with entries of their own; 0 if context and target
+            items are the same, which then have the entries of targets.
+        items_norm: L2 norm of the entries of context items, and of those of targets.
+        presence: The last entry, by which people are counted.
         clip: `ClipRule` of the whole vector.
         total: Changed in place.
     """

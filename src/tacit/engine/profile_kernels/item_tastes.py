@@ -9,16 +9,18 @@ import numba
 import numpy as np
 
 from tacit.engine.profile_kernels.clip import clip_person
-from tacit.engine.profile_kernels.tastes import map_person, weight_beside_rest
+from tacit.engine.profile_kernels.tastes import map_person, relative_weight_of_like
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _limit_tastes(values: Any, rows: int, k: int, width: int, norm: float) -> None:
-    """Clip a person's tastes, the first k of `width` columns together: step 1 of sum 3's clip.
+    """Scale the first k of `width` columns of a person's table to an L2 norm of at most `norm`.
 
-    With x their entries and m = max |x|:
+    This is the first step of the clip of sum 3. `values` has the table row by row, in place.
+
+    With x the entries of these columns and m = max |x|:
 
         x := x / m * min(m, norm / max(|x / m|_2, 1))
     """
@@ -40,13 +42,13 @@ def _limit_tastes(values: Any, rows: int, k: int, width: int, norm: float) -> No
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def _likes_inside(people: Any, u: int, head_places: Any) -> int:
-    """Count a person's likes among the items of the head."""
-    inside = 0
+def _count_likes_in_head(people: Any, u: int, head_places: Any) -> int:
+    """Count a person's likes in the head, which are the most popular target items."""
+    count = 0
     for j in range(people.like_offsets[u], people.like_offsets[u + 1]):
         if head_places[people.likes[j]] >= 0:
-            inside += 1
-    return inside
+            count += 1
+    return count
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -65,14 +67,15 @@ def add_item_tastes(
 ) -> None:
     """Add each person's table to total (head + 1, k + 1), or without a count column (head + 1, k).
 
-    With H the head, L a person's likes in it, y = 1 / sqrt(|L|), v = V' z their tastes and v_{-t}
-    those without the like t, the rows of the table are
+    With H the head (the most popular target items), L a person's likes in it, y = 1 / sqrt(|L|),
+    v = V' z the person's tastes and v_{-t} their tastes without the like t, the rows of the table
+    are
 
         like t in H:  y v_{-t}, count_weight * y      (k + 1,)
         last row:     mean_row * v, 0                 (k + 1,)
 
-    The first k columns are scaled together to `tastes_norm` at most; then the whole is clipped.
-    Where a like is all that a person has, v_{-t} is 0 and y stays.
+    The first k columns are scaled together to an L2 norm of at most `tastes_norm`; then the whole
+    table is clipped. If a person has nothing but the like t, v_{-t} is 0; the count y stays.
 
     Args:
         people: `Profiles`.
@@ -81,10 +84,11 @@ def add_item_tastes(
         taste_map: `TasteMap` by the directions V (f, k).
         head_places: (target items,) row of each item in the table; -1 outside the head.
         count_weight: Weight of the count column; 0: there is none.
-        tastes_norm: Largest norm of the first k columns.
+        tastes_norm: Largest L2 norm of the first k columns.
         mean_row: Weight of the last row.
-        least: A like stands alone where the weights of the person's others add up to at most this.
-        clip: `ClipRule` of the whole table; without noise neither scaling nor clipping is done.
+        least: A like counts as all that a person has if the weights of their other items add up to
+            at most this.
+        clip: `ClipRule` of the whole table; without noise the table is neither scaled nor clipped.
         total: Changed in place.
     """
     width = total.shape[1]
@@ -95,30 +99,32 @@ def add_item_tastes(
         weights = map_person(people, u, centre.damping, context, taste_map, shares, image)
         if weights <= 0.0:
             continue
-        length = math.sqrt(_likes_inside(people, u, head_places))
-        rows = 0
+        root_of_likes = math.sqrt(_count_likes_in_head(people, u, head_places))
+        row_count = 0
         for j in range(people.like_offsets[u], people.like_offsets[u + 1]):
             item = people.likes[j]
             if head_places[item] < 0:
                 continue
-            ratio = weight_beside_rest(people, j, weights, centre.damping, least)
+            ratio = relative_weight_of_like(people, j, weights, centre.damping, least)
             for d in range(k):
-                beside = ratio * (image[d] - taste_map.targets[item, d])
-                without = image[d] - taste_map.mean[d] + beside
-                values[rows * width + d] = without / length if ratio >= 0.0 else 0.0
+                change = ratio * (image[d] - taste_map.targets[item, d])
+                taste_without_like = image[d] - taste_map.mean[d] + change
+                values[row_count * width + d] = (
+                    taste_without_like / root_of_likes if ratio >= 0.0 else 0.0
+                )
             if k < width:
-                values[rows * width + k] = count_weight / length
-            places[rows] = head_places[item]
-            rows += 1
+                values[row_count * width + k] = count_weight / root_of_likes
+            places[row_count] = head_places[item]
+            row_count += 1
         for d in range(k):
-            values[rows * width + d] = mean_row * (image[d] - taste_map.mean[d])
+            values[row_count * width + d] = mean_row * (image[d] - taste_map.mean[d])
         if k < width:
-            values[rows * width + k] = 0.0
-        places[rows] = len(total) - 1
-        rows += 1
+            values[row_count * width + k] = 0.0
+        places[row_count] = len(total) - 1
+        row_count += 1
         if clip.largest_square >= 0:
-            _limit_tastes(values, rows, k, width, tastes_norm)
-        clip_person(values, rows * width, clip)
-        for j in range(rows):
+            _limit_tastes(values, row_count, k, width, tastes_norm)
+        clip_person(values, row_count * width, clip)
+        for j in range(row_count):
             for d in range(width):
                 total[places[j], d] += values[j * width + d]

@@ -1,4 +1,4 @@
-"""Counts of the most popular items again, in place of sums 2a, 2b and 3."""
+"""A second count of the likes of the most popular items, which may replace sums 2a, 2b and 3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 def add_popular_counts(people: Any, head_places: Any, clip: Any, total: Any) -> None:
     """Add each person's vector to total (head,).
 
-    With L a person's likes among the head, the vector before the clip has 1 / sqrt(|L|) at each.
+    With L a person's likes in the head (the most popular target items), the vector before the clip
+    has 1 / sqrt(|L|) for each item of L, and 0 for the others.
 
     Args:
         people: `Profiles`.

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from tacit.engine.profile_kernels.clip import clip_person
-from tacit.engine.profile_kernels.tastes import map_person, weight_beside_rest
+from tacit.engine.profile_kernels.tastes import map_person, relative_weight_of_like
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -28,8 +28,8 @@ def add_feature_products(
 ) -> None:
     """Add each person's table to total (f, f).
 
-    With L a person's likes, F_t the features of item t, a = A' z their whitened tastes and a_{-t}
-    those without the like t, the table before the clip is
+    With L a person's likes, F_t the features of item t, a = A' z the person's whitened tastes and
+    a_{-t} their whitened tastes without the like t, the table before the clip is
 
         sum_{t in L} F_t a_{-t}' / sqrt(|L|)  -  mean_likes a'        (f, f)
 
@@ -40,7 +40,7 @@ def add_feature_products(
         targets: `SparseRows` of the target items' features.
         taste_map: `TasteMap` by the whitening A (f, f).
         mean_likes: (f,) mean features of likes.
-        least: A like is left out where all other weights of the person add up to at most this.
+        least: A like is left out if the weights of the person's other items add up to at most this.
         clip: `ClipRule` of the whole table.
         total: Changed in place.
     """
@@ -58,14 +58,14 @@ def add_feature_products(
                 table[c, d] = -mean_likes[c] * (image[d] - taste_map.mean[d])
         for j in range(start, end):
             item = people.likes[j]
-            ratio = weight_beside_rest(people, j, weights, centre.damping, least)
+            ratio = relative_weight_of_like(people, j, weights, centre.damping, least)
             if ratio >= 0.0:
                 for q in range(targets.offsets[item], targets.offsets[item + 1]):
-                    x = targets.values[q] / math.sqrt(end - start)
+                    weight = targets.values[q] / math.sqrt(end - start)
                     row = table[targets.columns[q]]
                     for d in range(width):
-                        beside = ratio * (image[d] - taste_map.targets[item, d])
-                        row[d] += x * (image[d] - taste_map.mean[d] + beside)
+                        change = ratio * (image[d] - taste_map.targets[item, d])
+                        row[d] += weight * (image[d] - taste_map.mean[d] + change)
         clip_person(flat, width * width, clip)
         for j in range(width * width):
             sums[j] += flat[j]

@@ -1,9 +1,9 @@
 """The sum of stars times tastes: each item's stars above a person's level times their tastes.
 
 Equal bit for bit to a readable function of the tests: each number is made by the same additions in
-the same order. What is saved does not round: a regression is solved in place, products with zeros
-are left out, a person's own tastes are computed once, and rows have a fixed width, so that the
-processor works on several numbers of a row at once.
+the same order. The savings of time change no rounding: a regression is solved in place, products
+with zeros are left out, a person's own tastes are computed once, and rows have a fixed width, so
+that the processor works on several numbers of a row at once.
 
 Runs at   the platform, on raw ratings. Each table is clipped here; the caller draws the noise.
 """
@@ -23,8 +23,9 @@ from tacit.engine.profile_kernels.types import ClipRule, StarRows, StarTable
 from tacit.errors import ConfigError
 
 MOST_TASTES = 15
+"""Largest number k of tastes."""
 _ROW_WIDTH = MOST_TASTES + 1
-"""Row layout: `[level, taste_1 .. taste_k, 0 ..]`."""
+"""Number of float64 of a row, laid out as `[level, taste_1 .. taste_k, 0 ..]`."""
 
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -81,15 +82,16 @@ set_row: Any = _set_row
 def _gather_evidence(
     rows: Any, u: int, released: Any, lines: Any, line_of: Any, gram: Any, evidence: Any
 ) -> int:
-    """Fill gram (width, _ROW_WIDTH) and evidence (width,) of ONE person's regression.
+    """Fill gram (width, _ROW_WIDTH) and evidence (width,) of the regression of person u.
 
-    With l_j = [1, loadings of rating j] and s_j its variance:
+    The width is k + 1. With l_j = [1, loadings of the item of rating j] and s_j the item's
+    variance; for an item outside the tables, l_j = [1, 0 .. 0] and s_j = 1:
 
         gram     = diag(level, 1 .. 1) + sum_j l_j l_j' / s_j
         evidence = sum_j l_j rest_j / s_j
 
     Returns:
-        How many of the person's ratings are of items in the tables.
+        The number of the person's ratings of items in the tables.
     """
     width = len(gram)
     for a in range(width):
@@ -97,10 +99,10 @@ def _gather_evidence(
         for b in range(_ROW_WIDTH):
             gram[a, b] = 0.0
         gram[a, a] = 1.0 if a else released.level
-    inside = 0
+    rated = 0
     for j in range(rows.offsets[u], rows.offsets[u + 1]):
         place, rest = rows.places[j], rows.rest[j]
-        inside += place >= 0
+        rated += place >= 0
         variance = released.variances[place] if place >= 0 else 1.0
         line = line_of[place] if place >= 0 else 0
         if line == 0:
@@ -112,7 +114,7 @@ def _gather_evidence(
             share = row[a] / variance
             evidence[a] += share * rest
             set_row(gram, a, gram, a, share, lines, line)
-    return inside
+    return rated
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -133,7 +135,7 @@ def _invert(gram: Any) -> None:
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _multiply(matrix: Any, row: Any, image: Any) -> None:
-    """Fill image with `matrix @ row`."""
+    """Fill image[:width] with `matrix @ row[:width]`, for a matrix (width, width or more)."""
     for a in range(len(matrix)):
         total = 0.0
         for b in range(len(matrix)):
@@ -142,15 +144,18 @@ def _multiply(matrix: Any, row: Any, image: Any) -> None:
 
 
 def add_star_factors(rows: StarRows, released: StarTable, clip: ClipRule, total: Any) -> None:
-    """Add everybody's table to total (items + k, k), each clipped as a whole.
+    """Add each person's table to total (items + k, k), clipped as a whole.
 
-    Tastes and level are means given a person's ratings (Bayesian linear regression), each without
-    one rating by Sherman and Morrison. With P = gram^-1 and m = P evidence of `_gather_evidence`:
+    Tastes and level of a person are posterior means given the person's ratings (Bayesian linear
+    regression), without one rating j, by the formula of Sherman and Morrison. With P = gram^-1 and
+    m = P evidence of `_gather_evidence`:
 
-        misfit_j  = (rest_j - l_j' m) / (s_j - l_j' P l_j)
+        misfit_j  = (rest_j - l_j' m) / max(s_j - l_j' P l_j, s_j / 1000)
         tastes_-j = m - P l_j misfit_j                   (level first, then k tastes t_-j)
-        item j:    (rest_j - level_-j) t_-j / sqrt(n)    (k,), n the person's ratings of items
+        item j:    (rest_j - level_-j) t_-j / sqrt(n)    (k,)
         k rows:    moment * sum_j t_-j t_-j' / sqrt(n)   (k, k)
+
+    n is the number of the person's ratings of items in the tables, and j runs over these.
 
     Args:
         rows: People's ratings around released means.
@@ -175,7 +180,7 @@ def add_star_factors(rows: StarRows, released: StarTable, clip: ClipRule, total:
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, total: Any) -> None:
-    """Add everybody's table, as `add_star_factors` says.
+    """Add each person's table, as `add_star_factors` says.
 
     Args:
         rows: `StarRows`.
@@ -189,18 +194,18 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
     gram, moment = np.empty((k + 1, _ROW_WIDTH)), np.empty((k, _ROW_WIDTH))
     tastes = np.empty((len(total), _ROW_WIDTH))
     evidence, mean = np.zeros(k + 1), np.zeros((1, _ROW_WIDTH))
-    turned = np.zeros((2, _ROW_WIDTH))  # P l_j: of a level alone, and of the rating at work
+    images = np.zeros((2, _ROW_WIDTH))  # P l_j: for a level alone, and for the current rating
     values, places = np.empty(total.size), np.empty(len(total), np.int64)
     for u in range(len(rows.offsets) - 1):
-        inside = _gather_evidence(rows, u, released, lines, line_of, gram, evidence)
-        if inside == 0:
+        rated = _gather_evidence(rows, u, released, lines, line_of, gram, evidence)
+        if rated == 0:
             continue
         _invert(gram)
         _multiply(gram, evidence, mean[0])
         for a in range(k + 1):
-            turned[0, a] = gram[a, 0]
-        weight = 1.0 / math.sqrt(inside)
-        size = 0
+            images[0, a] = gram[a, 0]
+        weight = 1.0 / math.sqrt(rated)
+        rows_filled = 0
         for j in range(rows.offsets[u], rows.offsets[u + 1]):
             place = rows.places[j]
             if place < 0:
@@ -208,37 +213,39 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
             line, variance = line_of[place], released.variances[place]
             misfit = rows.rest[j]
             if line == 0:
-                leverage = turned[0, 0]
+                leverage = images[0, 0]
                 misfit -= mean[0, 0]
             else:
                 leverage = 0.0
-                _multiply(gram, lines[line], turned[1])
+                _multiply(gram, lines[line], images[1])
                 for a in range(k + 1):
-                    leverage += turned[1, a] * lines[line, a]
+                    leverage += images[1, a] * lines[line, a]
                     misfit -= mean[0, a] * lines[line, a]
             misfit /= max(variance - leverage, 1e-3 * variance)
-            set_row(tastes, size, mean, 0, -misfit, turned, np.int64(line > 0))
-            places[size] = place
-            size += 1
+            set_row(tastes, rows_filled, mean, 0, -misfit, images, np.int64(line > 0))
+            places[rows_filled] = place
+            rows_filled += 1
         for a in range(k):
             for b in range(_ROW_WIDTH):
                 moment[a, b] = 0.0
-        size = 0
+        rows_filled = 0
         for j in range(rows.offsets[u], rows.offsets[u + 1]):
             if rows.places[j] < 0:
                 continue
-            above_level = weight * (rows.rest[j] - tastes[size, 0])
+            above_level = weight * (rows.rest[j] - tastes[rows_filled, 0])
             for a in range(k):
-                values[size * k + a] = above_level * tastes[size, a + 1]
-                set_row(moment, a, moment, a, weight * tastes[size, a + 1], tastes, size)
-            size += 1
+                values[rows_filled * k + a] = above_level * tastes[rows_filled, a + 1]
+                set_row(
+                    moment, a, moment, a, weight * tastes[rows_filled, a + 1], tastes, rows_filled
+                )
+            rows_filled += 1
         for a in range(k):
             for b in range(k):
-                values[size * k + b] = released.moment * moment[a, b + 1]
-            places[size] = len(released.variances) + a
-            size += 1
-        clip_person(values, size * k, clip)
-        for j in range(size):
+                values[rows_filled * k + b] = released.moment * moment[a, b + 1]
+            places[rows_filled] = len(released.variances) + a
+            rows_filled += 1
+        clip_person(values, rows_filled * k, clip)
+        for j in range(rows_filled):
             row = total[places[j]]
             for a in range(k):
                 row[a] += values[j * k + a]

@@ -11,14 +11,14 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _mean_features(people: Any, u: int, damping: Any, features: Any, shares: Any) -> float:
-    """Fill shares (f,) with the weighted mean of the features F of the person's context items.
+    """Fill shares (f,) with the weighted mean of the features F of person u's context items.
 
     With w_i = (1 if liked, else `other_weight`) * damping_i and W = sum_i w_i:
 
         shares = sum_i w_i F_i / W
 
     Returns:
-        W; at 0 the shares are 0.
+        W. If it is 0, all shares are 0.
     """
     shares[:] = 0.0
     total = 0.0
@@ -36,19 +36,24 @@ def _mean_features(people: Any, u: int, damping: Any, features: Any, shares: Any
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def fill_tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: Any) -> None:
-    """Fill rows (people, f) with tastes z = shares - mean, 0 for a person who has none.
+    """Fill rows (people, f) with tastes z = shares - mean; zeros for a person without tastes.
+
+    A person has no tastes if their weights add up to 0. Between two domains a person without likes
+    among the target items has none, either, unless `everybody`.
 
     Args:
         people: `Profiles`.
         centre: `ProfileCentre` with the mean profile.
         features: `SparseRows` of the context items.
-        everybody: Whether people without likes in another domain have tastes, too.
+        everybody: Whether people without likes among the target items have tastes, too.
         rows: Changed in place.
     """
     for u in range(len(people.offsets) - 1):
         total = _mean_features(people, u, centre.damping, features, rows[u])
-        absent = people.like_offsets[u + 1] == people.like_offsets[u] and not people.one_domain
-        if total > 0.0 and (everybody or not absent):
+        has_no_likes = (
+            people.like_offsets[u + 1] == people.like_offsets[u] and not people.one_domain
+        )
+        if total > 0.0 and (everybody or not has_no_likes):
             for c in range(features.width):
                 rows[u, c] -= centre.mean[c]
         else:
@@ -59,10 +64,11 @@ def fill_tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: 
 def map_person(
     people: Any, u: int, damping: Any, context: Any, taste_map: Any, shares: Any, image: Any
 ) -> float:
-    """Fill image (d,) with `shares @ matrix` of ONE person.
+    """Fill image (d,) with `shares @ matrix` of person u, and shares (f,) as `_mean_features` does.
 
     Returns:
-        W, the sum of the person's weights; 0 for a person who adds nothing.
+        W, the sum of the person's weights; 0 for a person without tastes, whose `image` is not
+        used.
     """
     total = _mean_features(people, u, damping, context, shares)
     if people.like_offsets[u] == people.like_offsets[u + 1] and not people.one_domain:
@@ -76,14 +82,21 @@ def map_person(
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def weight_beside_rest(people: Any, j: int, total: float, damping: Any, least: float) -> float:
-    """Weigh like number j against the person's other items: r = w / (W - w).
+def relative_weight_of_like(people: Any, j: int, total: float, damping: Any, least: float) -> float:
+    """Compute r = w / (W - w), the weight of like number j relative to the person's other items.
 
-    With r the tastes without the like are `image + r * (image - image of the like)`.
+    The tastes without the like are `image + r * (image - image of the like)`.
+
+    Args:
+        people: `Profiles`.
+        j: Index of the like in `people.likes`.
+        total: W, the sum of the person's weights.
+        damping: (context items,) weights of items by their frequency.
+        least: Largest W - w at which the person has no other items.
 
     Returns:
-        r; 0 between domains, where no like is among the context items; -1 where W - w is at most
-        `least`: the like is then left out.
+        r. It is 0 between two domains, where no like is a context item, and -1 if W - w is at most
+        `least`, so that the person has no tastes without the like.
     """
     if not people.one_domain:
         return 0.0

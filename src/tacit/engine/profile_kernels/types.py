@@ -1,4 +1,4 @@
-"""Arrays that the kernels of profile sums read: profiles, features, released maps."""
+"""Arrays that the kernels of profile sums read: profiles, features, and released numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class Profiles(NamedTuple):
     """Whether context and target items are the same."""
 
     def total(self, add: Callable[[Profiles], Any]) -> Any:
-        """Sum of `add(profiles)` over these people; stored people add up their blocks."""
+        """Return `add(profiles)` for these people.
+
+        Profiles that are not in memory have a method of this name, too, which sums over blocks.
+        """
         return add(self)
 
 
@@ -46,16 +49,16 @@ class ProfileCentre(NamedTuple):
     """Released arrays from which profiles are measured."""
 
     damping: Any
-    """(context items,) weight of an item by its frequency."""
+    """(context items,) weight of each item, by how often it is used."""
     mean: Any
-    """(f,) features of an average profile."""
+    """(f,) mean features of an average profile."""
 
 
 class TasteMap(NamedTuple):
-    """A released linear map of tastes, and its images."""
+    """A released linear map from features (f) to d dimensions, and some of its images."""
 
     matrix: Any
-    """(f, d)"""
+    """(f, d) the map."""
     mean: Any
     """(d,) image of the average profile."""
     targets: Any
@@ -66,11 +69,11 @@ class ClipRule(NamedTuple):
     """How one person's whole table is clipped and rounded."""
 
     norm: float
-    """Largest L2 norm."""
+    """Largest L2 norm of the table."""
     resolution: float
-    """Size of a step."""
+    """Size of a step, to whose multiples values are rounded."""
     largest_square: int
-    """Largest squared norm in steps; below 0: no clipping and no rounding."""
+    """Largest squared L2 norm in steps; below 0: no clipping and no rounding."""
 
 
 class StarRows(NamedTuple):
@@ -79,19 +82,20 @@ class StarRows(NamedTuple):
     offsets: Any
     """(people + 1,) where each person's ratings begin."""
     places: Any
-    """(ratings,) place of the item in the tables; -1: in none."""
+    """(ratings,) row of the rated item in `StarTable`; -1 for an item that is not in it."""
     rest: Any
-    """(ratings,) stars above what is expected of the mean person."""
+    """(ratings,) the rating less what is expected of an average person, in stars of a
+    five-star scale."""
 
 
 class StarTable(NamedTuple):
-    """Released arrays that make people's tastes."""
+    """Released numbers from which people's tastes are computed."""
 
     loadings: Any
-    """(items, k) stars for a unit of taste; k is at most `MOST_TASTES`."""
+    """(items, k) change of a rating per unit of each taste; k is at most `MOST_TASTES`."""
     variances: Any
-    """(items,) variance of a rating around its loadings."""
+    """(items,) variance of a rating around what its loadings explain."""
     level: float
-    """1 / variance of people's levels."""
+    """1 / variance over people of their levels, which are how mildly they rate."""
     moment: float
-    """Weight of second moments."""
+    """Factor of the rows of second moments in a person's table."""

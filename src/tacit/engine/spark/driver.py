@@ -2,7 +2,8 @@
 
 Runs at    the driver, which is the platform's, and the cluster's workers, which are trusted, too.
 People     All rows of a person are in one task: rows move by a hash of the person's id. Every sum
-           reports which hashes are in it; a sum with a hash that is missing or twice is refused.
+           reports which hashes of ids are in it; a sum in which a hash is missing or twice is
+           refused.
 Sums       are made of blocks by the local kernels, in whole numbers, and their tables are merged in
            pieces on the cluster. Noise is added at the driver to the result of `total`, so a task
            that is repeated, or run twice at once, changes neither the sum nor the noise.
@@ -54,9 +55,13 @@ from tacit.engine.spark.sums import (
 TASK_ROWS = 2_000_000
 """Number of ratings of a task: about 0.3 GB of a worker's memory, besides the table of the sum."""
 _LEAST_TASKS = 4
+"""Smallest number of tasks that is chosen here; the caller may name a smaller one."""
 _TEXT_ENDINGS = (".csv", ".tsv")
+"""Endings of sources that are read as delimited text; other files are Parquet."""
 _DEFAULT_PORT = 15002
+"""Port of Spark Connect if the address names none."""
 _BUCKETS_PER_TASK = 64
+"""Number of buckets of people for each task."""
 _WAIT = 10.0
 """Seconds to wait for a server's answer."""
 _RETRIES = 5
@@ -129,7 +134,8 @@ def write_lists(
         remote: As in `open_spark`.
         column_names: As in `open_spark`.
         model: A released model.
-        list_block: Makes the lists of the people of a block of ratings.
+        list_block: Makes the lists of the people of a block of ratings, as `workers.make_lists`
+            calls it.
         out: A new folder, as the cluster sees it.
         tasks: As in `open_spark`.
     """
@@ -161,7 +167,7 @@ def fold_reports(
     *,
     tasks: int | None = None,
 ) -> NDArray[np.int64]:
-    """Count reports of devices on a cluster: the sum of `fold(reports)` over its tasks.
+    """Count the reports of devices on a cluster, as the sum of `fold(reports)` over its tasks.
 
     All reports with the same ticket go to one call of `fold`, sorted by their bytes.
 
@@ -169,8 +175,8 @@ def fold_reports(
         source: Parquet with reports in a binary column.
         remote: As in `open_spark`.
         column: Name of the column.
-        ticket: Where the ticket begins in a report, from 0, and its length in bytes.
-        fold: Counts some reports; returns a table.
+        ticket: Index of the ticket's first byte in a report, from 0, and its length in bytes.
+        fold: Counts some reports; returns a table of int64, also for an empty list.
         tasks: As in `open_spark`.
 
     Returns:
@@ -208,7 +214,10 @@ def fold_reports(
 
 @contextmanager
 def _session(remote: str) -> Iterator[Any]:
-    """Open a session for the context; it is closed only if something fails in it."""
+    """Open a session, and stop it if the body of the `with` statement fails.
+
+    If nothing fails, the session stays open.
+    """
     session = connect(remote)
     try:
         with described_errors():
@@ -227,15 +236,15 @@ class _Rows:
     header_of_role: dict[Role, str]
     """Header of the column of each role that the source has."""
     kinds: dict[Role, str]
-    """Spark's type of each role's column after it is read."""
+    """Spark's type of each role's column after its cells are read."""
     scale: RatingScale | None
     """The stars a rating can take; None: any number."""
     has_text_ids: bool
-    """Whether all ids are stored as text, so that some may be whole numbers."""
+    """Whether the source is a text file, so that ids which are whole numbers are stored as text."""
 
     @property
     def read(self) -> Any:
-        """Spark's frame of the rows after their cells are read and checked."""
+        """Spark's frame of the rows with their cells read and checked."""
         schema = ", ".join(f"{role} {kind}" for role, kind in self.kinds.items())
         work = partial(workers.read_rows, headers=self.header_of_role, scale=self.scale)
         return self.frame.mapInArrow(work, schema)
@@ -258,7 +267,8 @@ def _partition(frame: Any, pack: Callable[..., Any], tasks: int) -> Any:
 
     Args:
         frame: Spark's frame.
-        pack: Packs the rows of a task in buckets, such as `workers.pack_rows`.
+        pack: Packs the rows of a task in buckets, such as `workers.pack_rows`; it gets the number
+            of buckets as `buckets`.
         tasks: Number of tasks.
     """
     work = partial(pack, buckets=min(workers.HASHES, _BUCKETS_PER_TASK * tasks))
@@ -301,7 +311,11 @@ def _open_rows(
 
 
 def _count_tasks(frame: Any, tasks: int | None) -> int:
-    """Return the number of tasks, `tasks` or one for TASK_ROWS rows; DataError without a row."""
+    """Return `tasks`, or if it is None one task for TASK_ROWS rows.
+
+    Raises:
+        DataError: There is no row.
+    """
     rows = frame.count()
     if not rows:
         raise DataError("there is no row")
@@ -310,10 +324,9 @@ def _count_tasks(frame: Any, tasks: int | None) -> int:
 
 @contextmanager
 def _named_main_module() -> Iterator[None]:
-    """Set the main module's `__file__` for the context, if it has none.
+    """Set the main module's `__file__` during the `with` statement, if it has none.
 
-    If there is none, as with `python -c`, pyspark thinks that its own tests run and ends the
-    process.
+    Without it, as with `python -c`, pyspark assumes that its own tests run and ends the process.
     """
     main = sys.modules["__main__"]
     if hasattr(main, "__file__"):
@@ -330,7 +343,7 @@ def connect(remote: str) -> Any:
     """Open a new session on a Spark Connect server.
 
     Raises:
-        ConfigError: The address is no sc://HOST:PORT.
+        ConfigError: The address is not of the form sc://HOST or sc://HOST:PORT.
         ClusterError: No server answers there, or its version is not supported.
         MissingExtra: pyspark is not installed.
     """
@@ -357,15 +370,19 @@ def connect(remote: str) -> Any:
                 from pyspark.sql.connect.client.retries import DefaultPolicy
 
                 session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
-                _check_server(session)
+                _set_up_session(session)
             except BaseException:
                 close(session.stop)
                 raise
     return session
 
 
-def _check_server(session: Any) -> None:
-    """Set up a session; ClusterError for an old Spark, or another tacit-rec on the workers."""
+def _set_up_session(session: Any) -> None:
+    """Configure a session, and check the versions of Spark and of tacit-rec on the workers.
+
+    Raises:
+        ClusterError: Spark is older than version 4, or a worker has another version of tacit-rec.
+    """
     if int(session.version.split(".")[0]) < 4:
         raise ClusterError(f"The server is Spark {session.version}; this needs Spark 4 or newer.")
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "131072")
@@ -383,9 +400,9 @@ def _check_server(session: Any) -> None:
 
 
 def _cluster_path(path: str) -> str:
-    """Return a path as the cluster sees it; a local path becomes absolute.
+    """Return a path as the cluster sees it: a local path becomes absolute, an address stays.
 
-    An address such as s3://bucket that went through `pathlib` has lost a slash, which is added.
+    `pathlib` removes a slash of an address such as s3://bucket; it is added again.
     """
     address = re.match(r"(\w+):/(?!/)", path)
     if address is not None:

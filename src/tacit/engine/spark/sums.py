@@ -47,15 +47,18 @@ from tacit.errors import ClusterError, DataError
 STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
 """Schema of strips: a part of a block's ratings for one tile."""
 LINES = "line long, tile long, cells binary"
-"""Schema of answers: the bytes that a tile has for a line."""
+"""Schema of answers: the bytes that a tile has for a line. In merged answers, and those of
+`compute_arrays`, `tile` is the number of tiles that have such bytes."""
 _STRIP_TYPES = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
-"""Arrays of a strip: a count of ratings and a number for each person; items and stars."""
+"""Arrays of a strip, and their types: `counts` has the number of ratings of each person, `numbers`
+the number that `CutBlock` returns for each person; `items` and `stars` have a cell for each
+rating."""
 _PARTS_AT_ONCE = 16
 """Number of arrays that `spread` computes at once, for this machine's memory."""
 
 
 class SparkRatings(StoredRatings):
-    """Ratings on a cluster, made by `open_spark`; as a context it closes its session at the end.
+    """Ratings on a cluster, made by `open_spark`; a `with` statement closes the session at its end.
 
     Args:
         session: The Spark session.
@@ -72,7 +75,7 @@ class SparkRatings(StoredRatings):
         )
         self._session = session
         self._blocks = blocks
-        # The hashes that were in the first sum; each further sum must have the same.
+        # What `gather_total` returned as counts of hashes for the latest sum; all must be equal.
         self._seen: NDArray[np.int64] | None = None
 
     def __enter__(self) -> SparkRatings:
@@ -99,7 +102,8 @@ class SparkRatings(StoredRatings):
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Do what `StoredRatings.join_tiles` says, on the cluster.
 
-        Strips of all blocks are brought together by their tile, and bytes by their line.
+        The strips of all blocks are grouped by their tile, and then the bytes of all tiles by their
+        line.
         """
         no_stars, _ = cut(self._to_ratings(Block.without_people()))
         with described_errors():
@@ -141,7 +145,7 @@ def gather_total(
     Args:
         frame: Spark's frame of the rows.
         work: Turns a task's batches into pieces of a table; these are first added on the cluster.
-        zero: Zeros in the shape of the sum; overwritten.
+        zero: Zeros in the shape and type of the sum; overwritten.
         tasks: Number of Spark tasks that hold the people.
 
     Returns:
@@ -198,7 +202,10 @@ def _apply_by_key(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) 
 def cut_strips(
     batches: Iterable[Any], *, cut: CutBlock, tiles: Tiles, to_ratings: ToRatings
 ) -> Iterator[Any]:
-    """Yield, from a task's blocks, the people and ratings of each tile: strips, as in `STRIPS`."""
+    """Yield the strips of a task's blocks, as in `STRIPS`: of each block, a part for each tile.
+
+    A strip has the people of the block who rated an item of the tile, and these ratings.
+    """
     for block, row in read_blocks(batches):
         stars, numbers = cut(to_ratings(block))
         users = flatten_column(read_streams([row["people"].as_buffer()])["id"])
@@ -221,7 +228,7 @@ def work_on_tile(table: Any, *, work: Work, width: int) -> Any:
     """Join the strips of a tile, with people in the order of their ids, and call `work` on it.
 
     Raises:
-        ClusterError: A person is in it twice.
+        ClusterError: A person is in the tile twice.
     """
     users = flatten_column(read_streams(table["people"].to_pylist())["id"])
     order = pc.sort_indices(users).to_numpy()
@@ -278,10 +285,10 @@ def lines_to_arrow(rows: Sequence[tuple[int, int, bytes]]) -> Any:
 def persist_frame(session: Any, frame: Any) -> Any:
     """Store a frame on the cluster, so that later jobs do not compute it again.
 
-    Spark persists it. pysail, which ignores that, makes a checkpoint if it is configured for it; if
-    it is not, the frame is returned as it is.
+    Spark persists the frame. pysail ignores that: there the frame is saved as a checkpoint, or
+    returned unchanged if pysail is not configured for checkpoints.
     """
-    # A random token is the same in two jobs only if frames are really persisted.
+    # A random token is the same in two jobs only if the cluster really persists frames.
     probe = session.range(0, 1, 1, 1).mapInArrow(workers.make_token, "token string").persist()
     first, second = (probe.toArrow() for _ in range(2))
     close(probe.unpersist)
@@ -303,8 +310,8 @@ def close(*actions: Callable[[], object]) -> None:
 
 
 _LOST = (
-    "The cluster did not hand over each person once: a clipped sum of its answer would not be "
-    "private. Nothing was released."
+    "The cluster did not hand over each person exactly once: a clipped sum of its answer would not "
+    "be private. Nothing was released."
 )
 NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
 
@@ -327,7 +334,7 @@ _EXPLANATIONS = {
 
 @contextmanager
 def described_errors() -> Iterator[None]:
-    """Replace the cluster's errors by sentences of our own, since theirs may hold a person's row.
+    """Replace errors of the cluster by our own, since a message of theirs may hold a person's row.
 
     Raises:
         DataError: A worker refused a row; it wrote the reason without the row.

@@ -27,31 +27,33 @@ from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, DataError
 
 ToRatings = Callable[[Block], Ratings]
+"""A function that turns a block into ratings, with the items and the scale of the catalogue."""
 HASHES = 4096
-"""Number of values of `marks`: far more than there are tasks."""
+"""Number of values of `short_hashes`: far more than there are tasks."""
 _HASH_SHIFT = np.uint64(64 - 12)
 """Shift that leaves the 12 highest bits of a hash, which are below HASHES."""
 PIECE = 1 << 16
 """Number of cells of a table that are sent together."""
 SEEN = -1
-"""Number of a piece that has no cells, but three counts for each hash: the tasks that have it, the
-people in the sum, and the people that the tasks had."""
+"""Number of a piece that has no cells of the table, but (3, HASHES) counts for each short hash: the
+tasks that have it, the people with it in the sum, and the people with it in all tasks."""
 BLOCK_ROWS = 1_000_000
 """Number of rows of a block of people."""
 ROWS_AT_ONCE = 1_000_000
 """Number of rows whose cells are read at once."""
 ROWS = "bucket int, rows binary"
-"""Schema of rows packed in buckets."""
+"""Schema of rows packed in buckets: `rows` is an Arrow stream of all rows of a bucket in a task."""
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
-"""Schema of blocks of people."""
+"""Schema of blocks of people: the counts of `SEEN`, the arrays of `Block`, and the people's ids as
+`pack_ids` packs them."""
 PIECES = "piece long, cells binary"
-"""Schema of pieces of a table."""
+"""Schema of pieces of a table: `piece` is the number of the piece in the table, or `SEEN`."""
 _REPORTS_AT_ONCE = 1 << 18
 """Number of reports that are counted at once."""
 REFUSED = "tacit refuses "
-"""The beginning of the message about a refused row."""
+"""Text before the reason, in hexadecimal digits, in the message about a refused row."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
-"""Arrow's types of read columns, and Spark's."""
+"""Arrow's type of a column whose cells were read, to Spark's type."""
 
 
 def _read_tables(
@@ -119,13 +121,13 @@ def pack_rows(
 ) -> Iterator[Any]:
     """Read a task's rows and pack those of each bucket of people into one cell.
 
-    So the cluster moves a few large rows instead of many small ones.
+    The cluster then moves a few large rows instead of many small ones.
 
     Args:
         batches: The task's rows.
         headers: The header of each role's column.
         scale: The stars a rating can take; None: any number.
-        ids: (items,) ids of the catalogue, by whose numbers items are replaced.
+        ids: (items,) ids of the catalogue. Each item is replaced by its index in them, or by -1.
         buckets: Number of buckets.
     """
     for table in _read_tables(batches, headers, scale):
@@ -154,13 +156,13 @@ def _pack_by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any
 
     Args:
         table: The rows.
-        hashes: (rows,) which decide on their buckets.
+        hashes: (rows,) a hash for each row, whose highest bits decide on its bucket.
         buckets: Number of buckets.
 
     Returns:
         A batch as in `ROWS`.
     """
-    numbers = (marks(hashes) % buckets).astype(np.uint16)
+    numbers = (short_hashes(hashes) % buckets).astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
     (rows,) = table.take(pa.array(order)).combine_chunks().to_batches()
     stops = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
@@ -187,7 +189,7 @@ def read_streams(cells: Iterable[Any]) -> Any:
 
 
 def _unpack_rows(batches: Iterable[Any]) -> Any:
-    """Unpack a task's rows, which come as in `ROWS`; None if it has none."""
+    """Unpack a task's rows, packed as in `ROWS`, to an Arrow table; None if there are none."""
     cells: list[Any] = []
     for batch in batches:
         cells += batch.column("rows").to_pylist()
@@ -199,8 +201,8 @@ def prepare_blocks(
 ) -> Iterator[Any]:
     """Make blocks of people from a task's rows, as in `BLOCKS`.
 
-    Each block has the counts of `SEEN` for its people. Those of all people of the task are with its
-    first block.
+    Of the counts of `SEEN`, each block has the number of its own people with each hash. The first
+    block also has those of the whole task: 1 for each hash in it, and the number of people with it.
 
     Args:
         batches: The task's rows.
@@ -211,7 +213,7 @@ def prepare_blocks(
     if table is None:
         return
     rows, users = _number_people(table, headers)
-    hashes = marks(hashes_of(users))
+    hashes = short_hashes(hashes_of(users))
     people_of_task = np.bincount(hashes, minlength=HASHES)
     seen = np.stack([people_of_task > 0, people_of_task, people_of_task]).astype(np.int64)
     start = 0  # number of the block's first person
@@ -237,7 +239,8 @@ def make_lists(
 
     Args:
         batches: The task's rows.
-        list_block: Makes the lists of a block of ratings, with numbers of people and items.
+        list_block: Makes the lists of a block of ratings: arrays `people`, `ranks`, `items` and
+            `scores` of one length, with the numbers of people in the block and of listed items.
         history_width: Number of items that a history can have.
         listed_ids: (items,) ids of the items of lists.
         scale: The stars a rating can take.
@@ -300,8 +303,8 @@ def fold_reports_of_task(
 ) -> Iterator[Any]:
     """Count a task's reports, and yield the sum of `fold` in pieces.
 
-    Of reports with the same ticket one is accepted. All of them go to one call of `fold`, sorted by
-    their bytes, so that a repeated task accepts the same one.
+    Only one of several reports with the same ticket is accepted. All of them go to one call of
+    `fold`, sorted by their bytes, so that a repeated task accepts the same one.
 
     Args:
         batches: The task's reports, packed.
@@ -315,7 +318,7 @@ def fold_reports_of_task(
     del report_rows
     hashes = hashes_of(pc.binary_slice(reports, *ticket_bounds))
     seen = np.zeros((3, HASHES), np.int64)
-    seen[0, marks(hashes)] = 1
+    seen[0, short_hashes(hashes)] = 1
     order = np.argsort(hashes)
     equals_next = np.diff(hashes[order]) == 0
     is_repeated = np.append(equals_next, False) | np.insert(equals_next, 0, False)
@@ -355,13 +358,13 @@ def merge_pieces(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
 
 
 def versions(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the version of tacit-rec that a worker has installed."""
+    """Yield the version of tacit-rec that the worker has installed, once for each batch."""
     for _ in batches:
         yield make_batch("tacit string", version("tacit-rec"))
 
 
 def make_token(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield a random text."""
+    """Yield a random text for each batch."""
     for _ in batches:
         yield make_batch("token string", os.urandom(8).hex())
 
@@ -407,7 +410,9 @@ def _shorten_text(column: Any) -> Any:
 
 
 def item_numbers(items: Any, ids: Column) -> NDArray[np.int32]:
-    """Turn ids into numbers of the catalogue; ids are compared by their text.
+    """Turn ids into numbers of the catalogue.
+
+    Ids are compared as integers if all are integers, else by their text.
 
     Args:
         items: (rows,) ids, as an Arrow array.
@@ -426,7 +431,7 @@ def item_numbers(items: Any, ids: Column) -> NDArray[np.int32]:
 def hashes_of(keys: Any) -> NDArray[np.uint64]:
     """Hash each integer, text or bytes of an Arrow array to 64 bits, equally on every machine.
 
-    Rows with equal hashes are in one task. Equal hashes of different keys do no harm.
+    Rows with equal hashes are in one task, so different keys with the same hash do no harm.
     """
     if pa.types.is_integer(keys.type):
         return _mix_bits(keys.to_numpy().astype(np.uint64))
@@ -436,8 +441,8 @@ def hashes_of(keys: Any) -> NDArray[np.uint64]:
     return _mix_bits(_hash_bytes(ends, np.frombuffer(data or b"", np.uint8)))
 
 
-def marks(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the highest bits of hashes, which are numbers below HASHES."""
+def short_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the highest bits of hashes: numbers from 0 to HASHES - 1."""
     highest_bits: NDArray[np.int64] = (hashes >> _HASH_SHIFT).astype(np.int64)
     return highest_bits
 
