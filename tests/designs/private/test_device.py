@@ -320,7 +320,7 @@ def test_top_items_by_hand(history: Any, scores: Any) -> None:
     """Three times the means (1, 2), and the weights of a unit row: of a, 1 to p and 1 to q; of c,
     4 and 3. A rating below 4 counts for half; b has no weights."""
     lists = DeviceLists.decode(packed(TOP, TOP_ARRAYS))
-    assert not lists.joint
+    assert not lists.one_domain
     assert lists.scores(history) == pytest.approx(scores)
 
 
@@ -330,7 +330,7 @@ def test_top_items_by_hand(history: Any, scores: Any) -> None:
 def test_likes_alone_count_within_one_domain(history: Any, scores: Any) -> None:
     """Where lists are of the same items, a rating below 4 counts for nothing."""
     lists = DeviceLists.decode(packed(TOP | {"context": None}, TOP_ARRAYS | {"context": [0, 1]}))
-    assert lists.joint
+    assert lists.one_domain
     assert lists.scores(history) == pytest.approx(scores)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.designs.private import Settings, plan_releases
-from tacit.designs.private.next_fit import settings_of_plan
+from tacit.designs.private.next_fit import make_plan_settings
 from tacit.designs.private.plan import largest_epsilon_per_fit, plan_weeks
 from tacit.errors import ConfigError
 from tacit.profile_sums.catalogue import CatalogueChoices
@@ -107,12 +107,12 @@ def test_a_week_is_a_fit_of_the_plan(weeks):
 def test_a_plan_has_two_fits_or_more():
     """Its settings are those of its fits, with the lifetime for epsilon."""
     settings, choices = Settings(1.0), CatalogueChoices()
-    assert settings_of_plan(settings, choices, 2, 8.0).epsilon == 8.0
+    assert make_plan_settings(settings, choices, 2, 8.0).epsilon == 8.0
     for fits in (1, True, 2.0):
         with pytest.raises(ConfigError, match="2 to 10,000 fits"):
-            settings_of_plan(settings, choices, fits, 8.0)
+            make_plan_settings(settings, choices, fits, 8.0)
     with pytest.raises(ConfigError, match="--lifetime"):
-        settings_of_plan(settings, choices, 2, None)
+        make_plan_settings(settings, choices, 2, None)
 
 
 @pytest.mark.parametrize("sizes", [(1, 100), (100, 1)])

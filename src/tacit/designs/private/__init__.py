@@ -1,18 +1,21 @@
-"""The design `private`: lists for everybody's data from four noisy sums over people.
+"""The design `private`: personal lists from four noisy sums over the ratings of all people.
 
-The sums, the scores and the files are in `tacit.profile_sums`, which the sound X-Map shares. Here:
+The sums, the scores and the model files are in `tacit.profile_sums`, which the sound variant of
+X-Map uses as well. This folder has:
 
-model.py        `Private`, the class that a user meets
-next_fit.py     what a fit is: one by itself, or one of a plan
-refits.py       fits that follow one another under one budget for life
-plan.py         how many people lists take, and what fits share, before any data
+model.py        `Private`, the recommender that a user fits
+next_fit.py     a fit before it is made: a single fit, or one fit of a plan
+refits.py       several fits of the same people under one budget, which a ledger can keep
+folder_fits.py  `tacit refit`: the fits of a service's folder, one after the other
+plan.py         estimates before any data: how many people lists need, what each fit may cost
 device.py       lists on a person's own device
 commands.py     `tacit fit|evaluate|plan private`
-experiment/     `tacit compare`, `tacit demo`, and plans measured over time
-serve.py        what the service's demonstration shows
-audit/          the design on the audit's bench, and the game of who was in the rows
+experiment/     `tacit compare`, `tacit demo`, and plans measured while people arrive
+serve.py        the model of the service's demonstration
+audit/          `tacit audit private`: replays of whole fits, and a game of membership inference
 
-Names load on first use, so that a device needs the standard library alone.
+Names are imported on first use, so that `device.py` can run on a device that has nothing but the
+standard library.
 """
 
 from __future__ import annotations

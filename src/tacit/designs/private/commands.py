@@ -1,4 +1,4 @@
-"""`tacit fit|evaluate|plan private`: options, what is run, and what is shown."""
+"""The commands `tacit fit private`, `tacit evaluate private` and `tacit plan private`."""
 
 from __future__ import annotations
 
@@ -44,14 +44,17 @@ _HOW_SHARES_ARE_ESTIMATED = (
     "by itself with an effective population above 8,000 also asks for pairs of likes, and has 0.92 "
     "or more.  tacit evaluate private RATINGS --lifetime EPSILON --fits N  measures them."
 )
+"""Note below the table of expected shares; docs of `expected_share` have the formula."""
 _PERIODS = ("day", "week", "month", "quarter", "year")
+"""Values of --every."""
 _EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that `tacit evaluate private` compares by default."""
 _FITS_OF_A_PLAN = (1, 13, 26, 52)
-"""Numbers of a plan's fits that are shown by default."""
+"""Fits of a plan, by number, that are shown by default: quarters of a year of weekly fits."""
 _PASSES = 5
-"""Passes over stored ratings of a fit."""
+"""How often a fit without stars passes over stored ratings; for the progress bar."""
 _PASSES_WITH_STARS = 8
+"""The same for a fit with stars."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
     In one domain or across two.
 
-    What was released, and whether lists are useful, is printed and stated on the card. If these
-    people were fitted before, name that model with --previous: the card states the total.
+    What was released, and whether lists are useful, is printed and stated on the card. If there was
+    a fit to these people before, name its model with --previous: the card then states the total.
     """
     from tacit.data.domains import describe_features
     from tacit.data.ratings import Ratings
@@ -139,7 +142,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
         opened = run.open_ratings(settings, catalogue=settings.catalogue, domains=across)
         ratings = stack.enter_context(opened)
         stack.enter_context(show_progress(ratings, run.progress, passes))
-        if isinstance(ratings, Ratings) and ratings.guesses:  # read one by one, rows decide nothing
+        # Rows are judged together only if reading them already needed all of them. If nothing was
+        # guessed, no error may depend on more than one person.
+        if isinstance(ratings, Ratings) and ratings.guesses:
             refuse_unlearnable_ratings(ratings, None, liked_from=settings.like_at)
         account = None
         if settings.ledger is not None:
@@ -178,7 +183,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
 
 def _unfitted_model(settings: FitSettings) -> Private:
-    """Make the model, and refuse bad settings before the file is read."""
+    """Make the recommender; raise ConfigError for bad settings before the ratings are read."""
     from tacit.data.tables.consent_lists import read_consenting
     from tacit.designs.private.model import Private
 
@@ -199,12 +204,17 @@ def _unfitted_model(settings: FitSettings) -> Private:
         vectors=settings.vectors,
         consented=consented,
     )
-    _ = model.settings
+    _ = model.settings  # raises for settings that cannot be
     return model
 
 
 def _describe_budget(model: Private, delta: float | None) -> list[str]:
-    """Say what was spent on these people, and what is left."""
+    """Say in sentences what was spent on these people, and what is left.
+
+    Args:
+        model: The fitted model.
+        delta: Delta of its card; None only without noise, where there is nothing to say of it.
+    """
     status = model.budget_status_
     sentences = []
     if status.repeated:
@@ -289,11 +299,7 @@ class EvaluateSettings:
             raise ConfigError("--weeks and --by-time need a plan: --lifetime and --fits.")
 
     def _refuse_options_without_meaning_for_a_plan(self) -> None:
-        """Refuse options that the measurement of a plan would ignore.
-
-        Raises:
-            ConfigError: There is one.
-        """
+        """Raise ConfigError if an option is given that the measurement of a plan would ignore."""
         if self.from_domain or self.to_domain or self.stars:
             raise ConfigError("Plans are measured in one domain and without stars.")
         if self.report is not None:
@@ -311,8 +317,9 @@ class EvaluateSettings:
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """Measure lists with and without privacy.
 
-    'kept' is a method's gain over popularity divided by that of a reference without privacy: EASE
-    in one domain, a ridge regression between two, with the penalty that is best on test people.
+    'kept' is a method's gain over popularity divided by the gain of a reference without privacy:
+    EASE in one domain, a ridge regression between two, with the penalty that is best on test
+    people.
     """
     from tacit.data.domains import describe_features
     from tacit.evaluation.lists import evaluate_lists
@@ -330,9 +337,10 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "vectors": None if settings.vectors is None else str(settings.vectors),
         **domains,
     }
-    contenders = _contenders(settings.epsilon, parameters)
+    contenders = _make_contenders(settings.epsilon, parameters)
     ratings = run.read_ratings()
-    with run.progress("Evaluating", (len(contenders) + 2) * settings.seeds) as advance:
+    methods = len(contenders) + 2  # popularity and the reference are measured as well
+    with run.progress("Evaluating", methods * settings.seeds) as advance:
         rows = evaluate_lists(
             ratings,
             contenders,
@@ -351,12 +359,12 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         seeds=settings.seeds,
         **parameters,
     )
-    shown = []
+    json_rows = []
     for row in rows:
         values = row.to_dict()
         if row.epsilon == math.inf:
             values["epsilon"] = "inf"  # JSON has no infinity
-        shown.append(values)
+        json_rows.append(values)
     table = table_of_lists(rows)
     if settings.report is not None:
         make_lists_page("Private", rows, table, made_with).write(settings.report)
@@ -364,14 +372,21 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         f"{_plan_line(ratings)} --epsilon {settings.epsilon[0]:g}  says how many people it takes."
     )
     return Result(
-        {"rows": shown, "manifest": made_with},
+        {"rows": json_rows, "manifest": made_with},
         (table, describe_features(ratings, settings.features)),
         after,
     )
 
 
 def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: int) -> Result:
-    """Measure a plan's lists while people arrive."""
+    """Measure the lists of a plan while people or rows arrive.
+
+    Args:
+        settings: Options of the command.
+        run: The run of the command.
+        lifetime: Epsilon of all fits of the plan together.
+        fits: Number of fits of the plan.
+    """
     from tacit.designs.private.experiment.over_time import WeekRow, evaluate_plan
 
     weeks = sorted({min(number, fits) for number in settings.fits_to_measure})
@@ -418,33 +433,44 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
 
 
 def _plan_line(ratings: Ratings) -> str:
-    """Return the command that plans fits to as many people and items."""
+    """Return the command `tacit plan private` for as many people and items as these ratings."""
     return f"tacit plan private --people {ratings.n_users} --items {ratings.n_items}"
 
 
-def _contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list[Contender]:
-    """Private lists and private popularity at each epsilon, and the usual methods without."""
+def _make_contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list[Contender]:
+    """Return the recommenders to compare: two private ones at each epsilon, and non-private ones.
+
+    The private ones are private lists and, where epsilon is finite, private popularity. The others
+    are EASE, item-item, and ALS if the package `implicit` is installed.
+
+    Args:
+        epsilons: Epsilons to compare at; infinity: no noise.
+        parameters: Arguments of `Private`, except for epsilon.
+
+    Raises:
+        ConfigError: `Private` refuses the parameters.
+    """
     from tacit.designs.private.model import Private
     from tacit.evaluation.lists import Contender
 
     for epsilon in epsilons:
-        _ = Private(epsilon, **parameters).settings  # refuses bad ones before anything is read
-    # In one domain likes alone are held out, and an error of them says nothing about stars.
+        _ = Private(epsilon, **parameters).settings  # raises for settings that cannot be
+    # In one domain only likes are held out, and their error says nothing about other stars.
     judges_stars = parameters["stars"] and parameters["target"] is not None
     contenders = []
     for epsilon in epsilons:
-        private = parameters | {"epsilon": epsilon}
+        arguments = parameters | {"epsilon": epsilon}
         contenders.append(
-            Contender("private", private, epsilon, stars=judges_stars, uses_consent=True)
+            Contender("private", arguments, epsilon, stars=judges_stars, uses_consent=True)
         )
     for epsilon in epsilons:
         if math.isfinite(epsilon):
-            popularity = {
+            arguments = {
                 "delta": parameters["delta"],
                 "domain": parameters["target"],
                 "epsilon": epsilon,
             }
-            contenders.append(Contender("private-popularity", popularity, epsilon))
+            contenders.append(Contender("private-popularity", arguments, epsilon))
     contenders += [Contender("ease"), Contender("item-item")]
     if find_spec("implicit"):
         contenders.append(Contender("als"))
@@ -501,9 +527,10 @@ class PlanSettings:
 def plan(settings: PlanSettings, _: Run) -> Result:
     """Compute whether private lists would be useful.
 
-    A rule fitted on films: lists beat popularity from 70 sqrt(2 ln items) sigma people on, from
-    88 instead of 70 across domains. With --every and --for, epsilon is for all fits together, and
-    what each may take is printed.
+    By a rule that was fitted on films, lists beat popularity if there are at least
+    70 sqrt(2 ln items) sigma people; across domains 88 takes the place of 70. sigma is the noise
+    multiplier. With --every and --for, epsilon is for all fits together, and the epsilon that each
+    of them may take is printed.
     """
     from tacit.designs.private.plan import plan_releases
     from tacit.engine.cost import estimate_cost
@@ -511,7 +538,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
     people, items = int(settings.people), int(settings.items)
     if settings.fits is not None:
-        return _plan_of_fits(settings, people, items, settings.fits)
+        return _estimate_plan(settings, people, items, settings.fits)
     planned = plan_releases(
         people,
         items,
@@ -528,9 +555,9 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     }
     epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
     summary = _describe_plan(planned)
-    options = ""
     shown = [summary]
-    stars = " --stars" if settings.stars else ""
+    stars_option = " --stars" if settings.stars else ""
+    budget_options = ""
     if planned.releases > 1:
         fits = f"One fit a {settings.every}, {planned.releases} of them"
         evaluate_both = f"tacit evaluate private RATINGS --epsilon {epsilon},{lifetime}"
@@ -538,22 +565,29 @@ def plan(settings: PlanSettings, _: Run) -> Result:
             f"{fits}: each may take epsilon {epsilon}. {summary}",
             f"What that costs in lists:  {evaluate_both}",
         ]
-        options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
+        budget_options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
     if settings.ratings is not None:
-        pairs = planned.effective_population > MOST_WITHOUT_PAIRS and not settings.across
-        priced = estimate_cost(settings.ratings, people, items, stars=settings.stars, pairs=pairs)
-        data["cost"] = asdict(priced)
-        shown += priced.sentences
+        has_pairs = planned.effective_population > MOST_WITHOUT_PAIRS and not settings.across
+        fit_cost = estimate_cost(settings.ratings, people, items, stars=settings.stars, pairs=has_pairs)
+        data["cost"] = asdict(fit_cost)
+        shown += fit_cost.sentences
     shown.append(
         "Fit, with your file for RATINGS:  "
-        f"tacit fit private RATINGS --epsilon {epsilon}{stars}{options} -o m.tacit"
+        f"tacit fit private RATINGS --epsilon {epsilon}{stars_option}{budget_options} -o m.tacit"
     )
     after = f"tacit guarantee private --epsilon {epsilon}  reads what one fit promises."
     return Result(data, shown, after)
 
 
-def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) -> Result:
-    """Say what a plan's lists are expected to be after some fits, beside one single release."""
+def _estimate_plan(settings: PlanSettings, people: int, items: int, fits: int) -> Result:
+    """Estimate a plan's lists after some of its fits, and those of two other ways to spend epsilon.
+
+    Args:
+        settings: Options of the command.
+        people: Number of people.
+        items: Number of items.
+        fits: Number of fits of the plan.
+    """
     from tacit.designs.private.plan import plan_weeks
 
     weeks = sorted({min(number, fits) for number in settings.fits_to_print})
@@ -566,7 +600,7 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
         "a fresh fit each": lambda week: f"{week.fresh_fit:,.0f}",
     }
     table = Table.from_rows("", columns, planned)
-    quality: dict[str, Callable[[PlannedWeek], object]] = {
+    share_columns: dict[str, Callable[[PlannedWeek], object]] = {
         "fit": lambda week: str(week.week),
         "plan": lambda week: f"{week.share:.2f}",
         "one release": lambda week: f"{week.single_release_share:.2f}",
@@ -574,7 +608,7 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
     }
     shares = Table.from_rows(
         "Expected share of EASE's gain in NDCG@10 over popularity (below 0: worse than popularity)",
-        quality,
+        share_columns,
         planned,
     )
     epsilon = f"{settings.epsilon:g}"
@@ -585,17 +619,17 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
         "of tastes is the first fit's, made with half of the budget."
     )
     data = {"fits": fits, "epsilon": settings.epsilon, "weeks": [asdict(week) for week in planned]}
-    fit = (
+    fit_command = (
         f"Fit, with your file for RATINGS:  tacit fit private RATINGS --lifetime {epsilon} "
         f"--fits {fits} --ledger budgets.db -o m.tacit"
     )
-    shown = (sentence, table, shares, _HOW_SHARES_ARE_ESTIMATED, fit)
+    shown = (sentence, table, shares, _HOW_SHARES_ARE_ESTIMATED, fit_command)
     after = f"tacit guarantee private --epsilon {epsilon}  reads what all fits together promise."
     return Result(data, shown, after)
 
 
 def _describe_plan(planned: Plan) -> str:
-    """Say whether lists are expected to beat popularity."""
+    """Say in sentences whether lists are expected to beat popularity, and what that takes."""
     verdict = "are" if planned.worthwhile else "are NOT"
     missing = ""
     if planned.people_missing:

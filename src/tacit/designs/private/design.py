@@ -21,19 +21,23 @@ class CardSettings:
 
 
 def make_cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Card of one fit whose catalogue and scale are public."""
+    """Return the card of a fit with these settings whose catalogue and scale are public."""
     from tacit.profile_sums import guarantees
 
     return (guarantees.card_before_fit(Settings(settings.epsilon, settings.delta)),)
 
 
 def describe_usefulness(model: Any) -> str:
-    """Say whether a fitted model's lists are expected to beat popularity."""
+    """Say in sentences whether a fitted model's lists are expected to beat popularity."""
     return str(model.summary())
 
 
 def count_fits(model: Any) -> FitCount:
-    """Count the fits of a fitted model's people, and those that its lifetime still has."""
+    """Count the fits made of a fitted model's people, and those that plan or lifetime still allow.
+
+    Without a plan, fits like the last one are counted; with neither a plan nor a lifetime their
+    number is None.
+    """
     from tacit.designs.private.refits import compute_budget_status
 
     status = compute_budget_status(
@@ -47,14 +51,14 @@ def count_fits(model: Any) -> FitCount:
 
 
 DESIGN = Design(
-    "private",
-    "Private lists",
-    "tacit: noisy sums over people (docs/private.md)",
-    {"private": "Private"},
-    CardSettings,
-    make_cards,
-    "tacit audit private  looks for violations of it.",
-    {
+    name="private",
+    title="Private lists",
+    citation="tacit: noisy sums over people (docs/private.md)",
+    models={"private": "Private"},
+    card_settings=CardSettings,
+    cards=make_cards,
+    after_cards="tacit audit private  looks for violations of it.",
+    parts={
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
@@ -65,5 +69,5 @@ DESIGN = Design(
         "useful": "design:describe_usefulness",
         "count_fits": "design:count_fits",
     },
-    people_needed("private").works_from,
+    works_from=people_needed("private").works_from,
 )

@@ -1,17 +1,19 @@
-"""Fits of a service's folder, one after the other: its settings, its budget, its model file.
+"""Regular fits of a service's folder, as `tacit refit` makes them.
 
-    refit.toml     how each fit is made, written by  tacit init  and edited by its owner
-    newest.tacit   the latest fit, which the next one follows
-    fits.db        the ledger that pays for all fits, where they have a lifetime
+The folder has these files:
+
+    refit.toml     how each fit is made; written by  tacit init  and edited by the folder's owner
+    newest.tacit   the model of the latest fit, which the next fit follows
+    fits.db        the ledger that pays for all fits, if they have a lifetime
     lists.tacit    the model that is served
-    refit.lock     held while a fit is made, so that two at once do not follow the same one
+    refit.lock     locked while a fit is made, so that two processes do not follow the same fit
 
-No fit that this folder knows of is forgotten: the next one follows the model that lists all of
-them, and is refused where the ledger lists more.
+Every fit is counted: the next one follows the model that lists all earlier fits, and is refused if
+the ledger lists more fits than that model.
 
-A fit that is worse than the served model by released values is stored as the newest one, since it
-is charged, and does not replace what is served. Ratings of people are not asked which of two models
-they like better: that would be a release of its own.
+A new model that is worse than the served one, judged by released values alone, is not served. It is
+stored as the newest one nevertheless, because it was paid for and counts. The two models are not
+compared on people's ratings, because the result would be a further release.
 """
 
 from __future__ import annotations
@@ -42,35 +44,43 @@ NEWEST = "newest.tacit"
 FITS_LEDGER = "fits.db"
 LOCK = "refit.lock"
 DATASET = "ratings"
-"""Name of the data set in the ledger of fits."""
+"""Name of the data set in the folder's ledger."""
 LEAST_SHARE = 0.5
-"""A new model is worse if its effective population is below this share of the served one's."""
+"""A new model is worse if its effective population is below this share of the served one's. The
+message of `describe_loss` says "half"."""
 
 Every = Literal["day", "week", "month"]
 FITS_A_YEAR: Mapping[str, int] = {"day": 365, "week": 52, "month": 12}
+"""Number of fits in a year, by the value of `RefitSettings.every`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefitSettings:
-    """The lines of refit.toml."""
+    """The settings in refit.toml.
+
+    Raises:
+        ConfigError: A setting has a value of another type than it needs, or one that cannot be.
+    """
 
     model: str = "lists.tacit"
-    """File of the served model, in the folder."""
+    """Name of the file, in the folder, of the served model."""
     epsilon: float = DEFAULT_EPSILON
-    """Of one fit; not used in a plan."""
+    """Epsilon of one fit; a plan does not use it."""
     delta: float = DEFAULT_DELTA
+    """Probability that the bounds of `epsilon` and `lifetime` fail."""
     lifetime: float | None = None
-    """Epsilon of all fits together; None: no limit."""
+    """Largest epsilon of all fits together; None: no limit."""
     fits: int | None = None
-    """Fits of the plan that shares the lifetime; None: each fit costs `epsilon`."""
+    """Number of fits of the plan that shares the lifetime; None: no plan, each fit costs
+    `epsilon`."""
     every: Every = "week"
     """How often a new fit is due."""
     catalogue: str | None = None
-    """Public list of items, a path; None: the rated items."""
+    """Path of the public list of items; None: the items are those that were rated."""
     features: tuple[str, ...] | None = None
-    """Columns of the catalogue that tastes are made of; None: the known ones."""
+    """Columns of the catalogue that tastes are made of; None: the default of `Private`."""
     rows: Mapping[str, Any] = field(default_factory=dict)
-    """How the ratings are read, as the options of  tacit init  said."""
+    """Options of  tacit init  that say how the ratings are read, by name."""
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -85,8 +95,9 @@ class RefitSettings:
             )
 
     def _check_types(self) -> None:
-        """Raise ConfigError for a value of another type than its setting has."""
-        kinds: Mapping[str, tuple[str, tuple[type, ...]]] = {
+        """Raise ConfigError if a setting has a value of a type that it cannot have."""
+        # For each setting: what its value has to be, in words, and the types that it may have.
+        allowed: Mapping[str, tuple[str, tuple[type, ...]]] = {
             "model": ("a text", (str,)),
             "epsilon": ("a number", (int, float)),
             "delta": ("a number", (int, float)),
@@ -97,9 +108,10 @@ class RefitSettings:
             "rows": ("a table", (dict,)),
         }
         values = asdict(self)
-        for name, (kind, types) in kinds.items():
+        for name, (description, types) in allowed.items():
+            # In Python a bool is also an int, but no setting is one.
             if isinstance(values[name], bool) or not isinstance(values[name], types):
-                raise ConfigError(f"{REFIT_FILE}: {name} is {kind}; got {values[name]!r}.")
+                raise ConfigError(f"{REFIT_FILE}: {name} is {description}; got {values[name]!r}.")
         if not all(isinstance(column, str) for column in self.features or ()):
             raise ConfigError(f"{REFIT_FILE}: features is a list of texts.")
 
@@ -108,7 +120,7 @@ class RefitSettings:
         """Read the folder's refit.toml.
 
         Raises:
-            ConfigError: There is no refit.toml, or it holds something else than these settings.
+            ConfigError: There is no refit.toml, it is no TOML, or its settings cannot be used.
         """
         path = folder / REFIT_FILE
         try:
@@ -120,7 +132,7 @@ class RefitSettings:
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path}: is not TOML ({error}).") from None
-        unknown = sorted(set(content) - {one.name for one in fields(cls)})
+        unknown = sorted(set(content) - {setting.name for setting in fields(cls)})
         if unknown:
             raise ConfigError(f"{path}: has no setting '{unknown[0]}'.")
         if isinstance(content.get("features"), list):
@@ -128,15 +140,15 @@ class RefitSettings:
         return cls(**content)
 
     def write(self, folder: Path) -> None:
-        """Write refit.toml; settings that are None are left out."""
+        """Write the folder's refit.toml, without the settings that are None."""
         lines = [
             "# How  tacit refit  fits the model of this folder. Each fit spends of the lifetime."
         ]
         values = asdict(self)
         rows = values.pop("rows")
-        lines += [f"{name} = {_to_toml(value)}" for name, value in _list_given(values)]
+        lines += _toml_lines(values)
         lines += ["", "[rows]  # how the ratings are read"]
-        lines += [f"{name} = {_to_toml(value)}" for name, value in _list_given(rows)]
+        lines += _toml_lines(rows)
         write_whole(folder / REFIT_FILE, ("\n".join(lines) + "\n").encode())
 
 
@@ -147,36 +159,37 @@ class FolderFit:
     model: Private
     """The new model."""
     replaced: bool
-    """Whether it is served from now on."""
+    """Whether the new model is served now."""
     reason: str
-    """Why it is not served; empty if it is."""
+    """Why the new model is not served; empty if it is."""
     digest: str
-    """SHA-256 of the model file that is served now."""
+    """SHA-256, in hex, of the model file that is served after the fit."""
     previous_digest: str | None
-    """SHA-256 of the one before; None where there was none."""
+    """SHA-256, in hex, of the model file that was served before the fit; None if none was."""
 
 
 def fit_next(
     folder: Path, settings: RefitSettings, tenant: str, ratings: RatingsSource
 ) -> FolderFit:
-    """Make the first fit of a folder or the next one, and serve it if it is not worse.
+    """Make the first or the next fit of a folder, and serve its model unless it is worse.
 
     Args:
         folder: The service's folder.
         settings: How the fit is made.
-        tenant: Whose budget pays.
-        ratings: All ratings until now.
+        tenant: Name of the tenant whose budget in the ledger pays; not used without a lifetime.
+        ratings: All ratings so far.
 
     Raises:
         DataError, ConfigError, ModelFileError: The ratings, settings or models cannot be used.
-        PrivacyError: The lifetime of all fits would be passed, or the ledger lists fits that no
-            model of the folder knows; nothing was drawn.
+        PrivacyError: The fit would exceed the lifetime, or the ledger lists fits that no model of
+            the folder lists; nothing was drawn. Or the fit failed after it was charged.
     """
-    newest = folder / NEWEST
-    served = folder / settings.model
+    newest_file = folder / NEWEST
+    served_file = folder / settings.model
     with _lock_folder(folder):
-        served_model = _read_model(served)  # before anything is charged
-        previous = choose_newest(_read_model(newest), served_model)
+        # A served model that cannot be read raises here, before anything is charged.
+        served_model = _read_model(served_file)
+        previous = choose_newest(_read_model(newest_file), served_model)
         model = Private(
             settings.epsilon,
             settings.delta,
@@ -190,27 +203,40 @@ def fit_next(
         else:
             with open_ledger(str(folder / FITS_LEDGER)) as ledger:
                 account = Account(ledger, tenant, DATASET)
-                _check_known(account, previous)
+                _check_charged_fits(account, previous)
                 model.fit(ratings, account=account)
-        model.save(newest)
-        before = served.read_bytes() if served_model is not None else None
-        reason = "" if served_model is None else describe_loss(served_model, model)
+        model.save(newest_file)
+        previous_digest, reason = None, ""
+        if served_model is not None:
+            previous_digest = _file_digest(served_file)
+            reason = describe_loss(served_model, model)
         if not reason:
-            write_whole(served, newest.read_bytes())
+            write_whole(served_file, newest_file.read_bytes())
         return FolderFit(
             model=model,
             replaced=not reason,
             reason=reason,
-            digest=hashlib.sha256(served.read_bytes()).hexdigest(),
-            previous_digest=None if before is None else hashlib.sha256(before).hexdigest(),
+            digest=_file_digest(served_file),
+            previous_digest=previous_digest,
         )
 
 
+def _file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def choose_newest(stored: Private | None, served: Private | None) -> Private | None:
-    """Choose the model that lists all fits of both: an older copy may have been restored.
+    """Return the one of two models that lists all fits of both; None if there is neither.
+
+    The stored model normally lists them all, but an older copy of it may have been restored.
+
+    Args:
+        stored: The model in newest.tacit; None if there is no such file.
+        served: The served model; None if there is no such file.
 
     Raises:
-        ConfigError: Each lists a fit that the other one does not.
+        ConfigError: Each model lists a fit that the other one does not list.
     """
     if stored is None or served is None:
         return served if stored is None else stored
@@ -226,10 +252,10 @@ def choose_newest(stored: Private | None, served: Private | None) -> Private | N
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock.
+    """Lock the folder during a `with` block.
 
     Raises:
-        ConfigError: Another process holds it.
+        ConfigError: Another process has locked it.
     """
     with (folder / LOCK).open("a") as lock:
         try:
@@ -243,11 +269,11 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _read_model(path: Path) -> Private | None:
-    """Read a model of private lists; None where there is no file.
+    """Read a model of private lists; return None if there is no file.
 
     Raises:
-        ConfigError: It is of another design.
-        ModelFileError: It is damaged.
+        ConfigError: The model is of another design.
+        ModelFileError: The file is damaged.
     """
     if not path.is_file():
         return None
@@ -257,14 +283,18 @@ def _read_model(path: Path) -> Private | None:
     return model
 
 
-def _check_known(account: Account, previous: Private | None) -> None:
-    """Check that the folder's newest model knows what was charged.
+def _check_charged_fits(account: Account, previous: Private | None) -> None:
+    """Check that the ledger lists at most one fit that the folder's newest model does not list.
 
-    One more fit may stand in the ledger: a process that was stopped before it wrote its model. That
-    one is handed out again, without new noise.
+    One is allowed: its process was stopped between the charge and the writing of the model. The
+    ledger then returns that fit's stored model, without new noise.
+
+    Args:
+        account: The budget that pays for the folder's fits.
+        previous: The folder's newest model; None before the first fit.
 
     Raises:
-        PrivacyError: There are more.
+        PrivacyError: The ledger lists more such fits.
     """
     unknown = account.count_newer(() if previous is None else previous.releases_)
     if unknown > 1:
@@ -276,24 +306,36 @@ def _check_known(account: Account, previous: Private | None) -> None:
 
 
 def describe_loss(served: Private, new: Private) -> str:
-    """Say in which released value a new model is worse; empty if in none."""
+    """Say why a new model is worse than the served one; return "" if it is not.
+
+    It is worse if it makes only lists of popular items and the served model makes personal lists,
+    or if its effective population is below `LEAST_SHARE` of the served model's. Both are released.
+    """
     if served.released_.serves_lists and not new.released_.serves_lists:
         return "its lists are those of popularity, and the served model makes personal ones"
-    before = served.released_.usefulness.effective_population
-    after = new.released_.usefulness.effective_population
-    if before is not None and after is not None and after < LEAST_SHARE * before:
+    served_population = served.released_.usefulness.effective_population
+    new_population = new.released_.usefulness.effective_population
+    if served_population is None or new_population is None:  # one of them is without noise
+        return ""
+    if new_population < LEAST_SHARE * served_population:
         return (
-            f"its effective population is {after:,.0f}, below half of the served model's "
-            f"{before:,.0f}"
+            f"its effective population is {new_population:,.0f}, below half of the served model's "
+            f"{served_population:,.0f}"
         )
     return ""
 
 
-def _list_given(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in values.items() if value is not None]
+def _toml_lines(values: Mapping[str, Any]) -> list[str]:
+    """Return a line of TOML for each value that is not None."""
+    lines = []
+    for name, value in values.items():
+        if value is not None:
+            lines.append(f"{name} = {_to_toml(value)}")
+    return lines
 
 
 def _to_toml(value: Any) -> str:
+    """Write a text, number, bool, path, or a list of these as a value of TOML."""
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(_to_toml, value)) + "]"
     if isinstance(value, Path):

@@ -15,10 +15,10 @@ from tacit.designs.private.next_fit import (
     NextFit,
     check_metadata,
     check_same_choices,
-    first_fit,
-    later_fit,
-    settings_of_plan,
-    single_fit,
+    make_plan_settings,
+    prepare_first_fit,
+    prepare_later_fit,
+    prepare_single_fit,
 )
 from tacit.designs.private.refits import (
     Account,
@@ -27,9 +27,9 @@ from tacit.designs.private.refits import (
     check_lifetime,
     check_plan,
     compute_budget_status,
-    earlier_fits,
     merge_fits,
     open_previous,
+    read_earlier_fits,
 )
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
@@ -41,35 +41,41 @@ from tacit.recommenders.inputs import as_ratings_source
 
 
 class Private(PrivateLists):
-    """Lists from four noisy sums over people, also of several fits under one lifetime.
+    """Personal lists from four noisy sums over people; several fits can share one epsilon.
 
     Args:
-        epsilon: For a person's whole profile, added or removed; inf: no privacy.
+        epsilon: Epsilon of one fit for a person's whole profile, added or removed; inf: no privacy.
+            A plan does not use it.
         delta: Probability that the bound of epsilon fails.
         source: Names of the domains that people have rated in; None: all but the target.
         target: Names of the domains of items in lists; None: all items are one domain.
         domain: Name of the item metadata that names domains.
         features: Names of public item metadata that tastes are made of; None: genres, tags,
-            categories, year, price where there are any; (): none.
-        mode: "auto": by the noisy counts; "taste"; "top-items".
+            categories, year and price, as far as the metadata has them; (): none.
+        mode: How lists are made: "taste", from the features of items; "top-items", from weights
+            between popular items; "auto" chooses by the noisy counts.
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
-        stars: Whether to release stars, too, with 40 % of mu^2, for `predict`.
-        previous: The newest earlier model of the same people, or its file: costs add up.
-        lifetime: Epsilon of all fits together, at delta; None: that of `previous`, if any.
-        fits: Begin a plan of so many fits, which share what is left of `lifetime` (`epsilon` is not
-            used); None: continue the plan of `previous`, or fit once.
+        stars: Whether sums of stars are released as well, for 40 % of mu^2, so that `predict`
+            returns stars.
+        previous: The newest earlier model of the same people, or its file; its fits count in the
+            total cost. None: there is none.
+        lifetime: Largest epsilon that all fits of these people may cost together, at delta; None:
+            the lifetime of `previous`, or no limit if it has none.
+        fits: Number of fits, 2 or more, of a plan that begins with this fit. They share what is
+            left of `lifetime`. None: continue the plan of `previous` or of this object; without
+            one, make a single fit.
         text: Names of item metadata with public texts, of which dense features are made.
-        vectors: File of public vectors of items: .parquet with a column "item", or .npy beside a
-            file of ids.
+        vectors: File of public vectors of items, of which dense features are made: .parquet with a
+            column "item", or .npy beside a file of ids. None: no vectors.
         consented: Ids of people who agreed not to be protected. Their likes can be read out of the
-            model; everybody else's claim is as without them.
+            model. The guarantee of all other people is the same with and without them.
 
     Attributes:
         budget_status_: What was spent on these people, and what is left.
         releases_: All fits of these people, this one last.
-        lifetime_: Epsilon that all fits may cost together; None without a limit.
+        lifetime_: Largest epsilon that all fits may cost together; None: no limit.
 
-    The others are those of `PrivateLists`.
+    The other attributes are those of `PrivateLists`.
     """
 
     people_parameters = frozenset(("consented",))
@@ -116,52 +122,54 @@ class Private(PrivateLists):
 
     @property
     def choices(self) -> CatalogueChoices:
-        """Choices of items and metadata from the catalogue."""
+        """The choices of items and of metadata that this object was made with."""
         vectors = None if self.vectors is None else str(self.vectors)
         return replace(super().choices, text=tuple(self.text), vectors=vectors)
 
     def fit(
         self, ratings: RatingsSource, y: None = None, *, account: Account | None = None
     ) -> Self:
-        """Learn from everybody.
+        """Fit to the ratings of all people.
 
-        Earlier fits of this object and of equal ratings in this process count: they are in
-        `releases_`, on the card and in the lifetime, and an account is charged for those that its
-        ledger does not know.
+        Earlier fits of this object, and of equal ratings in this process, are counted: they are in
+        `releases_` and on the card, and their cost is part of the lifetime. An account is charged
+        for those of them that its ledger does not list yet.
 
         Args:
-            ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A
+            ratings: Ratings in memory, in buckets on disk or on a cluster; the sums are the same. A
                 data frame is read as `tacit.ratings_from` reads it.
-            y: Not used, as scikit-learn has it.
-            account: A ledger's budget that pays; `budget_status_` says what is left.
+            y: Ignored; scikit-learn passes it.
+            account: Budget in a ledger that pays for the fit. If the ledger already holds this fit,
+                its stored model is returned and nothing is charged. None: no ledger.
 
         Raises:
-            DataError: the ratings or the catalogue cannot be used.
-            ConfigError: the parameters do not fit them.
-            PrivacyError: the lifetime of all fits would be passed; nothing was drawn.
+            DataError: The ratings or the catalogue cannot be used.
+            ConfigError: The parameters do not fit the ratings, or the ledger's budget.
+            PrivacyError: The fit would exceed the lifetime, or the plan has no fit left: nothing
+                was drawn or charged. Or the fit failed after the account was charged for it.
         """
         ratings = as_ratings_source(ratings)
         previous = None if self.previous is None else open_previous(self.previous)
         continued = self._plan_to_continue(previous)
         if previous is None and continued is not None:
             previous = self
-        earlier, lifetime = earlier_fits(previous, self.lifetime, self.settings.delta)
-        own = getattr(self, "releases_", ())  # this object's own fits count, too
-        followed = earlier if self.lifetime is None else merge_fits(own, earlier)
-        earlier = merge_fits(own, earlier)
+        previous_fits, lifetime = read_earlier_fits(previous, self.lifetime, self.settings.delta)
+        fits_of_object = getattr(self, "releases_", ())
+        earlier = merge_fits(fits_of_object, previous_fits)
+        followed = previous_fits if self.lifetime is None else earlier
         prepared = self._prepare(ratings, continued, lifetime)
         if account is None:
             prepared = self._state_spending(prepared, is_first=not earlier)
-            charged = FITS_IN_PROCESS.list_fits(ratings, earlier)
+            counted = FITS_IN_PROCESS.list_fits(ratings, earlier)
         else:
             earlier = FITS_IN_PROCESS.list_fits(ratings, earlier)
-            charged = account.fits_before(earlier, followed)
-        next_fit = self._choose_next_fit(prepared, continued, lifetime, charged)
+            counted = account.fits_before(earlier, followed)
+        next_fit = self._choose_next_fit(prepared, continued, lifetime, counted)
         delta = prepared.settings.delta
         if account is None:
 
             def check(fits: tuple[Fit, ...]) -> None:
-                """Raise PrivacyError where one more fit after these is not allowed."""
+                """Raise PrivacyError if the new fit may not be made after these fits."""
                 if next_fit.plan is not None:
                     check_plan(fits, next_fit.plan)
                 check_lifetime(fits, next_fit.new_fit, delta, lifetime)
@@ -185,13 +193,19 @@ class Private(PrivateLists):
     def _prepare(
         self, ratings: RatingsSource, continued: FittedLists | None, lifetime: float | None
     ) -> PreparedFit:
-        """Check everything that this fit reads. continued: the fit of the same plan before it."""
+        """Check everything that this fit reads, before anything is drawn.
+
+        Args:
+            ratings: Ratings of all people.
+            continued: Result of the plan's previous fit; None if this fit continues no plan.
+            lifetime: Largest epsilon of all fits together; None: no limit.
+        """
         settings = self.settings
         if continued is not None:
             check_same_choices(settings, self.choices, continued)
             settings = continued.settings
         elif self.fits is not None:
-            settings = settings_of_plan(settings, self.choices, self.fits, lifetime)
+            settings = make_plan_settings(settings, self.choices, self.fits, lifetime)
         is_planned = continued is not None or self.fits is not None
         return prepare_fit(
             ratings,
@@ -206,41 +220,53 @@ class Private(PrivateLists):
         prepared: PreparedFit,
         continued: FittedLists | None,
         lifetime: float | None,
-        charged: Sequence[Fit],
+        counted: Sequence[Fit],
     ) -> NextFit:
-        """Choose between a fit by itself and one of a plan. charged: all fits before it."""
+        """Prepare a single fit, the first fit of a plan, or a later one.
+
+        Args:
+            prepared: Everything that the fit reads.
+            continued: Result of the plan's previous fit; None if this fit continues no plan.
+            lifetime: Largest epsilon of all fits together; None: no limit.
+            counted: All fits of these people before this one.
+        """
         if continued is not None:
-            return later_fit(prepared, continued)
+            return prepare_later_fit(prepared, continued)
         if self.fits is None or lifetime is None:
-            return single_fit(prepared)
+            return prepare_single_fit(prepared)
         check_metadata(prepared)
-        return first_fit(prepared, self.fits, lifetime, charged)
+        return prepare_first_fit(prepared, self.fits, lifetime, counted)
 
     def _plan_to_continue(self, previous: Private | None) -> FittedLists | None:
-        """Find the last fit of the plan that this fit continues; None if it begins anew.
+        """Return the result of the last fit of the plan to continue; None if none is continued.
 
-        That is the plan of `previous`, or else of this object, unless another number of `fits` is
-        asked for, or its fits are all made and another `lifetime` is asked for.
+        The plan is that of `previous`; without a `previous`, that of this object. It is not
+        continued if `fits` is another number than the plan's, or if all its fits are made and
+        `lifetime` is another one than the plan's.
         """
         model = self if previous is None and hasattr(self, "releases_") else previous
         if model is None or model.fitted_.plan is None:
             return None
         fitted = model.fitted_
-        plan = model.fitted_.plan.plan
-        is_over = not fitted.planned_fits and self.lifetime not in (None, fitted.lifetime)
-        return fitted if self.fits in (None, plan.fits) and not is_over else None
+        if self.fits not in (None, model.fitted_.plan.plan.fits):
+            return None
+        has_new_lifetime = self.lifetime not in (None, fitted.lifetime)
+        if has_new_lifetime and not fitted.planned_fits:
+            return None
+        return fitted
 
     def _hold(self, fitted: FittedLists, people: Any) -> None:
+        """Store the result of a fit on this object. people: the ratings that were fitted to."""
         super()._hold(fitted, people)
         self.releases_ = fitted.fits
         self.lifetime_ = fitted.lifetime
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Make the model of a checked file from its header and arrays, each of the shape it names.
+        """Make the model of a model file from the file's header and arrays.
 
         Raises:
-            ValueError: The parts do not fit together.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: The parts do not fit together.
         """
         model = super().from_parts(header, arrays)
         model.lifetime = model.lifetime_
@@ -256,24 +282,25 @@ def _fit_on_account(
     lifetime: float | None,
     account: Account,
 ) -> tuple[FittedLists, bool]:
-    """Fit where a ledger pays: charge, noise and model file are one transaction.
+    """Make a fit that a ledger pays for: charge, noise and model file are one transaction.
 
     Args:
         next_fit: The fit.
-        earlier: All fits of these people that are known here; the ledger is charged for those
-            that it does not know.
-        followed: Fits of the model that this one goes on from: the same request again follows
-            the same ones.
-        lifetime: Epsilon of all fits together; None: that of the ledger's open budget.
-        account: Pays.
+        earlier: All earlier fits of these people that this process knows of; the ledger is charged
+            for those that it does not list yet.
+        followed: Fits of the model that the new fit follows. The ledger recognises a repeated
+            request by them.
+        lifetime: Largest epsilon of all fits together; None: that of the ledger's open budget.
+        account: Budget that pays.
 
     Returns:
-        What the fit left, and whether it had been made before.
+        The result of the fit, and whether the ledger already held it.
     """
     delta = next_fit.prepared.settings.delta
     account_lifetime, _ = account.lifetime(lifetime, delta)
 
     def fit_to_file(fits: tuple[Fit, ...]) -> bytes:
+        """Draw the noise and return the model file. fits: all fits, the new one last."""
         return container.pack(*fitted_to_parts(next_fit.make(fits, account_lifetime)))
 
     request = FitRequest(

@@ -1,4 +1,4 @@
-"""A fit before it is made: one by itself, the first of a plan, or a later one of it."""
+"""A fit before it is made: a single fit, the first fit of a plan, or a later fit of a plan."""
 
 from __future__ import annotations
 
@@ -29,28 +29,34 @@ class NextFit:
     """A fit that is about to be charged and made."""
 
     prepared: PreparedFit
-    """What it reads."""
+    """Everything that the fit reads, checked."""
     new_fit: Fit
-    """It, as a fact."""
+    """The record of the fit: its name and the noise multipliers of its sums."""
     plan: FitPlan | None = None
-    """The plan that it is of; None: of none."""
+    """The plan that the fit belongs to; None for a single fit."""
     continued: FittedLists | None = None
-    """The fit of the same plan before it; None: it is the first."""
+    """Result of the plan's previous fit; None for a single fit and for the first fit of a plan."""
     continuation: Continuation | None = None
-    """The plan as this fit goes on with it; None: it is the first."""
+    """State of the plan, extended by new items, that this fit adds its sums to; None like
+    `continued`."""
 
     def make(self, fits: tuple[Fit, ...], lifetime: float | None) -> FittedLists:
-        """Draw its sums. fits: all fits of these people, this one last."""
+        """Draw the sums of this fit, and compute the lists from them.
+
+        Args:
+            fits: All fits of these people, this one last.
+            lifetime: Largest epsilon of all fits together; None: no limit. A plan has one.
+        """
         if self.continued is not None and self.continuation is not None:
             return continue_plan(self.prepared, self.continued, self.continuation, fits, lifetime)
         if self.plan is not None:
-            assert lifetime is not None  # a plan was made from it
+            assert lifetime is not None  # `prepare_first_fit` made the plan from it
             return begin_plan(self.prepared, self.plan, fits, lifetime)
         return fit_lists(self.prepared, fits, lifetime)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """JSON values of all that it depends on, without the ratings."""
+        """Everything that the result depends on, except for the ratings, as JSON values."""
         prepared = self.prepared
         values = settings_to_header(prepared.settings) | choices_to_header(prepared.choices)
         if prepared.consented:
@@ -62,38 +68,58 @@ class NextFit:
         return values | {"fits": self.plan.fits}
 
 
-def single_fit(prepared: PreparedFit) -> NextFit:
-    """A fit of no plan."""
+def prepare_single_fit(prepared: PreparedFit) -> NextFit:
+    """Prepare a fit that belongs to no plan."""
     noises = noise_multipliers(prepared.settings)
     return NextFit(prepared, Fit.of_noises(noises, prepared.assumed_public))
 
 
-def first_fit(prepared: PreparedFit, fits: int, lifetime: float, earlier: Sequence[Fit]) -> NextFit:
-    """Prepare the first fit of a plan; it spends all that earlier fits left of the lifetime."""
+def prepare_first_fit(
+    prepared: PreparedFit, fits: int, lifetime: float, earlier: Sequence[Fit]
+) -> NextFit:
+    """Make a plan that shares what earlier fits left of the lifetime, and prepare its first fit.
+
+    Args:
+        prepared: Everything that the fit reads.
+        fits: Number of fits of the plan.
+        lifetime: Largest epsilon of all fits of these people together.
+        earlier: Fits of these people before the plan.
+
+    Raises:
+        PrivacyError: Earlier fits left too little.
+    """
     plan = make_plan(fits, lifetime, prepared.settings, earlier)
     new_fit = Fit.of_noises(plan.noises(1), prepared.assumed_public, plan.name)
     return NextFit(prepared, new_fit, plan)
 
 
-def later_fit(prepared: PreparedFit, continued: FittedLists) -> NextFit:
-    """Prepare the fit that goes on with the plan of an earlier one.
+def prepare_later_fit(prepared: PreparedFit, continued: FittedLists) -> NextFit:
+    """Prepare the next fit of a plan. continued: the result of the plan's previous fit.
 
     Raises:
-        ConfigError: the catalogue does not fit the plan.
+        ConfigError: The catalogue does not fit the plan.
     """
     assert continued.plan is not None  # the caller continues a plan
     plan = continued.plan.plan
-    new_fit = Fit.of_noises(plan.noises(2), prepared.assumed_public, plan.name)
+    noises = plan.noises(2)  # fit 2 and all fits after it have the same noise
+    new_fit = Fit.of_noises(noises, prepared.assumed_public, plan.name)
     return NextFit(prepared, new_fit, plan, continued, prepare_continuation(prepared, continued))
 
 
-def settings_of_plan(
+def make_plan_settings(
     settings: Settings, choices: CatalogueChoices, fits: int, lifetime: float | None
 ) -> Settings:
-    """Settings of a plan's fits: its epsilon is the lifetime.
+    """Check the choices of a plan, and return them with the lifetime as their epsilon.
+
+    Args:
+        settings: Choices of each fit; their epsilon is not used.
+        choices: Choices of items and metadata.
+        fits: Number of fits of the plan.
+        lifetime: Largest epsilon of all fits together; None is refused.
 
     Raises:
-        ConfigError: there is no lifetime, or the settings have no place in a plan.
+        ConfigError: `fits` is no number from 2 to `MOST_FITS`, there is no lifetime, or a plan
+            cannot have one of these choices.
     """
     if isinstance(fits, bool) or not isinstance(fits, int) or not 2 <= fits <= MOST_FITS:
         raise ConfigError(f"A plan has 2 to {MOST_FITS:,} fits; got fits={fits!r}.")
@@ -112,7 +138,13 @@ def settings_of_plan(
 def check_same_choices(
     settings: Settings, choices: CatalogueChoices, continued: FittedLists
 ) -> None:
-    """Raise ConfigError where a later fit of a plan asks for other choices than the first had."""
+    """Raise ConfigError if a later fit of a plan has other choices than the fits before it.
+
+    Args:
+        settings: Choices of the later fit; their epsilon is not compared.
+        choices: Its choices of items and metadata.
+        continued: Result of the plan's previous fit.
+    """
     same_settings = replace(settings, epsilon=continued.settings.epsilon) == continued.settings
     if not same_settings or choices != continued.choices:
         raise ConfigError(
@@ -122,7 +154,7 @@ def check_same_choices(
 
 
 def check_metadata(prepared: PreparedFit) -> None:
-    """Raise ConfigError where a plan would need top items."""
+    """Raise ConfigError if item metadata give too few features for a plan."""
     if prepared.features is None:
         raise ConfigError(
             "A plan needs item metadata of two features or more: without, lists come from top "

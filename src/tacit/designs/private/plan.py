@@ -1,4 +1,4 @@
-"""How many people private lists need, and what each of several fits may cost: before any data."""
+"""Estimates before any data: how many people private lists need, what each fit may cost."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from tacit.accounting.gdp import epsilon_of_mu
 from tacit.designs.private.refits import largest_rho
 from tacit.errors import ConfigError
 from tacit.profile_sums.events import LIST_SUMS, combined_noise, noise_multipliers
-from tacit.profile_sums.fit_plan import make_plan
+from tacit.profile_sums.fit_plan import FitPlan, make_plan
 from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
 from tacit.profile_sums.plan_state import ITEMS, AddedTable
 from tacit.profile_sums.settings import DEFAULT_DELTA, Settings
 from tacit.profile_sums.usefulness import LEAST_SHARE, expected_share, people_needed
 
 FROZEN_MAP_LOSS = 0.05
-"""Share of EASE's gain that later fits lose because they keep the first fit's map of tastes."""
+"""Estimated share of EASE's gain over popularity that a plan's lists lose because all fits use the
+directions of taste that the first fit chose."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Expectations of one release, or of several that share epsilon."""
+    """Estimates for one release, or for each of several releases that share epsilon."""
 
     users: int
     """Number of people."""
@@ -33,12 +34,13 @@ class Plan:
     epsilon: float
     """Epsilon of one release."""
     delta: float
+    """Probability that the bound of epsilon fails."""
     releases: int
     """Number of releases."""
     lifetime_epsilon: float
     """Epsilon of all releases together, at the same delta."""
     sigma: float
-    """Noise multiplier of all sums of lists in one release."""
+    """Noise multiplier of all sums of lists of one release together."""
     effective_population: float
     """users / sigma."""
     needed: int
@@ -46,7 +48,7 @@ class Plan:
 
     @property
     def people_missing(self) -> int:
-        """Number of further people that are needed."""
+        """Number of people to add until there are `needed`; 0 if there are enough."""
         return max(0, self.needed - self.users)
 
     @property
@@ -65,21 +67,22 @@ def plan_releases(
     cross_domain: bool = False,
     stars: bool = False,
 ) -> Plan:
-    """Plan releases that share epsilon equally.
+    """Estimate the lists of releases that share epsilon equally.
 
-    Their costs add up as mu^2, also where a release is chosen in view of earlier ones.
+    The costs of the releases add up as mu^2, even if a release is chosen in view of earlier ones.
 
     Args:
-        users: Number of people.
-        items: Number of target items.
+        users: Number of people, 2 or more.
+        items: Number of target items, 2 or more.
         epsilon: Epsilon of all releases together.
         delta: Probability that the bound of epsilon fails.
         releases: Number of releases.
         cross_domain: Whether lists are made in another domain than people have rated in.
-        stars: Whether each release has stars, too, which take their part of its epsilon.
+        stars: Whether each release also has sums of stars, which use a part of its epsilon.
 
     Raises:
-        ConfigError: There are fewer than 2 people or items, or no release, or epsilon is infinite.
+        ConfigError: There are fewer than 2 people or items, or no release; epsilon is infinite; or
+            it is too small for so many releases.
     """
     if min(users, items) < 2 or releases < 1:
         raise ConfigError("A plan needs at least 2 people, 2 items and 1 release.")
@@ -103,47 +106,52 @@ def plan_releases(
 
 @dataclass(frozen=True)
 class PlannedWeek:
-    """Expectations of one fit of a plan, beside other ways to spend the same lifetime."""
+    """Estimates for one fit of a plan, and for two other ways to spend the same lifetime.
+
+    One release: the whole lifetime is spent on a single fit. Fresh fits: each of the plan's fits is
+    made without the earlier ones, with an equal part of the lifetime's mu^2.
+    """
 
     week: int
     """Number of the fit, from 1."""
     effective_population: float
-    """Effective population of the plan's lists: as of one release with so little noise."""
+    """Number of people divided by the noise multiplier that the plan's lists have."""
     worthwhile: bool
-    """Whether these lists are expected to beat popularity."""
+    """Whether the plan's lists are expected to beat popularity."""
     single_release: float
-    """Effective population of one release of the whole lifetime."""
+    """Effective population of the one release."""
     fresh_fit: float
-    """Effective population of a fit that stands by itself, each with an equal part."""
+    """Effective population of a fresh fit."""
     share: float
     """Estimated share of EASE's gain over popularity that the plan's lists have."""
     single_release_share: float
-    """That of one release of the whole lifetime."""
+    """The same share for the lists of the one release."""
     fresh_fit_share: float
-    """That of a fit that stands by itself."""
+    """The same share for the lists of a fresh fit."""
 
 
 def plan_weeks(
     users: int, items: int, lifetime: float, fits: int, weeks: Sequence[int], *, delta: float
 ) -> tuple[PlannedWeek, ...]:
-    """Expect lists of a plan after some of its fits, with the same people in all of them.
+    """Estimate the lists of a plan after some of its fits, with the same people in all of them.
 
-    A week stands for one fit, whatever the time between fits. The noise of week w is that of one
-    release times sqrt(Q) / W, with W the sum of the precisions of sums 1 and 3 until then, and
-    Q = W where nothing is forgotten. Shares of EASE's gain are `expected_share` at that noise; the
-    plan's are smaller by `FROZEN_MAP_LOSS`, because its directions of taste are those of the first
-    fit.
+    A week stands for one fit, whatever the time between fits. The noise multiplier after week w is
+    that of one release times sqrt(Q) / W. W is the sum of the precisions of sum 3 in fits 1 to w;
+    Q is the sum of the same precisions, but with the squares of the factors of forgetting. Shares
+    of EASE's gain are `expected_share` at that multiplier. The plan's shares are smaller by
+    `FROZEN_MAP_LOSS`, but never below `LEAST_SHARE`.
 
     Args:
         users: Number of people.
         items: Number of items of the one domain.
         lifetime: Epsilon of all fits together.
-        fits: Number of fits, 2 or more.
-        weeks: Numbers of fits, from 1.
+        fits: Number of fits of the plan, 2 or more.
+        weeks: Which fits to estimate, as numbers from 1 to `fits`.
         delta: Probability that the bound of epsilon fails.
 
     Raises:
-        ConfigError: a week is no fit of the plan.
+        ConfigError: A week is no fit of the plan, or the lifetime is infinite.
+        PrivacyError: The lifetime is too small for so many fits.
     """
     settings = Settings(lifetime, delta)
     if not settings.is_private:
@@ -152,15 +160,11 @@ def plan_weeks(
         raise ConfigError(f"Weeks are numbers of fits, from 1 to {fits}; got {list(weeks)}.")
     plan = make_plan(fits, lifetime, settings)
     sigma = combined_noise(noise_multipliers(settings))
+    fresh_noise = sigma * math.sqrt(fits)
     planned = []
     for week in weeks:
-        table = AddedTable.make_empty((1,))
-        for number in range(1, week + 1):
-            precision = plan.precision(plan.noises(number)[ITEMS if number == 1 else 1], ITEMS)
-            table = table.add(np.zeros(1), precision, plan.forgetting)
-        noise = plan.sigma * table.noise_factor
-        fresh_noise = sigma * math.sqrt(fits)
-        by_tastes = expected_share(items, users, noise, in_plan=True)
+        noise = plan.sigma * _noise_factor_after(plan, week)
+        share = expected_share(items, users, noise, in_plan=True)
         planned.append(
             PlannedWeek(
                 week=week,
@@ -168,7 +172,7 @@ def plan_weeks(
                 worthwhile=users >= people_needed(items, noise),
                 single_release=users / sigma,
                 fresh_fit=users / fresh_noise,
-                share=max(by_tastes - FROZEN_MAP_LOSS, LEAST_SHARE),
+                share=max(share - FROZEN_MAP_LOSS, LEAST_SHARE),
                 single_release_share=expected_share(items, users, sigma),
                 fresh_fit_share=expected_share(items, users, fresh_noise),
             )
@@ -176,28 +180,44 @@ def plan_weeks(
     return tuple(planned)
 
 
+def _noise_factor_after(plan: FitPlan, last_fit: int) -> float:
+    """Return the noise of sum 3 after fits 1 to `last_fit`, over that of one release."""
+    table = AddedTable.make_empty((1,))  # only its precisions count here, so the draws are zeros
+    for number in range(1, last_fit + 1):
+        noises = plan.noises(number)
+        # The first fit draws sums 1, 2a, 2b and 3; a later fit draws sums 1 and 3.
+        noise_of_sum_3 = noises[ITEMS] if number == 1 else noises[1]
+        table = table.add(np.zeros(1), plan.precision(noise_of_sum_3, ITEMS), plan.forgetting)
+    return table.noise_factor
+
+
 def largest_epsilon_per_fit(
     lifetime: float, delta: float, fits: int, *, stars: bool = False
 ) -> float:
-    """Largest epsilon of three digits that each of so many equal fits may take.
+    """Return the largest epsilon that each of so many equal fits may take, cut to three digits.
+
+    For a single fit that is the lifetime itself, with all its digits.
 
     Args:
         lifetime: Epsilon of all fits together.
         delta: Probability that the bound of epsilon fails.
         fits: Number of fits.
-        stars: Whether each fit has stars, too.
+        stars: Whether each fit also has sums of stars.
 
     Raises:
-        ConfigError: there are too many fits for the lifetime.
+        ConfigError: There are too many fits for the lifetime.
     """
     if fits == 1:
         return lifetime
     rho = largest_rho(lifetime, delta)
     exact = epsilon_of_mu(math.sqrt(2 * rho / fits), delta)
-    digits = 2 - math.floor(math.log10(exact)) if exact else 0
-    largest = math.floor(exact * 10.0**digits)
-    for thousandths in range(largest, 0, -1):
-        epsilon = round(thousandths * 10.0**-digits, digits)
+    # So many decimals leave three significant digits.
+    decimals = 2 - math.floor(math.log10(exact)) if exact else 0
+    # Every epsilon of three digits is a whole number of these units. The noise of a fit is rounded,
+    # so the largest one may cost slightly too much: then the next smaller one is tried.
+    largest_in_units = math.floor(exact * 10.0**decimals)
+    for units in range(largest_in_units, 0, -1):
+        epsilon = round(units * 10.0**-decimals, decimals)
         fit = Fit("", tuple(noise_multipliers(Settings(epsilon, delta, stars=stars))))
         if fits * fit.rho <= rho and fits * fit.steps <= rho * STEPS_OF_RHO:
             return epsilon

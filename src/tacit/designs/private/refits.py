@@ -1,16 +1,17 @@
-"""Fits that follow one another on the same people, under one budget for life.
+"""Several fits of the same people, one after the other, under one budget for all of them.
 
 Source     Smith, Thakurta: Fully adaptive composition for GDP (2022), for epsilons that are chosen
            in view of earlier releases.
 Guarantee  For one person's whole profile over all fits: ratings that earlier fits used, and new
            ones.
-Ledger     A data set's budget in gdp pays rho = mu^2 / 2 of each fit. Charge, noise, model file
-           and the list of fits are one transaction. A fit is identified by the one before it: the
-           same request again gives the stored file, and no new noise. A fit that fails after its
-           first sum, or is interrupted, releases nothing, stays charged and counts; the next one
-           follows it. A process that is killed releases nothing either, and nothing is charged.
-           A file with likes of people who agreed not to be protected stands in the ledger's state
-           alone, which the next fit replaces: of the file before nothing is kept but its SHA-256.
+Ledger     A data set's budget in Gaussian differential privacy pays rho = mu^2 / 2 of each fit.
+           Charge, noise, model file and the list of fits are one transaction. A fit is identified
+           by the fit that it follows: the same request again returns the stored file, without new
+           noise. A fit that is interrupted, or fails after it was charged, releases nothing; it
+           stays charged and is listed as failed, and the next fit follows it. If the process is
+           killed, nothing is released or charged.
+           A model file with likes of people who agreed not to be protected is stored only in the
+           state of the ledger, which the next fit overwrites.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.gdp import epsilon_of_mu
@@ -40,13 +41,15 @@ if TYPE_CHECKING:
     from tacit.ledger import Cap, Holder, Ledger
 
 _LARGEST_LIFETIME = 1e5
-"""Epsilon; from near 1e6 on no float holds its mu."""
+"""Upper limit of a lifetime's epsilon; the mu of epsilons near 1e6 and above is no float."""
 _KEY_BYTES = 32
+"""Bytes of the random key of requests, and of the random end of an `_IN_STATE` answer."""
 _IN_STATE = b"the file is in the state"
-"""Begins the answer of a fit whose file holds likes of people who agreed; random bytes follow, so
-that the log's hash of it is no one else's."""
+"""First bytes of the answer of a fit whose file is not in the answer, because it holds likes of
+people who agreed not to be protected. Random bytes follow, so that the hash of the answer in the
+ledger's log differs from fit to fit."""
 _LARGEST_KEPT_FILE = 32 * 2**20
-"""Bytes; a ledger's state holds 64 MiB."""
+"""Bytes of the largest model file that is stored in the ledger's state, which holds 64 MiB."""
 _FILE_IS_GONE = (
     "This fit was made before, and a newer one since. Its file held likes of people who agreed not "
     "to be protected, of whom some may have withdrawn: it is not kept. Give the newest model as "
@@ -56,23 +59,24 @@ _FILE_IS_GONE = (
 
 @dataclass(frozen=True)
 class BudgetStatus:
-    """Costs of the fits of a data set so far, and what is left."""
+    """What the fits of a data set have cost so far, and how many more are allowed."""
 
     fits: int
-    """Number of fits."""
+    """Number of fits so far."""
     epsilon: float
     """Epsilon of the last fit alone."""
     total: float
-    """Epsilon of all fits together, at the same delta."""
+    """Epsilon of all fits so far together, at the same delta."""
     lifetime: float | None
-    """Epsilon that all fits may cost together; None without a limit."""
+    """Largest epsilon that all fits may cost together; None: no limit."""
     further: int | None
-    """How many more fits like the last one the lifetime allows; None without a limit."""
+    """How many fits are left: of the plan, if the last fit is of one; otherwise of fits like the
+    last one, under the lifetime. None: no limit."""
     repeated: bool = False
-    """Whether the fit had been made before, so that nothing was charged."""
+    """Whether the ledger already held the last fit, so that nothing was charged."""
 
     def _repr_html_(self) -> str:
-        """Return a table, for a notebook."""
+        """Return the budget as an HTML table, for a notebook."""
         rows = [
             ("fits so far", self.fits),
             ("epsilon of the last fit", f"{self.epsilon:.4g}"),
@@ -93,18 +97,20 @@ def compute_budget_status(
     repeated: bool,
     planned: Sequence[Fit] = (),
 ) -> BudgetStatus:
-    """Compute what fits cost, and how many more like the last one are allowed.
+    """Compute what fits have cost, and how many more are allowed.
 
-    planned: fits that the last fit's plan still has.
+    Args:
+        fits: All fits of the data set, the last one last; at least one.
+        delta: At which epsilons are computed.
+        lifetime: Largest epsilon of all fits together; None: no limit.
+        repeated: Whether the ledger already held the last fit.
+        planned: Fits of the last fit's plan that are still to be made; empty without a plan.
     """
     further = None
     if fits[-1].plan:
         further = len(planned)
     elif lifetime is not None:
-        rho = largest_rho(lifetime, delta)
-        by_rho = (rho - sum(fit.rho for fit in fits)) // fits[-1].rho
-        steps_left = math.ceil(rho * STEPS_OF_RHO) - sum(fit.steps for fit in fits)
-        further = max(0, min(by_rho, steps_left // fits[-1].steps))
+        further = _count_further_fits(fits, delta, lifetime)
     return BudgetStatus(
         fits=len(fits),
         epsilon=total_epsilon(fits[-1:], delta),
@@ -115,19 +121,35 @@ def compute_budget_status(
     )
 
 
-def earlier_fits(
+def _count_further_fits(fits: Sequence[Fit], delta: float, lifetime: float) -> int:
+    """Count how many more fits like the last one both the lifetime and its ledger allow.
+
+    The lifetime limits the sum of the exact rho; a ledger limits the sum of steps, into which the
+    rho of each fit is rounded up.
+    """
+    rho = largest_rho(lifetime, delta)
+    allowed_by_rho = (rho - sum(fit.rho for fit in fits)) // fits[-1].rho
+    steps_left = math.ceil(rho * STEPS_OF_RHO) - sum(fit.steps for fit in fits)
+    allowed_by_steps = steps_left // fits[-1].steps
+    return max(0, min(allowed_by_rho, allowed_by_steps))
+
+
+def read_earlier_fits(
     previous: Any, lifetime: Any, delta: float
 ) -> tuple[tuple[Fit, ...], float | None]:
-    """Read the fits before this one, and the lifetime of all.
+    """Return all fits of the previous model, and the lifetime that holds for the next fit.
 
     Args:
-        previous: A fitted model, or its file; None: there is none.
-        lifetime: Epsilon of all fits together; None: that of `previous`.
-        delta: Of this fit.
+        previous: The fitted model, or its file; None: there is none.
+        lifetime: Largest epsilon of all fits together; None: the lifetime of `previous`.
+        delta: Delta of the next fit.
+
+    Returns:
+        The fits, the newest last; and the lifetime, None without a limit.
 
     Raises:
-        ConfigError: one of them cannot be used, or the inherited lifetime was stated at a smaller
-            delta.
+        ConfigError: `previous` or `lifetime` cannot be used, or the lifetime of `previous` holds
+            at a smaller delta only.
     """
     if lifetime is not None:
         lifetime = read_lifetime(lifetime)
@@ -143,13 +165,14 @@ def earlier_fits(
 
 
 def open_previous(previous: Any) -> Any:
-    """Open the model of the previous fit.
+    """Return the model of the previous fit, loaded if it is given as a file.
 
     Args:
         previous: A fitted model, or its file.
 
     Raises:
-        ConfigError: It is not a model of this design.
+        ConfigError: It is not a fitted model of this design.
+        ModelFileError: The file cannot be read.
     """
     model = load_model(previous) if isinstance(previous, str | Path) else previous
     if not hasattr(model, "releases_"):
@@ -158,7 +181,7 @@ def open_previous(previous: Any) -> Any:
 
 
 def read_lifetime(lifetime: Any) -> float:
-    """Return a lifetime's epsilon as a float; ConfigError if it is not above 0 and below 1e5."""
+    """Return a lifetime's epsilon as a float; raise ConfigError unless it is in (0, 1e5)."""
     is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
     if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
         raise ConfigError(f"lifetime must be an epsilon above 0 and below 1e5; got {lifetime!r}.")
@@ -166,24 +189,40 @@ def read_lifetime(lifetime: Any) -> float:
 
 
 def merge_fits(own: Sequence[Fit], others: Sequence[Fit]) -> tuple[Fit, ...]:
-    """Merge two lists of fits, each once; those of `others` last, unless `own` has them all."""
+    """Merge two lists of fits without repetitions.
+
+    If `own` already contains all `others`, its order is kept; otherwise all `others` come last.
+    """
     if all(fit in own for fit in others):
         return tuple(own)
-    own_alone = [fit for fit in own if fit not in others]
-    return (*own_alone, *others)
+    only_own = [fit for fit in own if fit not in others]
+    return (*only_own, *others)
 
 
 def largest_rho(lifetime: float, delta: float) -> Fraction:
-    """Rho that (lifetime, delta) leaves for all fits together."""
+    """Return the largest rho = mu^2 / 2 that all fits together may cost.
+
+    Args:
+        lifetime: Largest epsilon of all fits together.
+        delta: At which the epsilon holds.
+    """
     noise = smallest_noise(event_of_sum, epsilon=lifetime, delta=delta, accountant=GDPAccountant)
     return Fit("", (noise,)).rho
 
 
 def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
-    """Return the budget that pays for all fits: mu^2 / 2, stated at delta.
+    """Return the cap, in mu^2 / 2, of the ledger's budget that pays for all fits.
 
-    It is rounded up to a step of 1e-12, because each fit's cost is. Where the lifetime is named, no
-    fit uses what that adds: the exact epsilon of all is compared with it before each one.
+    The cap is rounded up to a step of 1e-12, because the cost of each fit is rounded up as well.
+    Where a fit names its lifetime, no fit gains from the rounding of the cap: before each fit, the
+    exact epsilon of all fits is compared with the lifetime.
+
+    Args:
+        lifetime: Largest epsilon of all fits together, above 0 and below 1e5.
+        delta: At which the epsilon holds, and at which the ledger states the budget's epsilon.
+
+    Raises:
+        ConfigError: The lifetime is outside of its range.
     """
     from tacit.ledger import Cap
 
@@ -192,9 +231,10 @@ def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
 
 
 def lifetime_of_cap(cap: Cap, delta: float) -> float:
-    """Return the epsilon at this delta of everything that an open budget pays for.
+    """Return the epsilon, at this delta, of everything that an open budget can pay for.
 
-    It is that of the amount as it is stored: what was set, and a step of 1e-12 of mu^2 / 2 at most.
+    It is computed from the stored amount, which may be up to 1e-12 above the mu^2 / 2 of the
+    lifetime that the budget was opened with.
     """
     return epsilon_of_mu(math.sqrt(2 * cap.amount / STEPS_OF_RHO), delta)
 
@@ -202,7 +242,14 @@ def lifetime_of_cap(cap: Cap, delta: float) -> float:
 def check_lifetime(
     earlier: Sequence[Fit], new_fit: Fit, delta: float, lifetime: float | None
 ) -> None:
-    """Raise PrivacyError, before anything is drawn, where one more fit would pass the lifetime."""
+    """Raise PrivacyError if a new fit would bring the cost of all fits above the lifetime.
+
+    Args:
+        earlier: All fits before the new one.
+        new_fit: The new fit; nothing of it is drawn yet.
+        delta: At which the lifetime holds.
+        lifetime: Largest epsilon of all fits together; None: no limit, so nothing is raised.
+    """
     if lifetime is None:
         return
     _check_noise(earlier, new_fit)
@@ -217,7 +264,7 @@ def check_lifetime(
 
 
 def check_plan(earlier: Sequence[Fit], plan: FitPlan) -> None:
-    """Raise PrivacyError, before anything is drawn, where all fits of a plan were made."""
+    """Raise PrivacyError if all fits of a plan are among the earlier ones, failed ones included."""
     if plan.count_fits(earlier) >= plan.fits:
         raise PrivacyError(
             f"All {plan.fits} fits of the plan are spent, failed ones included. Nothing was drawn, "
@@ -226,6 +273,7 @@ def check_plan(earlier: Sequence[Fit], plan: FitPlan) -> None:
 
 
 def _check_noise(earlier: Sequence[Fit], new_fit: Fit) -> None:
+    """Raise PrivacyError if a sum of any of the fits has no noise."""
     if not all(all(fit.noises) for fit in (*earlier, new_fit)):
         raise PrivacyError(
             "A fit without noise, this one or one before it, has no place in a lifetime or a "
@@ -235,44 +283,59 @@ def _check_noise(earlier: Sequence[Fit], new_fit: Fit) -> None:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """A fit for which a ledger is asked to pay."""
+    """A fit that a ledger is asked to pay for."""
 
     new_fit: Fit
-    """It, as a fact."""
+    """The record of the fit: its name and the noise multipliers of its sums."""
     delta: float
-    """At which epsilons hold."""
+    """Delta at which epsilons hold."""
     earlier: tuple[Fit, ...]
-    """Fits before this one that the request knows of."""
+    """Earlier fits of these people that the caller knows of; the ledger may list more."""
     followed: tuple[Fit, ...]
-    """Those of them that made the model which it goes on from, the newest last."""
+    """Those of them that the model which the new fit follows lists, the newest last; empty for the
+    first fit."""
     lifetime: float | None
-    """Epsilon of all fits together; None: that of the open budget."""
+    """Largest epsilon of all fits together; None: that of the open budget."""
     plan: FitPlan | None
-    """The plan that it is of; None: of none."""
+    """The plan that the fit belongs to; None for a single fit."""
     parameters: Mapping[str, Any]
-    """JSON values of all that the fit depends on, without the ratings. Only a hash of them is kept,
-    under a random key of the ledger's state: they name the people who agreed not to be protected.
-    A digest of ratings would be a release."""
+    """Everything that the fit depends on, except for the ratings, as JSON values. The ledger stores
+    only their HMAC under a secret random key, since they name the people who agreed not to be
+    protected. The ratings are left out because a stored digest of them would be a release."""
+
+    @property
+    def holds_likes(self) -> bool:
+        """Whether the model file may hold likes of people who agreed not to be protected."""
+        return "consented" in self.parameters
+
+    def check(self, fits: Sequence[Fit], lifetime: float) -> None:
+        """Raise PrivacyError if the plan or the lifetime forbids the new fit after `fits`."""
+        if self.plan is not None:
+            check_plan(fits, self.plan)
+        check_lifetime(fits, self.new_fit, self.delta, lifetime)
 
 
 @dataclass(frozen=True)
 class Account:
-    """A data set's budget for life in a ledger."""
+    """A data set's budget in a ledger, which pays for all fits to it."""
 
     ledger: Ledger
+    """The open ledger."""
     tenant: str = "tacit"
+    """Name of the tenant whose budget pays."""
     dataset: str = "ratings"
+    """Name of the data set among the tenant's."""
 
     @property
     def holder(self) -> Holder:
-        """Whose budget in the ledger pays."""
+        """The holder, in the ledger, of the budget that pays."""
         from tacit.ledger import Holder
 
         return Holder.dataset(self.tenant, self.dataset)
 
     @property
     def _state(self) -> str:
-        """Name of the ledger's state that lists the fits."""
+        """Name of the stored state of the ledger that lists the fits."""
         names = json.dumps([self.tenant, self.dataset]).encode()
         return f"private/{hashlib.sha256(names).hexdigest()[:32]}"
 
@@ -281,36 +344,38 @@ class Account:
         return FitState.decode(self.ledger.state(self._state)).fits
 
     def fits_before(self, earlier: Sequence[Fit], followed: Sequence[Fit]) -> tuple[Fit, ...]:
-        """List the fits that count before a new one.
+        """List the fits that count as earlier ones of a new fit.
 
         Args:
-            earlier: Fits that the request knows of; some may not be charged yet.
-            followed: Fits of the model that the new one goes on from.
+            earlier: Earlier fits that the caller knows of; some may not be charged yet.
+            followed: Fits of the model that the new fit follows.
 
         Returns:
-            All fits, or where the same place was asked for before, those that came before it then.
+            All charged fits and those of `earlier`; but if the ledger already holds a fit after
+            `followed`, only the fits before that one, so that a repeated request is recognised.
         """
         charged_fits = self.fits()
-        last, newer = _find_place(followed, charged_fits)
-        if newer:
-            return charged_fits[: 0 if last is None else charged_fits.index(last) + 1]
+        last, newer_fits = _find_predecessor(followed, charged_fits)
+        if newer_fits:
+            return () if last is None else charged_fits[: charged_fits.index(last) + 1]
         uncharged = [fit for fit in earlier if fit not in charged_fits]
         return (*uncharged, *charged_fits)
 
     def count_newer(self, followed: Sequence[Fit]) -> int:
-        """Count the fits after these that the ledger was charged for and that did not fail."""
-        return _find_place(followed, self.fits())[1]
+        """Count the charged fits that came after `followed` and did not fail."""
+        return _find_predecessor(followed, self.fits()).newer_fits
 
     def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
-        """Epsilon of all fits, and the same as a cap in gdp, stated at delta.
+        """Return the largest epsilon of all fits together, and the same as the budget's cap.
 
         Args:
-            lifetime: As it was asked for; None: that of the open budget.
-            delta: At which epsilon holds.
+            lifetime: The epsilon that the caller wants; None: that of the open budget.
+            delta: At which epsilon holds, and at which a new budget's epsilon is stated.
 
         Raises:
-            ConfigError: neither a lifetime nor an open budget is there.
-            UnitsDiffer, CapChanged: the open budget is another one.
+            ConfigError: There is neither a lifetime nor an open budget.
+            UnitsDiffer: The open budget is not in Gaussian differential privacy.
+            CapChanged: The open budget has another cap than that of `lifetime`.
         """
         from tacit.ledger import Unit, UnknownBudget
         from tacit.ledger.refusals import CapChanged, UnitsDiffer
@@ -338,96 +403,68 @@ class Account:
     ) -> tuple[bytes, bool]:
         """Charge and make one fit in a single transaction of the ledger.
 
+        If the ledger already holds the fit that is asked for, its stored file is returned.
+
         Args:
             request: The fit that is asked for.
-            fit_to_file: From all fits, the new one last, to the model file.
+            fit_to_file: Makes the fit and returns its model file; called with all fits, the new one
+                last.
 
         Returns:
-            The model file, and whether it had been made before.
+            The model file, and whether the ledger already held it.
 
         Raises:
-            PrivacyError, ConfigError: nothing is released.
+            PrivacyError: The plan or the lifetime does not allow the fit, or its stored file was
+                overwritten; nothing was charged. Or the fit failed after it was charged.
+            ConfigError: The open budget does not fit the request, or the ledger holds another fit
+                after `request.followed`; nothing was charged.
         """
         from tacit.ledger import Charge, Cost, KeyReused, Request, Unit, canonical
 
-        new_fit, delta = request.new_fit, request.delta
-        _check_noise(request.earlier, new_fit)
-        lifetime, cap = self.lifetime(request.lifetime, delta)
-        known_state = FitState.decode(self.ledger.state(self._state))
-        charged_fits, key_of_requests = known_state.fits, known_state.key
+        _check_noise(request.earlier, request.new_fit)
+        lifetime, cap = self.lifetime(request.lifetime, request.delta)
+        stored_state = FitState.decode(self.ledger.state(self._state))
+        charged_fits = stored_state.fits
         uncharged = [fit for fit in request.earlier if fit not in charged_fits]
-        last, newer = _find_place(request.followed, charged_fits)
-        is_repeat = newer > 0
-        holds_likes = "consented" in request.parameters
-        if newer > 1 and holds_likes:
+        last, newer_fits = _find_predecessor(request.followed, charged_fits)
+        if newer_fits > 1 and request.holds_likes:
             raise PrivacyError(_FILE_IS_GONE)
-
-        def check(fits: Sequence[Fit]) -> None:
-            """Raise PrivacyError where a further fit after these is not allowed."""
-            if request.plan is not None:
-                check_plan(fits, request.plan)
-            check_lifetime(fits, new_fit, delta, lifetime)
-
+        is_repeat = newer_fits > 0
         if not is_repeat:
-            check((*uncharged, *charged_fits))
-        interrupts: list[BaseException] = []
-        causes: list[str] = []
-        files: list[bytes] = []
-
-        def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:
-            """Make the file and the new list of fits, while the transaction is open."""
-            stored = FitState.decode(state).fits
-            still_uncharged = [fit for fit in uncharged if fit not in stored]
-            earlier = (*still_uncharged, *stored)
-            try:
-                check(earlier)  # others may have been faster
-                file = fit_to_file((*earlier, new_fit))
-                files.append(file)
-                new_state = FitState((*earlier, new_fit), key_of_requests)
-                if not holds_likes:
-                    return file, new_state.encode()
-                if len(file) <= _LARGEST_KEPT_FILE:
-                    new_state = replace(new_state, file=file)
-                return _IN_STATE + secrets.token_bytes(_KEY_BYTES), new_state.encode()
-            except BaseException as error:  # what it says may hold data; its type does not
-                causes.append(type(error).__name__)
-                if not isinstance(error, Exception):
-                    interrupts.append(error)  # raised again once the charge is written
-                failed = replace(new_fit, failed=True)
-                return b"", FitState((*earlier, failed), key_of_requests).encode()
-
-        cost = sum(fit.steps for fit in (*uncharged, new_fit))
+            request.check((*uncharged, *charged_fits), lifetime)
+        drawing = _FitDrawing(request, lifetime, uncharged, stored_state.key, fit_to_file)
+        steps = sum(fit.steps for fit in (*uncharged, request.new_fit))
         key = "first fit" if last is None else f"fit after {last.name}"
-        parameters = hmac.digest(key_of_requests, canonical(request.parameters), "sha256")
-        ledger_request = Request(self.tenant, self.dataset, "private-fit", key, parameters)
-        charge = Charge(self.holder, Cost(Unit.GDP, cost), cap)
+        payload = hmac.digest(stored_state.key, canonical(request.parameters), "sha256")
+        ledger_request = Request(self.tenant, self.dataset, "private-fit", key, payload)
+        charge = Charge(self.holder, Cost(Unit.GDP, steps), cap)
         try:
-            made = self.ledger.release(ledger_request, [charge], draw, state=self._state)
+            release = self.ledger.release(ledger_request, [charge], drawing.draw, state=self._state)
         except KeyReused:
             raise ConfigError(
                 "The ledger holds another fit after this one. Give the newest model as --previous "
                 "(from Python: previous=...). Nothing was drawn or spent."
             ) from None
-        if interrupts:
-            raise interrupts[0]
-        if not made.answer:
-            cause = f" by {causes[0]}" if causes else ""
+        if drawing.interrupt is not None:
+            raise drawing.interrupt
+        if not release.answer:
+            cause = f" by {drawing.cause}" if drawing.cause else ""
             raise PrivacyError(
                 f"The fit failed after it was charged{cause}. Nothing was released; it stays "
                 "charged, for noise may have been drawn. Mend the cause and ask again: that is a "
                 "further fit."
             )
-        if not made.answer.startswith(_IN_STATE):
-            return made.answer, made.repeated
-        if made.repeated:
+        if not release.answer.startswith(_IN_STATE):
+            return release.answer, release.repeated
+        if release.repeated:
             return self._read_kept_file(), True
-        return files[0], False
+        return drawing.file, False
 
     def _read_kept_file(self) -> bytes:
-        """Read the newest file, where it holds likes of people who agreed.
+        """Read the newest model file from the ledger's state.
 
         Raises:
-            PrivacyError: A newer fit replaced it, or it was too large to be kept.
+            PrivacyError: The state has none: a newer fit overwrote it, or it was too large.
         """
         file = FitState.decode(self.ledger.state(self._state)).file
         if not file:
@@ -435,38 +472,112 @@ class Account:
         return file
 
 
-def _find_place(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[Fit | None, int]:
-    """Find the fit that a new one follows.
+@dataclass
+class _FitDrawing:
+    """Makes a fit inside the ledger's transaction, and remembers how it ended."""
 
-    That is the last one followed, or the last of those that failed directly after it.
+    request: FitRequest
+    """The fit that is asked for."""
+    lifetime: float
+    """Largest epsilon of all fits together."""
+    uncharged: Sequence[Fit]
+    """Earlier fits that are charged together with the new one."""
+    key: bytes
+    """Key of the ledger's state, under which requests are hashed."""
+    fit_to_file: Callable[[tuple[Fit, ...]], bytes]
+    """Makes the fit and returns its model file; called with all fits, the new one last."""
+    file: bytes = b""
+    """The model file; empty until the fit is made."""
+    cause: str = ""
+    """Name of the type of the error with which the fit failed; empty if it did not."""
+    interrupt: BaseException | None = None
+    """That error, if it asks the process to stop, such as KeyboardInterrupt."""
 
-    Returns:
-        That fit, None for the first; and how many others that did not fail follow it already.
+    def draw(self, _: Any, state: bytes | None) -> tuple[bytes, bytes]:
+        """Make the fit; return the answer that the ledger stores, and its new state.
+
+        If the fit fails, this does not raise: the answer is empty, and the new state lists the fit
+        as failed. The ledger then commits the charge, and the caller raises the error afterwards.
+
+        Args:
+            _: The ledger's source of randomness, which is not used.
+            state: The stored state, as `FitState` encodes it; None before the first fit.
+        """
+        stored_fits = FitState.decode(state).fits
+        still_uncharged = [fit for fit in self.uncharged if fit not in stored_fits]
+        earlier = (*still_uncharged, *stored_fits)
+        new_fit = self.request.new_fit
+        try:
+            # Checked again: another process may have been charged since the first check.
+            self.request.check(earlier, self.lifetime)
+            self.file = self.fit_to_file((*earlier, new_fit))
+            return self._encode_success((*earlier, new_fit))
+        except BaseException as error:
+            # The text of an error may hold data, so only the name of its type is kept.
+            self.cause = type(error).__name__
+            if not isinstance(error, Exception):
+                self.interrupt = error
+            failed_fit = replace(new_fit, failed=True)
+            return b"", FitState((*earlier, failed_fit), self.key).encode()
+
+    def _encode_success(self, fits: tuple[Fit, ...]) -> tuple[bytes, bytes]:
+        """Return the ledger's answer and its new state after a fit that was made."""
+        new_state = FitState(fits, self.key)
+        if not self.request.holds_likes:
+            return self.file, new_state.encode()
+        if len(self.file) <= _LARGEST_KEPT_FILE:
+            new_state = replace(new_state, file=self.file)
+        return _IN_STATE + secrets.token_bytes(_KEY_BYTES), new_state.encode()
+
+
+class _Predecessor(NamedTuple):
+    """The charged fit that a new fit follows."""
+
+    fit: Fit | None
+    """That fit; None if the new fit is the first one."""
+    newer_fits: int
+    """Number of charged fits after it that did not fail; 0 unless the new fit is a repetition."""
+
+
+def _find_predecessor(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> _Predecessor:
+    """Find the charged fit that a new fit follows.
+
+    This is the last fit of `followed` or, if charged fits directly after it failed, the last of
+    those. If the ledger was not charged for the last fit of `followed`, no fit comes after it.
+
+    Args:
+        followed: Fits of the model that the new fit follows, the newest last; empty for the first.
+        charged_fits: Fits that the ledger was charged for, in their order.
     """
     last = followed[-1] if followed else None
     if last is not None and last not in charged_fits:
-        return last, 0
-    next_place = 0 if last is None else charged_fits.index(last) + 1
-    while next_place < len(charged_fits) and charged_fits[next_place].failed:
-        last = charged_fits[next_place]
-        next_place += 1
-    return last, sum(not fit.failed for fit in charged_fits[next_place:])
+        return _Predecessor(last, 0)
+    next_index = 0 if last is None else charged_fits.index(last) + 1
+    while next_index < len(charged_fits) and charged_fits[next_index].failed:
+        last = charged_fits[next_index]
+        next_index += 1
+    newer_fits = sum(not fit.failed for fit in charged_fits[next_index:])
+    return _Predecessor(last, newer_fits)
 
 
 @dataclass(frozen=True)
 class FitState:
-    """State that a ledger keeps of a data set: a line of JSON with its fits, maybe a file."""
+    """State that a ledger stores for a data set: its fits, a key, and perhaps a model file.
+
+    Its bytes are one line of JSON with the fits and the key, followed by the model file.
+    """
 
     fits: tuple[Fit, ...]
-    """All fits that were charged."""
+    """All fits that were charged, the newest last."""
     key: bytes
-    """Under which requests are hashed."""
+    """Secret key under which the parameters of requests are hashed."""
     file: bytes = b""
-    """The newest model file, if it holds likes of people who agreed not to be protected."""
+    """The newest model file, if it may hold likes of people who agreed not to be protected, and is
+    at most `_LARGEST_KEPT_FILE` long; otherwise empty."""
 
     @classmethod
     def decode(cls, state: bytes | None) -> Self:
-        """Decode a state; before the first fit there is none, and the key is new."""
+        """Decode a stored state; None, before the first fit, gives no fits and a new random key."""
         if state is None:
             return cls((), secrets.token_bytes(_KEY_BYTES))
         line, _, file = state.partition(b"\n")
@@ -475,6 +586,6 @@ class FitState:
         return cls(fits, bytes.fromhex(content["key"]), file)
 
     def encode(self) -> bytes:
-        """Encode the state as `decode` reads it."""
+        """Return the bytes from which `decode` makes the same state."""
         rows = [fit.to_row() for fit in self.fits]
         return json.dumps({"fits": rows, "key": self.key.hex()}).encode() + b"\n" + self.file

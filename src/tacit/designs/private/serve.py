@@ -1,7 +1,4 @@
-"""Private lists in the service's demonstration, on generated ratings.
-
-Lists of films, for devices to make.
-"""
+"""A model of private lists of generated films, for the service's demonstration."""
 
 from __future__ import annotations
 
@@ -14,13 +11,14 @@ from tacit.designs.private.model import Private
 from tacit.service.demo_data import film_titles
 
 PEOPLE, FILMS, RATINGS_PER_PERSON, GENRES = 3000, 200, 40, 8
+"""Size of the generated data; RATINGS_PER_PERSON is a mean."""
 EPSILON = 1.0
-"""For one person's whole profile."""
+"""Epsilon of the fit, for one person's whole profile."""
 _SEED = 7
 
 
 def make_demo(folder: Path) -> str:
-    """Write a model of private lists into the folder; give its section of tacit.toml."""
+    """Write a model of private lists into the folder, and return its section of tacit.toml."""
     Private(EPSILON).fit(viewers()).save(folder / "lists.tacit")
     return """[models.lists]
 file = "lists.tacit"  # made with epsilon 1; devices fetch it, and nothing leaves them
@@ -29,7 +27,7 @@ item_word = "film"
 
 
 def viewers() -> Ratings:
-    """Other people's ratings of the films that visitors may rate, with genres; all is given."""
+    """Generate ratings of all films of the demonstration, whose titles and genres are public."""
     ratings = generate(
         users=PEOPLE,
         items=FILMS,

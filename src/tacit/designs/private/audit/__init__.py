@@ -1,5 +1,6 @@
-"""The design on the audit's bench.
+"""`tacit audit private`.
 
-bench.py        pairs of neighbours in both modes, in one domain and across two
-membership.py   the game of who was in the rows
+bench.py        all that the command runs: whole fits replayed on pairs of neighbouring tables
+plans.py        replays of plans of two fits, and faulty later fits that the audit has to catch
+membership.py   a game of membership inference from published files
 """

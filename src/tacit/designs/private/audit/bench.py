@@ -1,4 +1,4 @@
-"""The design on the audit's bench: neighbours in every mode, across domains, and in plans."""
+"""All that `tacit audit private` runs: replays of every way to fit, planted bugs, and a game."""
 
 from __future__ import annotations
 
@@ -13,28 +13,33 @@ from tacit.profile_sums.audit.real_sizes import add_large_pair, threshold_bugs
 from tacit.profile_sums.audit.worlds import FittedWorld, all_worlds, audit_line
 
 WORLDS = all_worlds(PrivateWithTightClips)
+"""Every way to make a single fit."""
 LARGE = (WORLDS[0], WORLDS[2], WORLDS[-1])
-"""Worlds that are audited at real sizes, too: both modes and pairs of likes, in one domain."""
+"""Those that are also audited on tables of real size: mode "taste", mode "top-items", and pairs of
+likes, each in one domain."""
 LARGE_BUGS = threshold_bugs(WORLDS[0], WORLDS[-1])
+"""Planted bugs that show only on tables of real size."""
 AUDITED_WORLDS: tuple[FittedWorld, ...] = (*WORLDS, *PLAN_WORLDS)
+"""Every way to fit that is audited, plans of two fits included."""
 
 
 def make_line(world: FittedWorld) -> AuditedClaim:
-    """Make the line of one way to fit: small neighbours, and large ones that this run draws."""
+    """Audit one way to fit, on small neighbouring tables and, for `LARGE`, on a large pair too."""
     line = audit_line(world)
-    for large in LARGE:
-        if world is large:
-            line = add_large_pair(line, large)
+    for large_world in LARGE:
+        if world is large_world:
+            line = add_large_pair(line, large_world)
     return line
 
 
 LINES: tuple[Callable[[], AuditedClaim], ...] = tuple(
     partial(make_line, world) for world in AUDITED_WORLDS
 )
+"""Functions that each make one line of the audit."""
 
 
 def audit() -> AuditPlan:
-    """Everything that `tacit audit private` runs."""
+    """Return everything that `tacit audit private` runs."""
     return AuditPlan(
         {"": LINES},
         (*BUGS, *PLAN_BUGS, *LARGE_BUGS),

@@ -1,9 +1,14 @@
-"""The game of who was in the rows: guesses from the bytes that everybody may have.
+"""A game of membership inference: guesses who was fitted to, from the published files.
 
-Knows   everybody else's rows but the other targets', what each target rated, and how fits are
-        made: every score is compared with that of the same fit without noise of the others.
-Sees    the model file, the device file, or those of several fits.
-Feeds   on rare items: targets rate at random what others hardly rate.
+Some people, the members of the background, are in every fit. Each target is in or out by the toss
+of a fair coin. The attacker gives each target a score; high scores are guesses that they are in.
+
+Knows   the rows of the background, what each target rated, and how fits are made. The attacker
+        compares each score of a published file with that of a fit to the background alone, without
+        noise.
+Sees    the model files of one fit or of several, or the device files.
+Uses    rare items: targets rate items uniformly at random, so also those that the background hardly
+        rates.
 """
 
 from __future__ import annotations
@@ -27,59 +32,81 @@ from tacit.profile_sums.settings import Mode, Settings
 
 ITEMS, GENRES = 60, 6
 PEOPLE = 120
-"""People who are always in."""
+"""Number of people in the background, who are in every fit."""
 TARGETS = 60
-"""People who are in by the toss of a coin."""
+"""Number of targets, each of whom is in by the toss of a coin."""
 LIKES_PER_PERSON = 8
 GAME_DELTA = 1e-10
-"""Far below the chance of a false alarm, or what is due to delta could explain every guess."""
+"""Delta of the fits. It is far below the audit's chance of a false alarm; with a larger delta, the
+chance that the bound of epsilon fails could explain all right guesses."""
 
 Likes = NDArray[np.int64]
+"""(LIKES_PER_PERSON,) numbers of the items that a person likes, ascending."""
 ScoreItems = Callable[[Mapping[Any, float]], Sequence[float]]
-"""From a history to the score of every item, by one file."""
+"""Function from a history, stars by item number, to (ITEMS,) scores, as one published file gives
+them."""
 
 
 def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Generator) -> Round:
-    """Make one world and `fits` fits of the same people, each after the one before.
+    """Draw people, fit to them, and score the targets.
+
+    Args:
+        epsilon: Epsilon of each fit; infinity: no noise.
+        mode: How lists are made, as for `Private`.
+        fits: Number of fits to the same people, each with the one before as `previous`.
+        generator: Draws people and coins; the noise of fits does not come from it.
 
     Returns:
-        (targets,) 1 for who was in; and by the files that the attacker sees, (targets,) scores.
+        Who was in, and for each kind of file that an attacker may see, the scores of the targets.
     """
     popularity = 1 / (1 + np.arange(ITEMS))
-    others = _draw_people(generator, PEOPLE, popularity)
+    background = _draw_people(generator, PEOPLE, popularity)
     targets = _draw_people(generator, TARGETS, np.ones(ITEMS))
-    inside = generator.random(TARGETS) < 0.5
-    members = [targets[place] for place in np.flatnonzero(inside)]
-    ratings = _make_ratings([*others, *members])
+    is_member = generator.random(TARGETS) < 0.5
+    members = [targets[number] for number in np.flatnonzero(is_member)]
+    ratings = _make_ratings([*background, *members])
     models = [Private(epsilon, GAME_DELTA, mode=mode).fit(ratings)]
     while len(models) < fits:
         refit = Private(epsilon, GAME_DELTA, mode=mode, previous=models[-1])
         models.append(refit.fit(ratings))
-    without_targets = _score_by_model_file(Private(math.inf, mode=mode).fit(_make_ratings(others)))
-    seen: dict[str, list[ScoreItems]] = {
+    background_model = Private(math.inf, mode=mode).fit(_make_ratings(background))
+    score_without_targets = _score_by_model_file(background_model)
+    files_by_kind: dict[str, list[ScoreItems]] = {
         "model files": [_score_by_model_file(model) for model in models],
         "device files": [DeviceLists.decode(model.device_file()).scores for model in models],
     }
     scores = {}
-    for name, files in seen.items():
-        scores[name] = np.array([_membership_score(files, without_targets, own) for own in targets])
-    return Round(inside.astype(np.int64), scores)
+    for kind, files in files_by_kind.items():
+        scores_of_targets = [
+            _membership_score(files, score_without_targets, likes) for likes in targets
+        ]
+        scores[kind] = np.array(scores_of_targets)
+    return Round(is_member.astype(np.int64), scores)
 
 
 def _membership_score(
-    files: Sequence[ScoreItems], without_targets: ScoreItems, own: Likes
+    files: Sequence[ScoreItems], score_without_targets: ScoreItems, likes: Likes
 ) -> float:
-    """Measure how much better the files place each of a person's items for the person's others."""
+    """Return how much higher published files score a target's items than a fit without targets.
+
+    Each of the target's items is scored from a history of the target's other items; the differences
+    are averaged over items and files.
+
+    Args:
+        files: Scores by each published file that the attacker sees.
+        score_without_targets: Scores by the fit to the background alone, without noise.
+        likes: The target's items.
+    """
     gains = []
-    for item in own.tolist():
-        history = {int(other): 5.0 for other in own if other != item}
-        expected = without_targets(history)[item]
-        gains += [scores(history)[item] - expected for scores in files]
+    for item in likes.tolist():
+        history = {int(other): 5.0 for other in likes if other != item}
+        expected = score_without_targets(history)[item]
+        gains += [score_items(history)[item] - expected for score_items in files]
     return float(np.mean(gains))
 
 
 def _score_by_model_file(model: Private) -> ScoreItems:
-    """Write a model file and read it, as the attacker does."""
+    """Write the model's file and read it as an attacker does; return the scores that it gives."""
     loaded = Private.from_parts(*container.unpack(container.pack(*model.parts())))
     all_items = list(range(ITEMS))
     return lambda history: loaded.predict(all_items, history=history).tolist()
@@ -88,7 +115,7 @@ def _score_by_model_file(model: Private) -> ScoreItems:
 def _draw_people(
     generator: np.random.Generator, people: int, weights: NDArray[np.float64]
 ) -> list[Likes]:
-    """Draw likes by the weights of items."""
+    """Draw the likes of so many people, each without replacement by the (ITEMS,) weights."""
     chances = weights / weights.sum()
     rows = []
     for _ in range(people):
@@ -98,7 +125,7 @@ def _draw_people(
 
 
 def _make_ratings(rows: Sequence[Likes]) -> Ratings:
-    """Ratings on one public catalogue; every one is a like."""
+    """Make ratings of five stars on the public catalogue. rows: the likes of each person."""
     users = np.repeat(np.arange(len(rows)), LIKES_PER_PERSON)
     stars = np.full(len(users), 5.0)
     ratings = Ratings.from_arrays(users, np.concatenate(rows), stars, scale=RatingScale(1, 5, 1))
@@ -107,7 +134,7 @@ def _make_ratings(rows: Sequence[Likes]) -> Ratings:
 
 
 def _games() -> tuple[Game, ...]:
-    """Controls, in which the attack has to work; guarantees, under which it has to fail."""
+    """Return games without noise, where the attack has to succeed, and games with it, where not."""
     modes: tuple[Mode, ...] = ("taste", "top-items")
     controls = [Game(f"{mode}, no noise", partial(play_once, math.inf, mode, 1)) for mode in modes]
     claims = [

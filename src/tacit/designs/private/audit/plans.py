@@ -1,4 +1,4 @@
-"""Plans of two fits on the audit's bench, and faulty later fits, which the audit has to catch."""
+"""Replays of plans of two fits, and planted bugs in later fits that the audit has to catch."""
 
 from __future__ import annotations
 
@@ -33,22 +33,23 @@ from tacit.profile_sums.sums.item_tastes import ItemTable, release_item_table, s
 from tacit.recommenders.fits_in_process import comparison
 
 _FITS = 2
+"""Number of fits of each plan that is replayed."""
 
 
 class PrivateWithTightClips(TightClips, Private):
-    """The design with clips that bind among few people."""
+    """`Private` with clips that are small enough to take effect in the audit's small tables."""
 
 
 @dataclass(frozen=True)
 class PlanWorld:
-    """All fits of a plan, of the same people."""
+    """One way to fit: all fits of a plan, to the same people."""
 
     mode: Mode
-    """'auto' comes to popularity among so few people."""
+    """How lists are made; "auto" chooses popularity here, since there are few people."""
     factors: bool = False
-    """Never: plans have no stars."""
+    """Whether stars have factors: never, since plans have no stars."""
     pairs: bool = False
-    """Never: plans have no pairs of likes."""
+    """Whether pairs of likes are released: never, since plans have none."""
 
     @property
     def name(self) -> str:
@@ -56,11 +57,15 @@ class PlanWorld:
         return f"private, {self.mode}, a plan of {_FITS} fits"
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
-        """Make both fits; give all numbers that they released. Nothing is published."""
+        """Make both fits of a plan; return all numbers that they released, by fit and name.
+
+        The fits are not counted for this process, because nothing of them is published.
+        """
         with comparison():
             return self._fit_twice(table)
 
     def _fit_twice(self, table: Ratings) -> dict[str, NDArray[Any]]:
+        """Make both fits as `fit` does, but let the process count them."""
         first = PrivateWithTightClips(delta=DELTA, mode=self.mode, lifetime=EPSILON, fits=_FITS)
         second = PrivateWithTightClips(delta=DELTA, mode=self.mode, previous=first.fit(table))
         released = {}
@@ -74,7 +79,11 @@ PLAN_WORLDS = (PlanWorld("taste"), PlanWorld("auto"))
 
 
 def reuse_noise(people: People, *arguments: Any) -> ItemTable:
-    """Add noise to a later fit's sum that an earlier fit has shown: no new draw is asked for."""
+    """Replace `release_item_table` by one that adds known noise instead of a new draw.
+
+    It stands for the bug that a later fit uses the noise of an earlier one again, which both tables
+    together reveal. The arguments are those of `release_item_table`.
+    """
     centre, features, directions, query, noise, settings = arguments
     mechanism = replace(query.mechanism(noise), noise_multiplier=0.0)
     add = partial(
@@ -91,28 +100,40 @@ def reuse_noise(people: People, *arguments: Any) -> ItemTable:
 
 
 def draw_twice(*arguments: Any) -> ItemTable:
-    """Draw the table of one fit twice, and take the mean."""
-    one, other = release_item_table(*arguments), release_item_table(*arguments)
-    return replace(one, values=(one.values + other.values) / 2)
+    """Replace `release_item_table` by the mean of two draws, which costs two charges, not one."""
+    table = release_item_table(*arguments)
+    second_table = release_item_table(*arguments)
+    return replace(table, values=(table.values + second_table.values) / 2)
 
 
 @dataclass(frozen=True)
 class PlantedPlanBug:
-    """A step of later fits replaced, and the person who shows it."""
+    """A bug that is planted in the later fits of a plan, to see whether the audit catches it."""
 
     name: str
+    """What the bug does, in words."""
     fault: Fault
+    """The functions that are replaced, by module."""
     person: str = "likes a third, rates all"
+    """Key in `PERSONS` of the person who is added or removed."""
     tool: Tool = "grey-box"
+    """The tool of the audit that has to catch it."""
     epsilon: float = EPSILON
+    """Epsilon that all fits of the plan claim together."""
     rule_of: RuleOf | None = None
+    """Describes the code for the rule engine; None, since no rule can."""
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
-        """Tell whether all fits of the plan lose more than they claim together, without a bound."""
+        """Replay a plan, with the bug if `planted`.
+
+        Returns:
+            Whether all fits together lose more than they claim; and None, since a replay gives no
+            bound from below.
+        """
         with plant(self.fault if planted else {}):
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = run_replays(PlanWorld("taste").fit, tables, answer_sampler())
-        mu = max(moved.mu for _, moved in replayed)
+        mu = max(replay.mu for _, replay in replayed)
         return math.isinf(mu) or exceeds(EPSILON, epsilon_of_mu(mu, DELTA)), None
 
 

@@ -1,12 +1,16 @@
-"""Lists of a plan while people or rows arrive, beside other ways to spend the same lifetime.
+"""Lists of a plan while people or rows arrive, compared with other ways to spend the lifetime.
 
-People   half are there at the first fit, all at the last, in an order drawn by the seed; or the
-         earlier half of all rows is, by their times.
-Judged   test people of the split in one domain (`tacit.evaluation.lists`), with the rows of theirs
-         as their histories: by time, those that have arrived; else all, also of people who are in
-         no fit yet.
-Beside   popularity of the same rows without privacy; one release of the whole lifetime; and a
-         fit with an equal part of it.
+Arrivals   People arrive in an order drawn by the seed: half of them before the first fit, then
+           equally many before each fit, until all are there at the last. By time, rows arrive in
+           the same way, in the order of their times.
+Judged     The test people of a split in one domain (`tacit.evaluation.lists`). Their histories are
+           all their training rows, even if they are in no fit yet; by time, those of their training
+           rows that have arrived.
+Compared   after each measured fit, on the rows that have arrived:
+           plan          the lists of the plan
+           popularity    exact popularity, without privacy
+           one release   a single fit with the whole lifetime
+           fresh fit     a single fit with an equal part of the lifetime for each of the plan's fits
 """
 
 from __future__ import annotations
@@ -30,28 +34,30 @@ from tacit.recommenders.baselines import Popularity
 from tacit.recommenders.fits_in_process import comparison
 
 _STREAM_OF_ARRIVALS = 2
-"""Second word of the seed of the order in which people arrive."""
+"""Second word of the seed that draws the order in which people arrive."""
 
 
 @dataclass(frozen=True)
 class WeekRow:
-    """Mean NDCG@10 over the splits of one way to spend a lifetime, after one of the fits."""
+    """Mean NDCG@10 over the splits, of one of the compared ways after one of the plan's fits."""
 
     model: str
+    """Name of the compared way, as in the module's docstring."""
     epsilon: float | None
-    """Epsilon of all that the lists of the last fit have cost; None without privacy."""
+    """Epsilon of the lists; for the plan, of all its fits together. None without privacy."""
     week: int
-    """Number of the fit, from 1."""
+    """Number of the plan's fit, from 1."""
     ndcg: float
+    """Mean NDCG@10 over the splits."""
     low: float
-    """Lower end of the 95 % interval."""
+    """Lower end of its 95 % interval."""
     high: float
-    """Upper end of it."""
+    """Upper end of that interval."""
 
 
 @dataclass(frozen=True)
-class _Course:
-    """One plan and what is measured of it."""
+class _PlanTrial:
+    """The plan that is measured, as the arguments of `evaluate_plan` say."""
 
     ratings: Ratings
     lifetime: float
@@ -61,6 +67,15 @@ class _Course:
     features: Sequence[str] | None
     mode: Mode
     by_time: bool
+
+    @property
+    def epsilon_of_fresh_fit(self) -> float:
+        """Epsilon of each of `fits` equal single fits that share the lifetime."""
+        return largest_epsilon_per_fit(self.lifetime, self.delta, self.fits)
+
+    def make_single_fit(self, epsilon: float) -> Private:
+        """Return an unfitted recommender with the plan's choices that makes a single fit."""
+        return Private(epsilon, self.delta, features=self.features, mode=self.mode)
 
 
 def evaluate_plan(
@@ -77,89 +92,100 @@ def evaluate_plan(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> tuple[WeekRow, ...]:
-    """Measure all fits of a plan on every split, and its rivals after some of them.
+    """Measure lists after some fits of a plan, and those of three other ways, on every split.
 
     Args:
         ratings: Ratings of one domain.
-        lifetime: Epsilon of all fits together.
-        fits: Number of fits.
-        weeks: Numbers of fits after which lists are measured.
+        lifetime: Epsilon of all fits of the plan together.
+        fits: Number of fits of the plan, 2 or more.
+        weeks: Numbers of the fits after which lists are measured, from 1 to `fits`.
         delta: Probability that the bound of epsilon fails.
         features: As for `Private`.
         mode: As for `Private`.
-        by_time: Whether rows arrive by their times; else people by seed.
-        seeds: Seeds of the splits; noise takes none.
-        workers: Processes; 0 for all cores.
-        progress: Called with the number of splits done, times the number of fits.
+        by_time: Whether rows arrive in the order of their times; otherwise people arrive, in an
+            order drawn by the seed.
+        seeds: Seeds of the splits. The noise of fits is drawn without a seed.
+        workers: Number of processes; 0: one for each core.
+        progress: Called with the number of further fits that are done; None: not reported.
+
+    Returns:
+        A row for each compared way and each of `weeks`.
 
     Raises:
-        ConfigError: a week is no fit of the plan, or rows have no times.
+        ConfigError: A week is no fit of the plan, or rows shall arrive by time and have no times.
     """
     if not all(1 <= week <= fits for week in weeks):
         raise ConfigError(f"Weeks are numbers of fits, from 1 to {fits}; got {list(weeks)}.")
     if by_time and ratings.timestamps is None:
         raise ConfigError("--by-time needs times of ratings; this file has none.")
-    course = _Course(ratings, lifetime, fits, weeks, delta, features, mode, by_time)
+    plan_trial = _PlanTrial(ratings, lifetime, fits, weeks, delta, features, mode, by_time)
     report = progress or (lambda _: None)
-    with Runner(course, workers=workers) as runner:
+    with Runner(plan_trial, workers=workers) as runner:
         tasks = [(seed,) for seed in seeds]
-        by_seed = list(runner.run(_measure_split, tasks, lambda done: report(done * fits)))
-    part = largest_epsilon_per_fit(lifetime, delta, fits)
-    epsilons = {"popularity": None, "plan": lifetime, "one release": lifetime, "fresh fit": part}
+        figures_by_seed = list(runner.run(_measure_split, tasks, lambda done: report(done * fits)))
+    epsilons = {
+        "popularity": None,
+        "plan": lifetime,
+        "one release": lifetime,
+        "fresh fit": plan_trial.epsilon_of_fresh_fit,
+    }
     rows = []
     for model, epsilon in epsilons.items():
         for week in weeks:
-            values = [figures[model, week] for figures in by_seed]
+            values = [figures[model, week] for figures in figures_by_seed]
             interval = mean_interval(values, bounds=(0.0, 1.0))
             rows.append(WeekRow(model, epsilon, week, interval.mean, interval.low, interval.high))
     return tuple(rows)
 
 
-def _measure_split(course: _Course, seed: int) -> dict[tuple[str, int], float]:
-    """NDCG@10 of each model after each measured fit, on one split. Nothing is published."""
+def _measure_split(plan_trial: _PlanTrial, seed: int) -> dict[tuple[str, int], float]:
+    """Return the NDCG@10 of each compared way after each measured fit, on the split of a seed.
+
+    The fits are not counted for this process, because nothing of them is published.
+    """
     with comparison():
-        return _measure_fits(course, seed)
+        return _measure_fits(plan_trial, seed)
 
 
-def _measure_fits(course: _Course, seed: int) -> dict[tuple[str, int], float]:
-    trial = list_trial(course.ratings, seed=seed)
-    arrived_at = _arrivals(course, trial, seed)
+def _measure_fits(plan_trial: _PlanTrial, seed: int) -> dict[tuple[str, int], float]:
+    """Measure as `_measure_split` does, but let the process count the fits."""
+    trial = list_trial(plan_trial.ratings, seed=seed)
+    select_arrived = _draw_arrivals(plan_trial, trial, seed)
     plan = Private(
-        delta=course.delta,
-        features=course.features,
-        mode=course.mode,
-        lifetime=course.lifetime,
-        fits=course.fits,
+        delta=plan_trial.delta,
+        features=plan_trial.features,
+        mode=plan_trial.mode,
+        lifetime=plan_trial.lifetime,
+        fits=plan_trial.fits,
     )
-    part = largest_epsilon_per_fit(course.lifetime, course.delta, course.fits)
+    fresh_epsilon = plan_trial.epsilon_of_fresh_fit
     figures = {}
-    for week in range(1, course.fits + 1):
-        arrived = arrived_at(week)
+    for week in range(1, plan_trial.fits + 1):
+        arrived = select_arrived(week)
         plan.fit(arrived)
-        if week not in course.weeks:
+        if week not in plan_trial.weeks:
             continue
-        part_fit = Private(part, course.delta, features=course.features, mode=course.mode)
-        whole_fit = Private(
-            course.lifetime, course.delta, features=course.features, mode=course.mode
-        )
-        figures["plan", week] = _judge(plan, trial, arrived, course)
-        figures["popularity", week] = _judge(
-            Popularity(likes=True).fit(arrived), trial, arrived, course
-        )
-        figures["one release", week] = _judge(whole_fit.fit(arrived), trial, arrived, course)
-        figures["fresh fit", week] = _judge(part_fit.fit(arrived), trial, arrived, course)
+        recommenders: dict[str, ItemRecommender] = {
+            "plan": plan,
+            "popularity": Popularity(likes=True).fit(arrived),
+            "one release": plan_trial.make_single_fit(plan_trial.lifetime).fit(arrived),
+            "fresh fit": plan_trial.make_single_fit(fresh_epsilon).fit(arrived),
+        }
+        histories_from = arrived if plan_trial.by_time else trial.train
+        for model, recommender in recommenders.items():
+            figures[model, week] = _measure_ndcg(recommender, trial, histories_from)
     return figures
 
 
-def _arrivals(course: _Course, trial: ListTrial, seed: int) -> Callable[[int], Ratings]:
-    """Return the function from the number of a fit to the training rows that are there then."""
-    train, last = trial.train, course.fits - 1
+def _draw_arrivals(plan_trial: _PlanTrial, trial: ListTrial, seed: int) -> Callable[[int], Ratings]:
+    """Return a function from the number of a fit to the training rows that have arrived by then."""
+    train = trial.train
 
     def share_at(week: int) -> float:
-        """Half at the first fit, everything at the last."""
-        return 0.5 + 0.5 * (week - 1) / last
+        """Return the share of people or rows at a fit: 0.5 at the first one, 1 at the last one."""
+        return 0.5 + 0.5 * (week - 1) / (plan_trial.fits - 1)
 
-    if course.by_time:
+    if plan_trial.by_time:
         assert train.timestamps is not None  # checked before the splits are made
         order = np.argsort(train.timestamps, kind="stable")
         rank = np.empty(len(order), np.int64)
@@ -169,15 +195,21 @@ def _arrivals(course: _Course, trial: ListTrial, seed: int) -> Callable[[int], R
     return lambda week: train.of_users(people[: round(share_at(week) * train.n_users)])
 
 
-def _judge(
-    recommender: ItemRecommender, trial: ListTrial, arrived: Ratings, course: _Course
-) -> float:
-    """NDCG@10 of the test people's lists from histories of their own."""
-    known = arrived if course.by_time else trial.train
-    numbers = {item: number for number, item in enumerate(trial.train.item_ids.tolist())}
-    lists = np.full((len(trial.people), LIST_LENGTH), -1, dtype=np.int64)
+def _measure_ndcg(recommender: ItemRecommender, trial: ListTrial, histories_from: Ratings) -> float:
+    """Return the NDCG@10 of the test people's lists.
+
+    Args:
+        recommender: A fitted recommender, which makes lists from histories.
+        trial: The split, with the test people and their held-out likes.
+        histories_from: Ratings in which the test people's histories are looked up.
+    """
+    number_of_item = {item: number for number, item in enumerate(trial.train.item_ids.tolist())}
     users = trial.train.user_ids[trial.people].tolist()
-    histories = [known.history(user) for user in users]
-    for row, made in enumerate(recommender.recommend_many(histories, n=LIST_LENGTH)):
-        lists[row, : len(made)] = [numbers[item] for item in made.item_ids]
+    histories = [histories_from.history(user) for user in users]
+    # (test people, LIST_LENGTH) item numbers, best first; -1 where a list is shorter.
+    lists = np.full((len(trial.people), LIST_LENGTH), -1, dtype=np.int64)
+    all_recommendations = recommender.recommend_many(histories, n=LIST_LENGTH)
+    for row, recommendations in enumerate(all_recommendations):
+        numbers = [number_of_item[item] for item in recommendations.item_ids]
+        lists[row, : len(numbers)] = numbers
     return ranking_metrics(lists, trial.relevant).ndcg

@@ -19,40 +19,55 @@ from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import Popularity
 
 UNIT = "a person's whole profile, added or removed"
+"""What epsilon protects, for `ComparisonEntry.unit`."""
 AGAINST = "everybody who has the lists or the model"
+"""Against whom epsilon holds, for `ComparisonEntry.against`."""
 
 PEOPLE, ITEMS, RATINGS, SEED = 12_000, 300, 480_000, 1
+"""Size and seed of the generated data of `tacit demo`."""
 ATTACKED_PEOPLE = 60
-"""People of the attacked fits, where one person counts most; as many were left out."""
+"""Number of people in each fit that is attacked, and of people who are not in it. They are few,
+because a person changes a fit to few people most."""
 
 
 def comparison_entries(comparison: Comparison) -> tuple[ComparisonEntry, ...]:
-    """Private lists and private popularity, each at every epsilon."""
-    lists = {
+    """Return the lines of `tacit compare`: private lists and private popularity at each epsilon."""
+    settings_of_lists = {
         "delta": comparison.delta,
         "source": comparison.source,
         "target": comparison.target,
         "features": comparison.features,
     }
-    popularity = {"delta": comparison.delta, "domain": comparison.target}
+    settings_of_popularity = {"delta": comparison.delta, "domain": comparison.target}
     entries = []
     for epsilon in comparison.epsilons:
         maker = "tacit.designs.private:Private"
-        entries.append(_entry("private", epsilon, maker, lists | {"epsilon": epsilon}))
+        settings = settings_of_lists | {"epsilon": epsilon}
+        entries.append(_make_entry("private", epsilon, maker, settings))
     for epsilon in comparison.epsilons:
         maker = "tacit.recommenders.baselines:PrivatePopularity"
-        settings = popularity | {"epsilon": epsilon}
-        entries.append(_entry("private-popularity", epsilon, maker, settings))
+        settings = settings_of_popularity | {"epsilon": epsilon}
+        entries.append(_make_entry("private-popularity", epsilon, maker, settings))
     return tuple(entries)
 
 
-def _entry(name: str, epsilon: float, maker: str, settings: Mapping[str, Any]) -> ComparisonEntry:
+def _make_entry(
+    name: str, epsilon: float, maker: str, settings: Mapping[str, Any]
+) -> ComparisonEntry:
+    """Make one line of `tacit compare`.
+
+    Args:
+        name: Name of the recommender.
+        epsilon: Its epsilon; infinity: the non-private variant.
+        maker: "module:name" of its class.
+        settings: Arguments of the class.
+    """
     variant = "sound" if math.isfinite(epsilon) else "non-private"
     return ComparisonEntry(name, variant, epsilon, UNIT, AGAINST, maker, settings)
 
 
 def make_tour() -> Tour:
-    """Fit lists to generated people, recommend on a device, and attack two fits."""
+    """Fit lists to generated people, make a list on a device, and attack two small fits."""
     ratings = generate(users=PEOPLE, items=ITEMS, ratings=RATINGS, seed=SEED)
     trial = list_trial(ratings, source=None, target=None, seed=SEED)
     ndcg = {
@@ -63,8 +78,8 @@ def make_tour() -> Tour:
     model = Private(1.0).fit(ratings)
     history: dict[int | str, float] = {3: 5, 8: 4, 21: 5}
     file = model.device_file()
-    best = DeviceLists.decode(file).rank(history, n=3)
-    items = ", ".join(f"item {item}" for item, _ in best)
+    best_items = DeviceLists.decode(file).rank(history, n=3)
+    items = ", ".join(f"item {item}" for item, _ in best_items)
     aucs = {"none": membership_auc(ratings, math.inf), "1": membership_auc(ratings, 1.0)}
     (card,) = model.guarantees()
     return Tour(
@@ -93,13 +108,25 @@ def make_tour() -> Tour:
 
 
 def membership_auc(ratings: Ratings, epsilon: float) -> float:
-    """AUC of how well a fitted model explains each person's own likes, one at a time."""
-    order = np.random.default_rng(SEED).permutation(ratings.n_users)[: 2 * ATTACKED_PEOPLE]
-    model = Private(epsilon).fit(ratings.of_users(order[:ATTACKED_PEOPLE]))
+    """Fit to some people, and measure how well an attacker tells them from as many others.
+
+    The attacker's score of a person is the mean score that the model gives to the person's likes,
+    with all their ratings as the history; 0 for a person without likes.
+
+    Args:
+        ratings: Ratings of the people, of whom 2 * `ATTACKED_PEOPLE` are drawn.
+        epsilon: Epsilon of the fit; infinity: no noise.
+
+    Returns:
+        The AUC of the scores: 0.5 is guessing, 1 is always right.
+    """
+    people = np.random.default_rng(SEED).permutation(ratings.n_users)[: 2 * ATTACKED_PEOPLE]
+    model = Private(epsilon).fit(ratings.of_users(people[:ATTACKED_PEOPLE]))
     scores = []
-    for user in ratings.user_ids[order].tolist():
+    for user in ratings.user_ids[people].tolist():
         history = ratings.history(user)
         likes = [item for item, stars in history.items() if stars >= ratings.scale.liked_from]
         predicted = model.predict(likes, history=history)
         scores.append(float(np.nanmean(predicted)) if likes else 0.0)
-    return auc(np.repeat([1, 0], ATTACKED_PEOPLE), np.array(scores))
+    is_member = np.repeat([1, 0], ATTACKED_PEOPLE)  # the first half was fitted to
+    return auc(is_member, np.array(scores))
