@@ -568,7 +568,9 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         budget_options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
     if settings.ratings is not None:
         has_pairs = planned.effective_population > MOST_WITHOUT_PAIRS and not settings.across
-        fit_cost = estimate_cost(settings.ratings, people, items, stars=settings.stars, pairs=has_pairs)
+        fit_cost = estimate_cost(
+            settings.ratings, people, items, stars=settings.stars, pairs=has_pairs
+        )
         data["cost"] = asdict(fit_cost)
         shown += fit_cost.sentences
     shown.append(
