@@ -29,6 +29,7 @@ from tacit.data import (
     with_domains,
     write_ratings,
 )
+from tacit.data.tables.folder import write_folder
 from tacit.errors import ConfigError, DataError
 
 ROWS = "user,item,rating,shop\n1,b7,4,books\n1,m7,5,movies\n2,b7,2,books\n3,m8,1,movies\n"
@@ -154,6 +155,17 @@ def test_an_item_without_a_domain_is_named(write: Any) -> None:
     items = write(ITEMS.replace("m8,Heat,movies\n", ""), "i.csv")
     with pytest.raises(DataError, match=r"i\.csv: an item has no domain; found 'm8'"):
         read_ratings(write(ROWS.replace("shop", "other")), domain="shop", items=items)
+
+
+def test_domains_of_an_imported_folder_come_from_the_file_of_items(
+    write: Any, tmp_path: Path
+) -> None:
+    """The option for their column holds for the folder's ratings, too."""
+    ratings = read_ratings(write("user,item,rating\n1,b7,4\n1,m7,5\n2,b7,2\n3,m8,1\n"))
+    write_folder(ratings, tmp_path / "folder")
+    items = write(ITEMS, "i.csv")
+    made = load(tmp_path / "folder", items=items, domain="shop")
+    assert domain_of(made).tolist() == ["books", "movies", "movies"]
 
 
 def test_written_domains_are_read_again(mixed: Ratings, tmp_path: Path) -> None:

@@ -333,3 +333,34 @@ def test_ratings_of_one_person_are_limited() -> None:
     assert set(limited.history(2)) == {1, 2}
     without = Ratings.from_arrays(users, items).limit_per_person(3)
     assert [len(without.history(user)) for user in (1, 2)] == [3, 2]
+
+
+def test_without_times_the_ratings_that_stay_are_a_random_choice() -> None:
+    """Of ten items, each stays with some of two hundred people, and about half of them."""
+    people, items = 200, 10
+    users = np.repeat(np.arange(people), items)
+    made = Ratings.from_arrays(users, np.tile(np.arange(items), people))
+    limited = made.limit_per_person(5)
+    counts = np.bincount(limited.items, minlength=items)
+    assert counts.sum() == people * 5
+    # 100 expected, standard deviation 7: a count beyond 5 of them has a chance below 1e-5.
+    assert counts.min() > 65
+    assert counts.max() < 135
+
+
+@pytest.mark.parametrize("times", [None, 7])
+def test_nobody_decides_which_ratings_of_another_person_stay(times: int | None) -> None:
+    """With one more person, whose id and items come first, the others keep the same ratings."""
+    users, items = np.repeat(np.arange(1, 21), 10), np.tile(np.arange(1, 11), 20)
+    more_users, more_items = (
+        np.concatenate([[0] * 6, users]),
+        np.concatenate([np.arange(-5, 1), items]),
+    )
+
+    def limit(users: np.ndarray, items: np.ndarray) -> Ratings:
+        timestamps = None if times is None else np.full(len(users), times)
+        return Ratings.from_arrays(users, items, timestamps=timestamps).limit_per_person(4)
+
+    alone, with_another = limit(users, items), limit(more_users, more_items)
+    for user in range(1, 21):
+        assert alone.history(user) == with_another.history(user)

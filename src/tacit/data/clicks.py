@@ -31,7 +31,8 @@ CLUSTER_SPREAD = 0.08
 class Clicks:
     """Chances of clicks on the videos of several vendors, which have no video in common.
 
-    Video `v * videos + i` is the i-th of vendor v, both from 0.
+    Video number `v * videos + i` is the i-th video of vendor v; i and v count from 0. In the words
+    of bandits, a video is an arm and a click its reward.
     """
 
     vendors: int
@@ -50,7 +51,10 @@ class Clicks:
 
     @property
     def widths(self) -> Floats:
-        """(vendors * videos,) radius of each bump: its slope is at most pi h / (2 w) = L."""
+        """(vendors * videos,) w_k, the radius of each bump, at which pi h_k / (2 w_k) = L.
+
+        The left side is the largest slope of the bump.
+        """
         return math.pi * self.heights / (2 * self.lipschitz)
 
     def videos_of(self, vendor: int) -> range:
@@ -69,10 +73,10 @@ class Clicks:
         return np.stack([self.mean(arm, contexts) for arm in range(len(self.centres))], axis=1)
 
     def mean(self, arms: int | NDArray[np.int64], contexts: Floats) -> Floats:
-        """Compute one video's chance of a click in each context.
+        """Compute the chance of a click on one video in each context.
 
         Args:
-            arms: The number of one video for all contexts, or (n,) one for each.
+            arms: The number of one video for all contexts, or (n,) the number of one for each.
             contexts: (n, d).
 
         Returns:
@@ -102,7 +106,7 @@ class Clicks:
         return arms, highest
 
     def draw(self, arms: int | NDArray[np.int64], contexts: Floats, *, seed: int) -> Floats:
-        """Draw who clicks: (n,) 0 or 1; arms and contexts as in `mean`."""
+        """Draw rewards (n,), 1 for a click and 0 for none; arms and contexts as in `mean`."""
         uniform = np.random.default_rng(seed).random(len(contexts))
         return (uniform < self.mean(arms, contexts)).astype(np.float64)
 
@@ -112,8 +116,8 @@ def generate(
 ) -> Clicks:
     """Generate the videos of all vendors, each liked most at a random point of the cube [0, 1]^d.
 
-    A video's chance of a click is LOW far from its point. At the point it is uniformly random
-    between the middle of LOW and HIGH, and HIGH.
+    A video's chance of a click is LOW far from its point. The chance at the point is drawn
+    uniformly from (LOW + HIGH) / 2 to HIGH.
 
     Args:
         vendors: Number of vendors.
@@ -154,6 +158,9 @@ def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Float
 
     Returns:
         (count, dimension) contexts.
+
+    Raises:
+        ConfigError: A number is too small.
     """
     if count < 0 or dimension < 1 or groups < 0:
         raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more clusters.")

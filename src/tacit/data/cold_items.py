@@ -1,4 +1,4 @@
-"""A table of items that no one rated, with the public facts that a catalogue has of them."""
+"""A table of items that nobody has rated, with the public facts that a catalogue has of them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from tacit.errors import DataError
 
 
 def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[str, str]]:
-    """Read a table of items that no one rated.
+    """Read a table of items that nobody has rated.
 
     Args:
-        path: A table with a heading: ids in the first column, then columns of the catalogue.
-        delimiter: Character between columns; None: a comma.
+        path: A text table with a line of headers: ids in the first column, then columns of the
+            catalogue.
+        delimiter: Character between two cells; None: a comma.
 
     Returns:
         Each item's id to its facts, which map the name of a column to the text of the cell. Empty
         cells are left out.
 
     Raises:
-        DataError: The file is no such table.
+        DataError: The file cannot be read, has no items, or has lines of different lengths.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -31,15 +32,16 @@ def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[
         raise DataError(
             "no items without ratings",
             path=path,
-            expected="a heading and a line for each item: the id, then columns of the catalogue",
+            expected="a line of headers and a line for each item: the id, then columns of the "
+            "catalogue",
         )
-    heading, *lines = rows
+    headers, *lines = rows
     items = {}
     for number, line in enumerate(lines, 2):
-        if len(line) != len(heading):
+        if len(line) != len(headers):
             raise DataError(
-                f"line {number} has {len(line)} columns", path=path, expected=f"{len(heading)}"
+                f"line {number} has {len(line)} columns", path=path, expected=f"{len(headers)}"
             )
-        cells = zip(heading[1:], line[1:], strict=True)
+        cells = zip(headers[1:], line[1:], strict=True)
         items[line[0]] = {name: text for name, text in cells if text.strip()}
     return items

@@ -1,4 +1,4 @@
-"""Columns of ratings: scales of stars, events without stars, ids numbered, duplicates settled."""
+"""Columns of ratings: scales of stars, numbers of ids, checks of stars and times, repeated rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from tacit.errors import DataError
 
 Column = NDArray[Any]
-"""One value per user or item, aligned with their ids; strings as dtype object."""
+"""An array with one value for each user or item, in the order of their ids; strings are objects."""
 LONGEST_ID = 200
 """Largest number of characters of an id: longer ids are not served."""
 LIKED = 0.7
-"""Share of a scale's span above its minimum from which a rating is a like."""
+"""A rating is a like from minimum + LIKED * span on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,11 @@ class RatingScale:
     """
 
     minimum: float
+    """The fewest stars."""
     maximum: float
+    """The most stars."""
     step: float
+    """Difference between two neighbouring numbers of stars; 0: any number is allowed."""
 
     def __post_init__(self) -> None:
         for name in ("minimum", "maximum", "step"):  # so that 1 and 1.0 are stored as the same text
@@ -75,18 +78,21 @@ class RatingScale:
 
     @classmethod
     def nearest(cls, values: NDArray[np.float64]) -> tuple[RatingScale, int]:
-        """Find the common scale that most values lie on.
+        """Find a common scale that most values lie on.
 
-        The first scale in the order of `COMMON_SCALES` that holds 95 % of the values is chosen, so
-        that a single cell does not decide for the others. A scale of whole stars is replaced by
-        the one of half stars if that holds all values, and at least 1 % of them only it holds.
+        Values that are all 0 and 1, or all -1, 0 and 1, get the scale of these numbers. Otherwise
+        the first of `COMMON_SCALES` that holds 95 % of the values is chosen, so that a single cell
+        does not decide for the others. A scale that begins below 0 needs a negative value, and a
+        rare scale needs `FEWEST_FOR_RARE_SCALES` values. A scale of whole stars is replaced by the
+        scale of half stars if the latter holds all values, and if at least 1 % of the values are on
+        it alone.
 
         Args:
             values: (ratings,) stars.
 
         Returns:
-            The scale, and how many values lie off it. If no scale holds 95 % of them, it is the
-            scale that holds most.
+            The scale, and the number of values off it. If no scale holds 95 % of the values, the
+            scale is the one that holds most.
         """
         distinct, counts = np.unique(values, return_counts=True)
         for scale, levels in _SCALES_OF_FEW_LEVELS:
@@ -109,14 +115,14 @@ class RatingScale:
 
     @classmethod
     def code_of_no_rating(cls, values: NDArray[np.float64]) -> float | None:
-        """Find a number off the scale that may be a code for "no rating".
+        """Find a number that may be a code for "no rating" among stars.
 
         Args:
             values: (ratings,) numbers of the column of stars.
 
         Returns:
-            0, -1 or 99 if more than 5 % of the values equal it and 95 % of the others lie on a
-            common scale that does not hold it; None otherwise.
+            The first of -1, 0 and 99 that more than 5 % of the values equal, if 95 % of the other
+            values lie on a common scale without it; None if there is none.
         """
         distinct = np.unique(values)
         if any(np.isin(distinct, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
@@ -137,8 +143,8 @@ class RatingScale:
         """Make the error for ratings that no common scale holds.
 
         Args:
-            row: Number, from 1, of the first rating off this scale; None: not known, or no rating
-                lies on it.
+            row: Number, from 1, of the first rating off this scale; None: it is not known, or no
+                rating lies on this scale.
         """
         expected = "all of them on one of " + ", ".join(map(str, COMMON_SCALES))
         if row is not None:
@@ -168,11 +174,11 @@ class RatingScale:
 
     @property
     def levels(self) -> int:
-        """How many different numbers of stars there are; 0 on a continuous scale."""
+        """Number of different numbers of stars; 0 on a continuous scale."""
         return round(self.span / self.step) + 1 if self.step else 0
 
     def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Say for each value whether it lies on the scale; same shape as `values`."""
+        """Tell for each value whether it lies on the scale; the shape is that of `values`."""
         inside = np.isfinite(values) & (values >= self.minimum) & (values <= self.maximum)
         if not self.step:
             return inside
@@ -180,10 +186,10 @@ class RatingScale:
         steps -= self.minimum  # in place, to save memory: there may be many values
         steps /= self.step
         steps -= np.round(steps)
-        return np.asarray(inside & (np.abs(steps, out=steps) < 1e-6))
+        return np.asarray(inside & (np.abs(steps, out=steps) < _STEP_TOLERANCE))
 
     def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Turn stars into 0, 1, ..., levels - 1; same shape as `values`.
+        """Turn stars into their numbers 0, 1, ..., levels - 1; the shape is that of `values`.
 
         Raises:
             DataError: The scale is continuous, or a value lies off it.
@@ -212,18 +218,25 @@ COMMON_SCALES = tuple(
         "-10:10:0",
     )
 )
+"""Scales that `RatingScale.nearest` tries, in this order."""
 _BELOW_ZERO = COMMON_SCALES[-1]
+"""The scale with negative numbers, which is chosen only if a value is negative."""
 _RARE_SCALES = frozenset(map(RatingScale.parse, ("1:7:1", "0:20:0.5")))
+"""Scales that need `FEWEST_FOR_RARE_SCALES` ratings."""
 FEWEST_FOR_RARE_SCALES = 50
-"""Number of ratings that a scale ending at 7 or 20 is chosen for; with fewer ratings it may be by
-chance that none is higher."""
+"""Fewest ratings for which a scale that ends at 7 or at 20 is chosen. That none of fewer ratings is
+higher may be chance."""
 MOST_ON_SCALE = 0.95
 """Share of the ratings that must lie on a scale for it to be chosen."""
 FEWEST_HALVES = 0.01
-"""Share of the ratings with half stars from which they are not taken for typing errors."""
+"""Share of the ratings that must be half stars for a scale with half stars to be chosen; fewer may
+be typing errors."""
+_STEP_TOLERANCE = 1e-6
+"""Largest distance of a value on a scale from a multiple of its step, in steps."""
 
 EVENTS = RatingScale(0, 1, 1)
-"""The scale of events without stars, such as purchases: 1 is a like, 0 was seen and not liked."""
+"""The scale of events without stars, such as purchases: 1 is a like; 0 is an item that was seen and
+not liked."""
 
 _SCALES_OF_FEW_LEVELS = (
     (EVENTS, np.array([0.0, 1.0])),
@@ -231,12 +244,19 @@ _SCALES_OF_FEW_LEVELS = (
 )
 """Scales of yes and no (0, 1) and of thumbs (-1, 0, 1), with their levels."""
 
-_TABLE_PLACES_PER_ROW = 4  # a lookup table of at most this size is cheaper than sorting the ids
+_TABLE_PLACES_PER_ROW = 4
+"""Integer ids are numbered by a lookup table if it has less than this number of places for each
+row; sorting the ids takes longer then."""
 _LARGEST_ID = np.iinfo(np.int64).max
+"""Largest integer id."""
 
 
 def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[str, Column]:
     """Turn columns that map ids to values into arrays in the order of `ids`.
+
+    Args:
+        columns: Name of each column to id to value; None: no columns.
+        ids: (ids,) the order.
 
     Returns:
         The columns by name, (ids,) objects each, with None where an id has no value.
@@ -257,10 +277,12 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.signedinteger[An
         kind: "user" or "item", for messages.
 
     Returns:
-        The sorted distinct ids (k,), int64 or str as objects, and each row's index into them.
+        The sorted different ids (k,), int64 or objects of str; and (rows,) the index of each row's
+        id in them.
 
     Raises:
-        DataError: An id is neither, is empty or too large, or integers and strings are mixed.
+        DataError: An id is neither an integer nor a string, is empty or too large, or integers and
+            strings are mixed.
     """
     if hasattr(ids, "__array__"):
         column = np.asarray(ids)
@@ -298,7 +320,7 @@ def _all_strings(entries: list[Any], kind: str) -> bool:
 
 
 def _number_strings(entries: list[str], kind: str) -> tuple[Column, NDArray[np.int64]]:
-    """Do what `number_ids` says, for strings; DataError for an empty one."""
+    """Number strings as `number_ids` does; DataError for an empty one."""
     distinct = sorted(set(entries))
     for entry in distinct:
         if not entry.strip():
@@ -311,7 +333,7 @@ def _number_strings(entries: list[str], kind: str) -> tuple[Column, NDArray[np.i
 def _number_integers(
     column: NDArray[np.int64],
 ) -> tuple[Column, NDArray[np.signedinteger[Any]]]:
-    """Do what `number_ids` says, for integers."""
+    """Number integers as `number_ids` does."""
     if not column.size:
         return column, column
     low, high = int(column.min()), int(column.max())
@@ -329,13 +351,13 @@ def _number_integers(
 def find_latest_rows(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
     """For each pair of person and item, find the row to keep.
 
-    It is the latest row of the pair; among equally late ones, and without times, the one with most
-    stars. Every reader uses this rule. It does not depend on the order of rows, which a cluster
-    does not preserve.
+    It is the latest row of the pair. Among equally late rows, or without times, it is the row with
+    most stars. Every reader uses this rule, which does not depend on the order of rows, since a
+    cluster does not preserve it.
 
     Args:
         pairs: (rows,) one number for each pair of person and item, from 0.
-        *keys: (rows,) stars, then times where there are any.
+        *keys: (rows,) stars, then (rows,) times if there are times.
 
     Returns:
         (distinct pairs,) indices of rows, sorted by pair.
@@ -360,11 +382,15 @@ def find_latest_rows(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[n
 
 
 def check_stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
-    """Turn values into stars (n,); DataError with the first row that is not finite or off scale.
+    """Turn values into stars, (n,) float64.
 
     Args:
         values: (n,) numbers.
         scale: The stars a rating can take; None: any finite number.
+
+    Raises:
+        DataError: There is no value, or one is no finite number or lies off the scale; the error
+            has the first such row.
     """
     try:
         stars = np.asarray(values, dtype=np.float64)
@@ -381,10 +407,13 @@ def check_stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
 
 
 def check_times(timestamps: Any) -> NDArray[np.int64]:
-    """Turn numbers or datetime64 into whole seconds (n,), decimals cut.
+    """Turn times into whole seconds since 1970, (n,) int64.
+
+    Args:
+        timestamps: (n,) seconds, whose decimals are cut, or datetime64.
 
     Raises:
-        DataError: A time is missing or no number of seconds; with the first such row.
+        DataError: A time is missing or is no number of seconds; the error has the first such row.
     """
     from tacit.data.tables.times import LAST_SECOND, TIME  # it needs polars
 

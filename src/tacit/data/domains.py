@@ -1,8 +1,8 @@
-"""Metadata of items: as features, and as domains, such as books and films.
+"""Public metadata of items, used as features, and as domains such as books and films.
 
-Metadata   are public and come from a catalogue: genres, tags, categories, prices, years. Columns
-           computed from the ratings, such as tags by the same people or embeddings of their events,
-           are private data, not metadata. Several values in one cell are joined by '|'.
+Metadata   of items come from a public catalogue: genres, tags, categories, prices, years. Columns
+           that come from people who rate, such as their tags or embeddings of their events, are
+           private data, not metadata. Several values in one cell are joined by '|'.
 Domains    are item metadata under the name 'domain'. Every item has exactly one domain, so a book
            and a film need different ids.
 Genres     can split one catalogue into two domains, to try recommenders across domains.
@@ -29,22 +29,24 @@ from tacit.data.tables.names import is_named
 from tacit.errors import ConfigError, DataError
 
 SEPARATOR = "|"
+"""Sign between several values in one cell."""
 KNOWN_FEATURES = ("genres", "genre", "tags", "tag", "categories", "category", "price", "year")
 """Names, in lower case, of columns that are features by default, in this order."""
 
 Values = list[list[str]]
-"""One list for each item, in the order of `item_ids`: its distinct values; empty if unknown."""
+"""A list for each item, in the order of `item_ids`, of its different values; empty if unknown."""
 
 
 def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[str, Values]:
-    """Return columns of item metadata as features: each item's values, as texts.
+    """Return columns of item metadata as features, with the values of each item as texts.
 
     Args:
         ratings: Ratings with public metadata.
-        names: Columns of `item_metadata`; None: `KNOWN_FEATURES` and other names of categories.
+        names: Columns of `item_metadata`; None: all columns that `KNOWN_FEATURES` names, and all
+            others whose header is a known name of categories.
 
     Returns:
-        The name of each column to the values of all items.
+        Name of each column to the values of all items.
 
     Raises:
         DataError: There is no column of this name.
@@ -111,7 +113,8 @@ def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings
 
 
 _ITEM_CONDITIONS = ("titles", "domains", "items")
-"""Entries of `Ratings.guesses` about items: a public catalogue makes them unnecessary."""
+"""Entries of `Ratings.guesses` about items, which do not hold once a public catalogue replaces
+them."""
 
 
 def on_catalogue(
@@ -122,15 +125,15 @@ def on_catalogue(
 ) -> Ratings:
     """Replace the items of ratings by a public list of items, rated or not.
 
-    Ratings of items that are not on the list are dropped, each for itself, so that nobody changes
-    which ratings of another person stay. Item ids are compared by their text. Afterwards all that
-    is known of items comes from the catalogue.
+    Ratings of items that are not on the list are dropped, whoever else rated them, so that nobody
+    changes which ratings of another person stay. Item ids are compared by their text. Afterwards
+    all metadata of items come from the catalogue.
 
     Args:
         ratings: The ratings.
         catalogue: Item id to domain, or to None for every item if there are no domains. It must
             not come from the ratings: a list of rated items may reveal a person.
-        metadata: Name to item id to value.
+        metadata: Name to item id to value; None: no metadata.
 
     Raises:
         DataError: No rating is left, or only some items have a domain.
@@ -185,8 +188,8 @@ def domain_names(ratings: Ratings) -> tuple[str, ...]:
     return tuple(sorted(set(domain_of(ratings).tolist())))
 
 
-def _members(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
-    """Tell of each item (n_items,) whether it is in a domain; DataError for an unknown domain."""
+def _is_in_domain(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
+    """Tell for each item (n_items,) whether it is in a domain; DataError for an unknown domain."""
     is_member = np.asarray(domain_of(ratings) == domain)
     if not is_member.any():
         names = ", ".join(domain_names(ratings))
@@ -196,12 +199,12 @@ def _members(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
 
 def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
     """Return the numbers (k,) of a domain's items, sorted; DataError for an unknown domain."""
-    return np.flatnonzero(_members(ratings, domain))
+    return np.flatnonzero(_is_in_domain(ratings, domain))
 
 
 def of_domain(ratings: Ratings, domain: str) -> Ratings:
     """Drop the ratings of other domains; all people and items stay, under their numbers."""
-    return ratings.where(_members(ratings, domain)[ratings.items])
+    return ratings.where(_is_in_domain(ratings, domain)[ratings.items])
 
 
 def ratings_in_domain(ratings: Ratings, domain: str) -> Ratings:
@@ -209,7 +212,7 @@ def ratings_in_domain(ratings: Ratings, domain: str) -> Ratings:
 
     All people stay, under their numbers.
     """
-    return ratings.of_items(_members(ratings, domain))
+    return ratings.of_items(_is_in_domain(ratings, domain))
 
 
 def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
@@ -241,20 +244,21 @@ def cross_domain_split(
 ) -> Split:
     """Hold out ratings in the target domain of test people, who rated in both domains.
 
-    What test people rated in other domains stays in training. With one seed the draws are nested:
-    a smaller `overlap` leaves out the same people and more, and with one `at_least`, a smaller
-    `keep` holds out the same ratings of the same test people and more.
-    Leaks: time, as later ratings help to predict earlier ones.
+    Ratings of test people in other domains stay in training. With the same seed the draws are
+    nested: a smaller `overlap` leaves out the same people and more. With the same seed and the same
+    `at_least`, a smaller `keep` holds out the same ratings of the same test people and more.
+    Leaks: time, since later ratings help to predict earlier ones.
 
     Args:
         ratings: Ratings with domains.
         source: Name of a domain in which test people have ratings.
         target: Name of the domain whose ratings are held out.
-        share: Share of the people who may be test people that are; drawn at random.
-        keep: How many target ratings of each test person stay in training.
+        share: Share of the candidates that become test people, drawn at random. Candidates are the
+            people with a rating in `source` and at least `at_least` ratings in `target`.
+        keep: Number of target ratings of each test person that stay in training.
         at_least: Fewest target ratings of a test person; None: keep + 1.
-        overlap: Share of the other people with ratings in both domains who stay in training; the
-            rest leave it with all their ratings.
+        overlap: Share of those with ratings in both domains who are no test people that stays in
+            training. The others of them are left out of training, with all their ratings.
         seed: Seed of the draws.
 
     Raises:
@@ -267,7 +271,7 @@ def cross_domain_split(
         raise ConfigError(f"Test people keep 0 to {least - 1} of {least} ratings; got {keep}.")
     if not 0 <= overlap <= 1:
         raise ConfigError(f"The overlap is a share, 0 to 1; got {overlap}.")
-    in_target = _members(ratings, target)[ratings.items]  # (n,), as are the masks below
+    in_target = _is_in_domain(ratings, target)[ratings.items]  # (n,), as are the masks below
     rng = np.random.default_rng(seed)
     people = rng.permutation(straddlers(ratings, source, target))
     target_counts = np.diff(ratings.where(in_target).offsets)
@@ -281,7 +285,7 @@ def cross_domain_split(
     absent_people = others[round(overlap * len(others)) :]
     is_absent = np.isin(ratings.users, absent_people)
     may_be_held_out = in_target & np.isin(ratings.users, test_people)
-    # Random order among these ratings of a person; the person's other ratings come after them.
+    # A test person's target ratings are ranked at random; their other ratings come after them.
     keys = np.where(may_be_held_out, rng.random(len(ratings)), np.inf)
     is_held_out = may_be_held_out & (rank_in_person(ratings, keys) >= keep)
     return Split(train=ratings.where(~is_held_out & ~is_absent), test=ratings.where(is_held_out))
@@ -292,9 +296,10 @@ def split_by_genre(
 ) -> Ratings:
     """Split one catalogue into two domains by genre.
 
-    Genres, sorted by their number of items and then by name, go to the two domains in turn. An item
-    goes to the domain of most of its genres; in a tie, to the one of its most common genre. Items
-    without a genre are left out with their ratings.
+    Genres, sorted by falling number of items and then by name, go to the two domains in turn. An
+    item goes to the domain of most of its genres; in a tie, to the domain of the genre with most
+    items. Items without a genre are left out with their ratings, and so are people and items that
+    then have no rating.
 
     Args:
         ratings: Ratings with genres.
@@ -303,7 +308,8 @@ def split_by_genre(
 
     Raises:
         ConfigError: The names are empty or the same.
-        DataError: There are no such genres, or all items would be in one domain.
+        DataError: There is no such column, it has fewer than two genres, or all items would be in
+            one domain.
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")

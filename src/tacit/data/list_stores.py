@@ -1,7 +1,7 @@
 """Stores for lists of many people: files by their ending, SQLite, PostgreSQL and Redis.
 
-A store is written whole or not at all, so that a shop never reads half of the new lists and half
-of the old ones. Only in Redis this holds for each person's list alone.
+A store is written whole or not at all, so that a shop never reads some of the new lists and some of
+the old ones. Redis is an exception: there each list is replaced whole, but one after the other.
 """
 
 from __future__ import annotations
@@ -24,32 +24,34 @@ from tacit.data.tables.folder import write_columns
 from tacit.errors import ConfigError, MissingExtra, OutputError
 
 FILE_ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".sqlite", ".db")
+"""Endings of files that lists can be written to."""
 DATABASES = ("postgresql", "redis", "rediss")
+"""Schemes of addresses of databases; rediss is Redis over TLS."""
 TABLE = "lists"
-"""Name of the table in databases."""
+"""Name of the table of lists in SQLite and PostgreSQL."""
 REDIS_PREFIX = "tacit:list:"
 """Text before the user's id in the key of a list."""
 REDIS_PEOPLE_AT_ONCE = 1_000
-"""Number of lists that are sent before answers are read."""
+"""Number of lists that are sent to Redis before its answers are read."""
 REDIS_TIMEOUT = 30.0
-"""Seconds to wait for a connection or an answer."""
+"""Seconds to wait for a connection to Redis or an answer."""
 
 
 @dataclass(frozen=True, eq=False)
 class ListTable:
-    """Lists of many people: one row for each entry of a list.
+    """Lists of many people, with one row for each entry of a list.
 
-    The rows of a person follow each other, with the best item first.
+    The rows of a person follow one another, the best item first.
     """
 
     users: Column
     """(rows,) ids of people."""
     ranks: Column
-    """(rows,) place in the person's list, from 1."""
+    """(rows,) rank in the person's list; 1 is the best."""
     items: Column
     """(rows,) ids of items."""
     scores: Column
-    """(rows,) higher is better."""
+    """(rows,) score of the item for the person; higher is better."""
 
     def columns(self) -> dict[str, Column]:
         """Return the columns by their names in files and databases."""
@@ -61,7 +63,7 @@ class ListTable:
         yield from zip(*columns, strict=True)
 
     def by_person(self) -> Iterator[tuple[Any, list[Any], list[float]]]:
-        """Yield each person with their items and scores, the best first."""
+        """Yield each person's id, items and scores, the best item first."""
         for user, rows in groupby(self.rows(), key=lambda row: row[0]):
             entries = list(rows)
             items = [item for _, _, item, _ in entries]
@@ -70,7 +72,7 @@ class ListTable:
 
 
 def check_place(place: str) -> None:
-    """Refuse a place that lists cannot be written to; called before lists are computed.
+    """Refuse a place that lists cannot be written to, before they are computed.
 
     Args:
         place: A file or an address, as in `write_lists`.
@@ -97,8 +99,9 @@ def write_lists(table: ListTable, place: str) -> None:
 
     Raises:
         ConfigError: The place is none of these.
-        OutputError: The place cannot be written. The old lists are untouched, but in Redis some
-            may be replaced already.
+        MissingExtra: The package that writes to this database is not installed.
+        OutputError: The place cannot be written. The old lists are unchanged, except in Redis,
+            where some may have been replaced.
     """
     check_place(place)
     scheme = urlsplit(place).scheme if "://" in place else ""
@@ -115,7 +118,7 @@ def write_lists(table: ListTable, place: str) -> None:
 
 
 def _json_lines(table: ListTable) -> bytes:
-    """Encode one JSON object a line for each person: user, items, scores."""
+    """Encode a JSON object with user, items and scores for each person, one a line."""
     lines = []
     for user, items, scores in table.by_person():
         line = {"user": user, "items": items, "scores": scores}
@@ -124,7 +127,7 @@ def _json_lines(table: ListTable) -> bytes:
 
 
 def _write_sqlite(table: ListTable, path: Path) -> None:
-    """Write a new database in a temporary folder, then replace the file by it."""
+    """Write a new SQLite database in a temporary folder, then replace the file by it."""
     with tempfile.TemporaryDirectory(prefix=".tacit-lists-") as temporary:
         new_database = Path(temporary) / "lists.sqlite"
         connection = sqlite3.connect(new_database)
@@ -143,6 +146,7 @@ def _write_sqlite(table: ListTable, path: Path) -> None:
 
 
 def _import_psycopg() -> Any:
+    """Import psycopg; MissingExtra if it is not installed."""
     try:
         import psycopg
     except ImportError:
@@ -190,7 +194,15 @@ def _write_redis(table: ListTable, address: str) -> None:
 
 
 class _RedisConnection:
-    """A connection to Redis with the part of its protocol, RESP, that writing lists needs."""
+    """A connection to Redis, with the part of its protocol RESP that is needed to write lists.
+
+    Args:
+        address: `redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER]`, or `rediss://` for TLS.
+
+    Raises:
+        OSError: There is no connection.
+        ValueError: Redis refuses the password or the number of the database.
+    """
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -227,7 +239,12 @@ class _RedisConnection:
         self._socket.close()
 
     def run(self, commands: Sequence[Sequence[str]]) -> None:
-        """Send all commands, then read the answer to each; ValueError if one is an error."""
+        """Send all commands, then read the answer to each.
+
+        Raises:
+            ValueError: An answer is an error. Its message is the code alone, such as WRONGPASS,
+                since the rest may repeat a key.
+        """
         self._socket.sendall(b"".join(map(_encode_command, commands)))
         for _ in commands:
             answer = self._answers.readline()

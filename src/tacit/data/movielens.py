@@ -1,4 +1,4 @@
-"""MovieLens: download the official archives, checked by SHA-256, and read folders in all layouts.
+"""MovieLens: the official archives downloaded, checked by SHA-256, and read in their three layouts.
 
 ratings.csv + movies.csv             latest, 20M, 25M, 32M: half stars 0.5 to 5, UTF-8
 u.data + u.user + u.item             100K: stars 1 to 5, Latin-1
@@ -32,7 +32,9 @@ from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError, DownloadError, MissingExtra
 
 PAGE = "https://grouplens.org/datasets/movielens/"
+"""Web page that describes the archives."""
 BASE = "https://files.grouplens.org/datasets/movielens/"
+"""Address of the zip files."""
 LICENCE = "Read the README in the folder: MovieLens data may not be sold or passed on freely."
 ARCHIVES = {
     "ml-100k": "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
@@ -43,7 +45,7 @@ ARCHIVES = {
     "ml-32m": "e4a68655d7386b8f95f2f2424b2ff975dfdd15ffd59e0d864a14dca43e99d6ee",
     "ml-latest-small": "696d65a3dfceac7c45750ad32df2c259311949efec81f0f144fdfb91ebc9e436",
 }
-"""SHA-256 of each zip file."""
+"""Name of each archive to the SHA-256 of its zip file."""
 
 WHOLE_STARS = RatingScale(1, 5, 1)
 HALF_STARS = RatingScale(0.5, 5, 0.5)
@@ -59,9 +61,9 @@ _ROW_PATTERNS = {
     "u.data": re.compile(r"\d+\t\d+\t\d+\t\d+$"),
     "ratings.dat": re.compile(r"\d+::\d+::[\d.]+::\d+$"),
 }
-"""Names of files of ratings without headers, and what their rows look like.
+"""Names of files of ratings without headers, and the pattern of their first row.
 
-A file of this name with other rows is not taken for MovieLens, but read as any table.
+A file of this name with another first row is not MovieLens, and is read like any other table.
 """
 _COLUMNS: dict[Role, str] = {
     "user": "user id",
@@ -74,11 +76,11 @@ _CSV_HEADER = "useridmovieidratingtimestamp"
 _HEADERS_OF_100K_USERS = ("user id", "age", "gender", "occupation", "zip code")
 _HEADERS_OF_1M_USERS = ("user id", "gender", "age", "occupation", "zip code")
 _USER_ATTRIBUTES = ("gender", "age", "occupation")
-"""Columns of people that are read."""
+"""Columns of the file of people that become user attributes."""
 _COLUMNS_BEFORE_GENRES = ("movie id", "title", "date", "video", "url")
 """Headers of u.item before a column of 0 and 1 for each genre."""
 _NO_GENRE = ("(no genres listed)", "unknown")
-"""Texts for an unknown genre: the first in archives with movies.csv, the second in 100K."""
+"""Texts for unknown genres: the first in archives with movies.csv, the second in 100K."""
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
 
 Column = dict[Any, str | None]
@@ -95,10 +97,10 @@ def is_movielens(folder: str | Path) -> bool:
 def read_movielens(folder: str | Path) -> Ratings:
     """Read a folder of MovieLens: ratings, attributes of people, and metadata of films.
 
-    Ids are integers, all other values strings. In 100K and 1M people have a gender ('F' or 'M'), an
-    age (years; in 1M the first year of its band) and an occupation (a name; in 1M its code). Films
-    have a title, a year, which is read from the end of the title, and genres, joined by '|'; None
-    where a value is unknown.
+    Ids are integers; all attributes and metadata are strings, or None if unknown. In 100K and 1M,
+    people have a gender ('F' or 'M'), an age (years; in 1M the first year of an age group) and an
+    occupation (a name; in 1M a code). Films have a title, a year, which is read from the end of the
+    title, and genres, joined by '|'.
 
     Args:
         folder: An unpacked archive.
@@ -117,8 +119,8 @@ def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> Table
         on_bad: What to do about rows that cannot be read.
     """
     folder = Path(folder)
-    name = _layout(folder)
-    if name is None:
+    ratings_file = _layout(folder)
+    if ratings_file is None:
         expected = "ratings.csv and movies.csv, or u.data, or ratings.dat"
         fix = "Unpack the official archive, or run  tacit data get ml-100k --out FOLDER"
         raise DataError("this is not a MovieLens folder", path=folder, expected=expected, fix=fix)
@@ -126,11 +128,11 @@ def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> Table
     scale = WHOLE_STARS
     delimiter = "\t"
     lines_above = 0
-    if name == "u.data":
+    if ratings_file == "u.data":
         people = _read_optional_table(folder / "u.user", "|", _HEADERS_OF_100K_USERS)
         film_headers = (*_COLUMNS_BEFORE_GENRES, *GENRES_100K)
         films = _read_films(folder / "u.item", "|", film_headers)
-    elif name == "ratings.dat":
+    elif ratings_file == "ratings.dat":
         delimiter = "::"
         people = _read_optional_table(folder / "users.dat", "::", _HEADERS_OF_1M_USERS)
         films = _read_films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
@@ -149,17 +151,17 @@ def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> Table
         scale=str(scale),
         decimal=".",
     )
-    reading = read_in_format(folder / name, written, on_bad)
+    reading = read_in_format(folder / ratings_file, written, on_bad)
     ratings = reading.ratings
     ratings = replace(ratings, item_metadata=align(films, ratings.item_ids))
     if people:
-        attributes = {name: people[name] for name in _USER_ATTRIBUTES}
+        attributes = {attribute: people[attribute] for attribute in _USER_ATTRIBUTES}
         ratings = replace(ratings, user_attributes=align(attributes, ratings.user_ids))
     return replace(reading, ratings=ratings)
 
 
 def _layout(folder: Path) -> str | None:
-    """Return the name of the file of ratings, which says the layout; None if it has none."""
+    """Return the name of a folder's file of ratings, which names its layout; None without one."""
     table = folder / "ratings.csv"
     has_both = table.is_file() and (folder / "movies.csv").exists()
     if has_both and normalize_header(_first_line(table)) == _CSV_HEADER:
@@ -171,17 +173,18 @@ def _layout(folder: Path) -> str | None:
 
 
 def _first_line(path: Path) -> str:
+    """Read the first line of a file, at most 100 bytes of it."""
     with path.open("rb") as stream:
         return stream.readline(100).decode("latin-1").strip()
 
 
 def _read_films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
-    """Read title, year and genres of films; no columns if there is no such file.
+    """Read the columns title, year and genres of films; {} if there is no such file.
 
     Args:
         path: The file of films.
         delimiter: Text between cells.
-        headers: Headers of a file without them; None: the file has a line of headers.
+        headers: Headers of a file without a line of headers; None: the file has one.
     """
     columns = _read_optional_table(path, delimiter, headers)
     if not columns:
@@ -217,10 +220,11 @@ def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | 
     Args:
         path: The table.
         delimiter: Text between cells.
-        headers: Headers of a file without them; None: the file has a line of headers.
+        headers: Headers of a file without a line of headers; None: the file has one.
 
     Raises:
-        DataError: An id is not a whole number, or movies.csv has another number of columns.
+        DataError: An id is not a whole number, or a file with a line of headers (movies.csv) does
+            not have three columns.
     """
     if not path.exists():
         return {}
@@ -236,13 +240,13 @@ def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | 
 def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
     """Download and unpack an archive, and return the folder with its files.
 
-    A zip file that is in `folder` already is used if its SHA-256 is right. If the archive was
-    unpacked before, nothing is downloaded.
+    A zip file that is in `folder` already is used if its SHA-256 is right. If the archive has been
+    unpacked already, nothing is downloaded.
 
     Args:
         name: A key of `ARCHIVES`.
         folder: Where the zip file and the folder with its files are put.
-        base: Address of the zip files.
+        base: Address of the zip files, which ends in a slash.
 
     Raises:
         ConfigError: There is no archive of this name.
@@ -268,14 +272,14 @@ def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
 
 
 def _fetch(name: str, folder: Path, base: str) -> Path:
-    """Download the zip file of an archive, unless it is there, and return its path."""
+    """Download the zip file of an archive, unless it is in the folder, and return its path."""
     try:
         import pooch
     except ImportError:
         raise MissingExtra("pooch", "datasets") from None
 
     pooch.get_logger().setLevel(logging.ERROR)  # the command line reports what is done
-    by_hand = (
+    advice = (
         f"Fetch {name}.zip by hand from {PAGE}, put it at {folder / f'{name}.zip'} "
         "and run the same command again."
     )
@@ -292,27 +296,31 @@ def _fetch(name: str, folder: Path, base: str) -> Path:
             raise
         status = getattr(error.response, "status_code", None)
         cause = f"the host answered {status}" if status else "the host cannot be reached"
-        problem = f"{name} could not be fetched from {base}: {cause}. {by_hand}"
+        problem = f"{name} could not be fetched from {base}: {cause}. {advice}"
         raise DownloadError(problem) from None
     except ValueError:
         raise DownloadError(
             f"{name}.zip from {base} is not the published file: its SHA-256 differs from "
-            f"{ARCHIVES[name]}. Nothing was kept. {by_hand}"
+            f"{ARCHIVES[name]}. Nothing was kept. {advice}"
         ) from None
     return Path(fetched)
 
 
 def _unpack(path: Path, target: Path) -> None:
-    """Unpack a checked archive.
+    """Unpack an archive whose SHA-256 is right.
 
-    It is unpacked into another folder, which is then renamed: a folder of the name `target` is
-    always complete.
+    It is unpacked into a temporary folder, and its folder of files is then renamed to `target`, so
+    that a folder of this name is always complete.
+
+    Args:
+        path: The zip file.
+        target: The folder with the files; its name is that of the folder in the archive.
     """
     partial = target.with_name(f".{target.name}.part")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         with zipfile.ZipFile(path) as zipped:
-            # Some archives have files of a desktop, such as __MACOSX, beside the folder.
+            # Some archives have files of an operating system, such as __MACOSX, beside the folder.
             members = [name for name in zipped.namelist() if name.startswith(f"{target.name}/")]
             zipped.extractall(partial, members)
         shutil.rmtree(target, ignore_errors=True)

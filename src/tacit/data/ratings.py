@@ -1,8 +1,8 @@
 """Ratings: who gave which item how many stars, and when. Columnar and immutable.
 
-Ids go in and come out as the caller wrote them (any integer or string); inside, people and items
-are numbered from 0 in sorted order of their ids, so that the same ratings give the same `Ratings`,
-whatever the order of the rows they came in.
+Ids are integers or strings, and are returned as the caller wrote them. Inside, people and items are
+numbered from 0 in the sorted order of their ids, so that the same ratings give the same `Ratings`,
+whatever the order of their rows.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ from tacit.views import table
 
 @dataclass(frozen=True)
 class TableSource:
-    """Columns of a table that ratings were read from."""
+    """The table that ratings were read from, and its columns."""
 
     path: str | None
     """Where the table is; None if it was in memory."""
     columns: Mapping[str, str]
-    """The header of each role's column; roles are such as 'user'."""
+    """Role, such as 'user', to the header of its column."""
     why: Mapping[str, str]
-    """What decided on each role's column: 'asked' (the caller), 'name' (a header) or 'content'."""
+    """Role to what decided on its column: 'asked' (the caller), 'name' (its header) or 'content'
+    (its cells). A role that a written format names is missing."""
 
     def __str__(self) -> str:
-        """Say which column holds what; no cell."""
+        """Say which column has which role, without any cell."""
         parts = []
         for role, header in self.columns.items():
             reason = self.why.get(role, "given")
@@ -63,8 +64,8 @@ class Ratings:
     values         (n,) float64 stars on `scale`; on `EVENTS` 1 for a like, else 0
     timestamps     (n,) int64 seconds since 1970, or None
     user_ids, item_ids   int64 or object (str), sorted, no repeats
-    user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
-    scale_given     whether the caller named `scale`; if not, it was found in the ratings
+    user_attributes, item_metadata   named columns in the order of user_ids, item_ids; None =
+    unknown scale_given     whether the caller named `scale`; if not, it was found in the ratings
     catalogue_given   whether `item_ids` and their metadata come from a public list of items, by
                     `tacit.data.on_catalogue`; if not, from the ratings
     source          the table that the columns were read from; None for ratings built from arrays
@@ -72,7 +73,8 @@ class Ratings:
                     have written these texts, so no model uses or publishes them
     guesses         keys of `PUBLIC_FACTS`: what was found in the rows in order to read them, so
                     that one row may have decided how others were read
-    filtered        whether `drop_rare` left out ratings because of what other people rated
+    filtered        whether `drop_rare` was called, which drops ratings because of what other people
+                    rated
     """
 
     users: NDArray[np.int32]
@@ -105,8 +107,8 @@ class Ratings:
     ) -> Ratings:
         """Build ratings from parallel columns of ids and stars.
 
-        Where a person rated an item more than once, the latest rating counts; among equally late
-        ones, and without times, the one with most stars.
+        If a person rated an item more than once, the latest rating counts. Among equally late ones,
+        or without times, the rating with most stars counts.
 
         Args:
             users: (n,) ids, all integers or all strings.
@@ -153,7 +155,7 @@ class Ratings:
         )
 
     def __repr__(self) -> str:
-        """Show the sizes, the scale, and which column held what: no id and no rating."""
+        """Show the sizes, the scale and the columns that were read, but no id and no rating."""
         columns = "" if self.source is None else f"; {self.source}"
         return (
             f"Ratings({len(self):,} ratings of {self.n_users:,} people for {self.n_items:,} items, "
@@ -161,6 +163,7 @@ class Ratings:
         )
 
     def _repr_html_(self) -> str:
+        """Show the sizes, the scale and the names of attributes as a table of HTML."""
         rows = {
             "ratings": f"{len(self):,}",
             "people": f"{self.n_users:,}",
@@ -183,9 +186,9 @@ class Ratings:
             array.flags.writeable = False
 
     def _refuse_disorder(self) -> None:
-        """Raise DataError for wrong shapes, numbers out of range or rows out of order.
+        """Raise DataError for wrong shapes, numbers out of range, or rows that are not in order.
 
-        Each of these is a bug of the caller.
+        Each of these is an error in the calling code, not in data.
         """
         times = [] if self.timestamps is None else [self.timestamps]
         row_columns: list[Column] = [self.users, self.items, self.values, *times]
@@ -267,7 +270,7 @@ class Ratings:
         }
 
     def with_row_texts_public(self) -> Ratings:
-        """Declare the `row_texts` to be public; guarantee cards then state this as a condition."""
+        """Treat the `row_texts` as public; guarantee cards then state this as a condition."""
         if not self.row_texts:
             return self
         return replace(self, row_texts=()).with_guess("titles")
@@ -287,7 +290,7 @@ class Ratings:
         return replace(self, values=np.ones(len(self)), scale=EVENTS, scale_given=True)
 
     def attribute(self, name: str) -> Column:
-        """Return each user's value (n_users,) of one attribute; DataError if there is none."""
+        """Return each user's value (n_users,) of an attribute; DataError if it does not exist."""
         if name not in self.user_attributes:
             names = ", ".join(sorted(self.user_attributes))
             why = "" if names else ": the ratings came without any user attributes"
@@ -306,14 +309,16 @@ class Ratings:
 
     @cached_property
     def _user_numbers(self) -> dict[Any, int]:
+        """Id of each person to their number."""
         return {key: number for number, key in enumerate(self.user_ids.tolist())}
 
     @cached_property
     def _item_numbers(self) -> dict[Any, int]:
+        """Id of each item to its number."""
         return {key: number for number, key in enumerate(self.item_ids.tolist())}
 
     def history(self, user_id: object) -> dict[Any, float]:
-        """Return one person's ratings, item id to stars; empty for an unknown id."""
+        """Return one person's ratings as item id to stars; {} for an unknown id."""
         number = self.user_number(user_id)
         if number is None:
             return {}
@@ -322,13 +327,16 @@ class Ratings:
         return dict(zip(ids, self.values[rows].tolist(), strict=True))
 
     def where(self, rows: NDArray[np.bool_]) -> Ratings:
-        """Keep the ratings of a mask (n,); people and items keep their numbers."""
+        """Keep the ratings for which a mask (n,) is True; people and items keep their numbers."""
         times = None if self.timestamps is None else self.timestamps[rows]
         users, items, values = self.users[rows], self.items[rows], self.values[rows]
         return replace(self, users=users, items=items, values=values, timestamps=times)
 
     def of_items(self, mask: NDArray[np.bool_]) -> Ratings:
-        """Keep and renumber the items of a mask (n_items,); all people stay, with their numbers."""
+        """Keep the items for which a mask (n_items,) is True, and renumber them.
+
+        All people stay, with their numbers.
+        """
         rows = self.where(mask[self.items])
         new_numbers = np.cumsum(mask) - 1  # of kept items; other entries are not used
         return replace(
@@ -339,10 +347,12 @@ class Ratings:
         )
 
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
-        """Keep people by their numbers (k,) and renumber them in the order of their ids.
+        """Keep the people with these numbers (k,), and renumber them in the order of their ids.
+
+        Numbers may be in any order and repeat.
 
         Raises:
-            DataError: A number is no person's.
+            DataError: A number is not that of a person.
         """
         chosen = np.unique(np.asarray(numbers))
         if chosen.dtype.kind not in "iu" and chosen.size:
@@ -362,27 +372,40 @@ class Ratings:
         )
 
     def limit_per_person(self, most: int) -> Ratings:
-        """Keep at most `most` ratings of each person: the latest, or random ones without times.
+        """Keep at most `most` ratings of each person: the latest, or a random choice without times.
 
-        Equally late ratings are chosen at random, with a fixed seed. A person's choice rests on
-        their own times alone: nobody decides which ratings of another person stay.
+        The random choice, which is also made among equally late ratings, follows from hashes of the
+        ids of the person and of their items. So it depends on the person's own ratings alone:
+        nobody decides which ratings of another person stay.
         """
-        order = np.random.default_rng(0).permutation(len(self))
-        times = self.timestamps[order] if self.timestamps is not None else order
-        order = order[np.lexsort((times, self.users[order]))]
+        sort_keys: list[NDArray[Any]] = [self._hash_pairs()]
+        if self.timestamps is not None:
+            sort_keys.append(self.timestamps)
+        order = np.lexsort([*sort_keys, self.users])  # by person, then time, then hash
         ends = self.offsets[self.users[order] + 1]
         remaining = ends - np.arange(len(self))  # 1 for a person's last row in this order
-        return self.where(np.isin(np.arange(len(self)), order[remaining <= most]))
+        is_kept = np.zeros(len(self), dtype=bool)
+        is_kept[order[remaining <= most]] = True
+        return self.where(is_kept)
+
+    def _hash_pairs(self) -> NDArray[np.uint64]:
+        """Hash the ids of person and item of each rating (n,), equally on every machine."""
+        hashes = _hash_ids(self.user_ids)[self.users] + _hash_ids(self.item_ids)[self.items]
+        # Without this mixing, the items of all people would be in one circular order.
+        hashes ^= hashes >> np.uint64(33)
+        hashes *= np.uint64(0xFF51AFD7ED558CCD)
+        hashes ^= hashes >> np.uint64(33)
+        return hashes
 
     def compact(self) -> Ratings:
         """Drop people and items without a rating, and renumber the others."""
         rated = np.bincount(self.items, minlength=self.n_items) > 0
         remaining = self.of_users(np.unique(self.users)).of_items(rated)
-        # The remaining items depend on who rated what, so they are no public catalogue.
+        # The remaining items depend on what people rated, so they are no public catalogue.
         return replace(remaining, catalogue_given=False)
 
     def drop_rare(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
-        """Drop people and items with few ratings, again and again until there are no more.
+        """Drop people and items with few ratings, until none is left that has few.
 
         One person's ratings may decide whether other people's stay, so a fit to the result has no
         guarantee of privacy.
@@ -404,3 +427,9 @@ class Ratings:
             current = current.where(rows).compact()
         expected = f"a person with {per_user} ratings of items rated {per_item} times"
         raise DataError("no rating is left", expected=expected, fix="Lower the filters.")
+
+
+def _hash_ids(ids: Column) -> NDArray[np.uint64]:
+    """Hash the text of each id (k,) to 64 bits."""
+    digests = [hashlib.blake2b(str(key).encode(), digest_size=8).digest() for key in ids.tolist()]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -1,7 +1,7 @@
 """Splits into training and test ratings.
 
 Both halves keep all people and items under the same numbers, so that one model serves both.
-"Leaks" in a docstring names what training ratings tell that a recommender in use would not know.
+"Leaks" in a docstring names what training ratings reveal that a recommender in use cannot know.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def random_per_user(
 ) -> Split:
     """Hold out a random share of each person's ratings: at least one, never all.
 
-    A person with a single rating keeps it for training.
+    A person with a single rating that can be held out keeps it for training.
     Leaks: time. Later ratings help to predict earlier ones, a person's own and other people's, so
     accuracy looks better than it will be in use. Every test person is known from training.
 
@@ -40,7 +40,8 @@ def random_per_user(
         ratings: Ratings to split.
         share: Share of a person's ratings to hold out, above 0 and below 1.
         seed: Seed of the draw.
-        among: (n,) which ratings, such as likes, can be held out; shares are of these. None: all.
+        among: (n,) which ratings, such as likes, can be held out; the share, "at least one" and
+            "never all" are of these ratings alone. None: all ratings.
     """
     check_share(share)
     keys = np.random.default_rng(seed).random(len(ratings))
@@ -48,24 +49,24 @@ def random_per_user(
         counts = np.diff(ratings.offsets)
     else:
         counts = np.bincount(ratings.users[among], minlength=ratings.n_users)
-        keys = np.where(among, keys, 2)  # above all draws: these rank last and are not held out
-    held_out = np.clip(np.round(share * counts), 1, np.maximum(counts - 1, 0)).astype(np.int64)
-    return _split(ratings, rank_in_person(ratings, keys) < held_out[ratings.users])
+        keys = np.where(among, keys, 2)  # above all draws, so these rank last and are not held out
+    test_counts = np.clip(np.round(share * counts), 1, np.maximum(counts - 1, 0)).astype(np.int64)
+    return _split(ratings, rank_in_person(ratings, keys) < test_counts[ratings.users])
 
 
 def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     """Hold out the latest ratings: all after one time, which is the same for all people.
 
     About `share` of all ratings are held out. Ratings at the time of the cut stay in training.
-    Leaks: nothing; training ratings are never later than test ratings. But people without late
-    ratings have no test ratings, and people who came late have no training ratings.
+    Leaks: nothing, since training ratings are never later than test ratings. But people without
+    late ratings have no test ratings, and people without early ratings have no training ratings.
 
     Args:
         ratings: Ratings with times.
         share: Share of all ratings to hold out, above 0 and below 1.
 
     Raises:
-        DataError: The ratings have no times, or all have the same.
+        DataError: The ratings have no times, or all have the same time.
     """
     check_share(share)
     if ratings.timestamps is None:
@@ -90,7 +91,7 @@ def k_fold_users(
     seed: int,
     labels: Sequence[Any] | NDArray[Any] | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Split people into folds; each person is a test person in exactly one of them.
+    """Split people into folds; each person is a test person in exactly one fold.
 
     Leaks: item statistics. Test people are unseen, but items are known from training people of the
     same time and later.
@@ -99,15 +100,16 @@ def k_fold_users(
         people: Ratings, or the number of people.
         folds: Number of folds.
         seed: Seed of the draw.
-        labels: (people,) such as an attribute; every fold gets its share of each label, to within
-            one person. None: folds do not depend on labels.
+        labels: (people,) a label for each person, such as an attribute. The people with one label
+            are spread evenly over the folds, to within one person. None: people are spread at
+            random.
 
     Returns:
-        For each fold, the sorted numbers of the training people and those of the test people.
+        For each fold, the sorted numbers of the training people, and of the test people.
 
     Raises:
-        ConfigError: There are fewer people than folds or fewer than two folds, or labels are
-            missing.
+        ConfigError: There are fewer people than folds or fewer than two folds, or the number of
+            labels is not that of the people.
     """
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:
@@ -119,7 +121,7 @@ def k_fold_users(
         codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
         coded = np.array([codes[label] for label in labels])
         order = order[np.argsort(coded[order], kind="stable")]
-    # People go to the folds in turn, one label after the other.
+    # People go to the folds in turn: first all with one label, then all with the next.
     fold_of_person = np.empty(number, dtype=np.int64)
     fold_of_person[order] = np.arange(number) % folds
     return (
@@ -129,7 +131,7 @@ def k_fold_users(
 
 
 def _split(ratings: Ratings, is_test: NDArray[np.bool_]) -> Split:
-    """Hold out the ratings of a mask (n,)."""
+    """Hold out the ratings for which a mask (n,) is True."""
     return Split(train=ratings.where(~is_test), test=ratings.where(is_test))
 
 

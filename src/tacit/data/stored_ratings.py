@@ -22,7 +22,8 @@ from tacit.data.tables.table import find_column, missing_column_error
 from tacit.errors import ConfigError, DataError
 
 MOST_VALUES = 1000
-"""Largest number of different stars in which a scale is searched; with more it must be given."""
+"""Largest number of different stars for which a scale is found; with more, the caller must name
+it."""
 
 
 class StoredRatings(ABC):
@@ -33,11 +34,12 @@ class StoredRatings(ABC):
     digest: bytes | None = None
     """Digest of the files that the rows are read from, never to be published; None if unknown."""
     advance: Advance = staticmethod(lambda _: None)
-    """Called during a pass over the ratings with the share that is newly done; 1 in all."""
+    """Called during a pass over the ratings with the share that was done since the last call; the
+    shares of a pass add up to 1."""
 
     @abstractmethod
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """Sum `add(block)` over blocks of ratings. Not protected: never release it.
+        """Sum `add(block)` over blocks of ratings. The sum is not private: never release it.
 
         All ratings of a person are in one block. A block has the item numbers and the scale of the
         catalogue. `add` is called in other processes, and may be called again for a block whose
@@ -45,19 +47,19 @@ class StoredRatings(ABC):
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute bytes for each line from tiles of items. Not protected: never release them.
+        """Compute bytes for each line from tiles of items. They are not private: never release any.
 
-        A tile is a set of items with the rows of all people who rated one of them. A line is any
-        number that `work` chooses, such as that of a part of the items; the bytes that several
-        tiles yield for one line are merged.
+        A tile is a set of items with the rows of all people who rated one of them. A line is a key
+        of results: any number that `work` chooses, such as that of a part of the items. The bytes
+        that several tiles yield for one line are merged.
 
         Args:
-            cut: Turns a block into a (people, items) matrix of stars and one weight for each
-                person.
+            cut: Turns a block into a (people, items) CSR matrix of stars, and (people,) one number
+                for each person.
             tiles: Sorted numbers of the items of each tile.
-            work: Gets a tile's number, its rows of the matrix and their weights, and yields lines:
-                the number of the line, and bytes. Rows are in the order of the people's ids;
-                columns of items of other tiles are empty.
+            work: Gets a tile's number, the tile's rows of the matrix and the numbers of their
+                people, and yields pairs of a line and bytes. Rows are in the order of the people's
+                ids; columns of items of other tiles are empty.
             merge: Merges the bytes that several tiles gave for one line.
 
         Returns:
@@ -66,18 +68,20 @@ class StoredRatings(ABC):
         Raises:
             ConfigError: These ratings only support sums.
         """
-        raise ConfigError(_SUMS_ALONE)
+        raise ConfigError(_ONLY_SUMS)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
-        """Call `work` for each part on the machines that hold the ratings.
+        """Yield `work(part)` for each part, computed on the machines that hold the ratings.
 
         Raises:
             ConfigError: These ratings only support sums.
         """
-        raise ConfigError(_SUMS_ALONE)
+        raise ConfigError(_ONLY_SUMS)
 
 
 Advance = Callable[[float], object]
+"""Takes the share of a pass that was done, as `StoredRatings.advance`."""
+# The arguments and results of `StoredRatings.join_tiles` and `spread`, which say what they hold.
 CutBlock = Callable[[Ratings], tuple[Any, NDArray[np.float64]]]
 Tiles = Sequence[NDArray[np.int32]]
 Work = Callable[[int, Any, NDArray[np.float64]], Iterable[tuple[int, bytes]]]
@@ -85,8 +89,8 @@ Merge = Callable[[list[bytes]], bytes]
 Lines = dict[int, tuple[int, bytes]]
 Arrays = Iterator[NDArray[Any]]
 RatingsSource = Ratings | StoredRatings
-_SUMS_ALONE = (
-    "Streaming makes sums over people alone, and this joins items: leave out --memory, or use "
+_ONLY_SUMS = (
+    "Streaming computes only sums over people, and this joins items: leave out --memory, or use "
     "--engine spark."
 )
 
@@ -97,12 +101,13 @@ def show_progress(
     progress: Callable[[str, int | None], AbstractContextManager[Advance]],
     passes: int | None,
 ) -> Iterator[None]:
-    """Show progress while a model is fitted.
+    """Show progress while a model is fitted, for as long as the `with` statement lasts.
 
     Args:
-        ratings: What the model is fitted to.
-        progress: Makes a bar from a description and a number of steps; None: unknown.
-        passes: Largest number of passes over stored ratings; None: unknown.
+        ratings: The ratings that the model is fitted to.
+        progress: Makes a progress bar from a description and a number of steps; None: the number is
+            not known.
+        passes: Largest number of passes over stored ratings; None: it is not known.
     """
     total = passes if isinstance(ratings, StoredRatings) else None
     with progress("Fitting", total) as advance:
@@ -112,9 +117,9 @@ def show_progress(
 
 
 def catalogue_of(ratings: RatingsSource) -> Ratings:
-    """Return ratings with the items and the scale: the ratings themselves if they are in memory.
+    """Return ratings that have the items and the scale of these.
 
-    Of stored ratings it is their catalogue, without people.
+    Ratings in memory are returned themselves; of stored ratings, the catalogue without people.
     """
     return ratings.catalogue if isinstance(ratings, StoredRatings) else ratings
 
@@ -127,14 +132,17 @@ def require_in_memory(ratings: RatingsSource) -> Ratings:
 
 
 def keep_items(ratings: RatingsSource, mask: NDArray[np.bool_]) -> RatingsSource:
-    """Keep and renumber the items of a mask (items,); all people stay, with their numbers."""
+    """Keep the items for which a mask (items,) is True, and renumber them.
+
+    All people stay, with their numbers.
+    """
     if isinstance(ratings, StoredRatings):
         return _ChosenItems(ratings, mask)
     return ratings.of_items(mask)
 
 
 class _ChosenItems(StoredRatings):
-    """Some items of stored ratings: each block is reduced to them before it is used."""
+    """Stored ratings of some items: each block is reduced to them before it is used."""
 
     def __init__(self, ratings: StoredRatings, mask: NDArray[np.bool_]) -> None:
         self.catalogue = ratings.catalogue.of_items(mask)
@@ -155,7 +163,7 @@ class _ChosenItems(StoredRatings):
 def _call_on_items(
     block: Ratings, *, call: Callable[[Ratings], Any], mask: NDArray[np.bool_]
 ) -> Any:
-    """Call a function on the items of a mask of a block."""
+    """Call a function on a block that is reduced to the items of a mask."""
     return call(block.of_items(mask))
 
 
@@ -192,7 +200,7 @@ def find_columns(
 
 @dataclass(frozen=True)
 class PublicInputs:
-    """The scale and the items, as far as they do not come from the ratings."""
+    """The scale, the items and their metadata, where they do not come from the ratings."""
 
     scale: RatingScale | None = None
     """The stars a rating can take; None: found in the ratings."""
@@ -207,7 +215,7 @@ class PublicInputs:
     domain: str | None = None
     """Header of the domains in the files; None: a well-known one."""
     domains: bool = False
-    """Whether the catalogue must have domains."""
+    """Whether the file `catalogue` must have a column of domains."""
 
     def make_catalogue(
         self, rated: Callable[[], Sequence[Any]], stars: NDArray[np.float64] | None
@@ -215,7 +223,8 @@ class PublicInputs:
         """Make `StoredRatings.catalogue`.
 
         Args:
-            rated: Returns the ids of the rated items; called only without a public list of items.
+            rated: Returns the ids of the rated items, in any order; called only without a public
+                list of items.
             stars: (k,) the different stars of the ratings, used only without `scale`; None for
                 events.
         """
@@ -230,7 +239,7 @@ class PublicInputs:
         domains = columns.pop(DOMAIN, {})
         item_ids, _ = number_ids(rated() if self.catalogue is None else list(domains), "item")
         catalogue = replace(
-            Block.without_people().to_ratings(len(item_ids), self._scale(stars)),
+            Block.without_people().to_ratings(len(item_ids), self._find_scale(stars)),
             item_ids=item_ids,
             item_metadata=align(columns, item_ids),
             scale_given=stars is None or self.scale is not None,
@@ -245,8 +254,8 @@ class PublicInputs:
                 catalogue = catalogue.with_guess("items")
         return catalogue
 
-    def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
-        """Return the public scale; without one, find a scale that holds the stars.
+    def _find_scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
+        """Return the public scale, or if there is none, a scale that holds the stars.
 
         Args:
             stars: (k,) the different stars of the ratings; None for events.
@@ -273,7 +282,7 @@ class Rows:
     """All rows of some people, in any order."""
 
     people: NDArray[np.integer[Any]]
-    """(rows,) the person's number in this block: 0, 1, ... without gaps."""
+    """(rows,) the person's number among these people: 0, 1, ... without gaps."""
     items: NDArray[np.integer[Any]]
     """(rows,) the item's number in the catalogue; -1 for an item that is not in it."""
     values: NDArray[np.float64]
@@ -282,7 +291,11 @@ class Rows:
     """(rows,) times; None: the ratings have no times."""
 
     def to_block(self, items: int) -> Block:
-        """Sort by person, then item, and keep one row of each pair, as `find_latest_rows` says."""
+        """Sort by person, then item, and keep one row of each pair, as `find_latest_rows` says.
+
+        Args:
+            items: Number of items of the catalogue.
+        """
         # One number for each pair: item numbers from -1 to items - 1 become 0 to items.
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
         keys: list[NDArray[Any]] = [self.values]

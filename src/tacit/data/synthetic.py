@@ -1,13 +1,14 @@
-"""A generated population of raters, with a binary attribute that shows in what they rate and how.
+"""Generated ratings of people with a binary attribute that affects which items they rate, and how.
 
 Stars    r = m_i + <v_i, x_u> + s_u g_i + noise, rounded to the scale and clipped. m_i is the item's
          mean, v_i its profile, x_u the person's tastes, s_u is +1 for the first value of the
          attribute and -1 for the second, and g_i is half the gap between the two.
          The first latent factor has the same weight on every item: how mildly a person judges.
 Who rates what   Each person draws their items without replacement, with weights
-         exp(p_i + <k_i, x_u> + s_u l_i / 2): the item's popularity p_i, how much each taste
-         attracts to it k_i, and its gap l_i in log-odds between the values of the attribute.
-Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K.
+         exp(p_i + <k_i, x_u> + s_u l_i / 2). p_i is the item's popularity, k_i how much each taste
+         attracts to it, and l_i its gap in log-odds between the two values of the attribute.
+Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K;
+         so are the numbers in the code that have no name.
 Labels   such as genres, are unit vectors d in the space of tastes. An item has the one to three
          labels with the highest scores  c <k_i, d> / sd + sqrt(1 - c^2) normal noise,
          c = LABEL_CORRELATION.
@@ -30,7 +31,7 @@ FIVE_STARS = RatingScale(1, 5, 1)
 FEWEST_RATINGS = 20
 """Ratings of the least active person, as in MovieLens."""
 LOG_ODDS_GAP = 0.4
-"""Standard deviation over items of the gap in log-odds, at which=1."""
+"""Standard deviation over items of the gap in log-odds, with the option which=1."""
 FACTORS = 10
 """Number of latent factors."""
 MEAN = 3.05
@@ -40,7 +41,7 @@ NOISE = 0.82
 MILDNESS = 0.42
 """Standard deviation over people of how mildly they judge, in stars."""
 ATTRACTION = 0.35
-"""Change of an item's log weight per unit of a taste, per unit of the item's factor."""
+"""Change of an item's log weight per unit of a taste and unit of the item's factor."""
 TASTE = 0.6
 """Standard deviation of what all latent tastes but mildness add to a rating, in stars."""
 GAP_CORRELATION = 0.95
@@ -49,12 +50,17 @@ MOST_LABELS = 3
 """Largest number of labels of an item."""
 LABEL_CORRELATION = 0.8
 """Correlation of labels with tastes: 0 for random labels, 1 for labels that follow tastes."""
-_WEIGHTS_AT_ONCE = 2_000_000  # held in memory while items are drawn
-_LARGEST_SHARE_OF_ITEMS = 0.7  # that a person rates, if this leaves room for all ratings
+_WEIGHTS_AT_ONCE = 2_000_000
+"""Number of weights that are in memory at once while items are drawn."""
+_LARGEST_SHARE_OF_ITEMS = 0.7
+"""Largest share of the items that a person rates, if this leaves room for all ratings."""
 _SECONDS_PER_DAY = 86_400
-_FIRST_SECOND = 956_703_932  # in April 2000, as in MovieLens
-_PERIOD = 3 * 365 * _SECONDS_PER_DAY  # seconds from the first rating to the last
-_STAY = 60 * _SECONDS_PER_DAY  # mean seconds from a person's first rating to the last
+_FIRST_SECOND = 956_703_932
+"""Earliest time of a rating: in April 2000, as in MovieLens."""
+_PERIOD = 3 * 365 * _SECONDS_PER_DAY
+"""Seconds from the earliest to the latest time that a rating may have."""
+_STAY = 60 * _SECONDS_PER_DAY
+"""Mean seconds from a person's first rating to their last one."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,8 +80,8 @@ def generate(
 ) -> Ratings:
     """Generate ratings with times, and the attribute "gender" with the values "F" and "M".
 
-    Each person has at least 20 ratings, and each item at least one, if there are enough ratings.
-    Ids are 1, 2, ... With which=0 and how=0, the ratings do not depend on `share`.
+    If there are enough ratings, each person has at least 20, and each item at least one. Ids are 1,
+    2, ... With which=0 and how=0, the ratings do not depend on `share`.
 
     Args:
         users: Number of people.
@@ -84,9 +90,9 @@ def generate(
         share: Share of people with the first value of the attribute, 0 to 1.
         which: How much the attribute affects which items are rated: 0 for not at all, 1 for as
             much as in MovieLens 100K.
-        how: How much the attribute affects the stars: the standard deviation over items of half
-            the gap, in stars.
-        scale: The stars are drawn for a scale of one to five stars and stretched to this one.
+        how: How much the attribute affects the stars: the standard deviation over items of g_i,
+            half the gap, in stars.
+        scale: Scale of the ratings. They are drawn in one to five stars and stretched to it.
         labels: Number of different labels in the item metadata "genres"; 0: no such metadata.
             Labels do not change the ratings.
         seed: Seed of all draws.
@@ -167,25 +173,26 @@ def generate(
 
 
 def mix_correlated(normal: Floats, other: Floats, correlation: float) -> Floats:
-    """Mix two independent standard normal arrays into one with this correlation to the first."""
+    """Mix two independent standard normal arrays into one with this correlation to `normal`."""
     mixed: Floats = correlation * normal + np.sqrt(1 - correlation**2) * other
     return mixed
 
 
 def _draw_activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence) -> Ints:
-    """Draw how many items each person rates: a minimum plus a log-normal number.
+    """Draw the number of items that each person rates: a minimum plus a log-normal number.
 
-    The numbers of all people are scaled by one factor, so that their sum is `ratings`. Nobody rates
-    more than `most` items.
+    The log-normal numbers are all scaled by one factor and limited, so that the sum over people is
+    `ratings`. Nobody rates more than `_LARGEST_SHARE_OF_ITEMS` of the items, if this leaves room.
 
     Returns:
-        (users,) numbers.
+        (users,) numbers of items.
     """
     fewest = min(FEWEST_RATINGS, ratings // users)
     is_dense = ratings > users * items * _LARGEST_SHARE_OF_ITEMS / 2
     most = items if is_dense else items * _LARGEST_SHARE_OF_ITEMS
     weights = np.random.default_rng(seed).lognormal(sigma=1.25, size=users)
-    room = np.full(users, int(most) - fewest, dtype=np.float64)  # above the minimum
+    # The largest number of items that a person may rate above the minimum.
+    room = np.full(users, int(most) - fewest, dtype=np.float64)
     room = np.maximum(room, np.ceil(ratings / users) - fewest)
     total = ratings - fewest * users
     # Bisection for the factor at which sum(min(room, factor weights)) is the total.
@@ -200,7 +207,7 @@ def _draw_activity(users: int, items: int, ratings: int, seed: np.random.SeedSeq
             low = middle
     exact = np.minimum(room, high * weights)
     counts: Ints = np.floor(exact).astype(np.int64)
-    # Rounding down leaves some ratings over: they go to the largest fractions.
+    # Rounding down leaves some ratings over. They go to the people who lost most by it.
     missing = total - int(counts.sum())
     by_fraction = np.argsort(np.where(counts < room, counts - exact, np.inf), kind="stable")
     counts[by_fraction[:missing]] += 1
@@ -209,7 +216,7 @@ def _draw_activity(users: int, items: int, ratings: int, seed: np.random.SeedSeq
 
 
 def draw_items(
-    weights: Callable[[slice], Floats],
+    log_weights: Callable[[slice], Floats],
     items: int,
     counts: Ints,
     seed: np.random.SeedSequence,
@@ -222,11 +229,12 @@ def draw_items(
     trick and weighted reservoir sampling, 2014).
 
     Args:
-        weights: Computes the (people, items) log weights of a slice of the people.
+        log_weights: Computes the (people, items) log weights of a slice of the people; -inf for an
+            item that is never drawn. The result is changed.
         items: Number of items.
         counts: (users,) how many items each person rates.
         seed: Seed of the draws.
-        in_order: Whether the items of a person are sorted.
+        in_order: Whether the items of a person are sorted; if not, they are in any order.
 
     Returns:
         (sum of counts,) numbers of items, one person after the other.
@@ -235,7 +243,7 @@ def draw_items(
     people_at_once = max(1, _WEIGHTS_AT_ONCE // items)
     chosen = []
     for start in range(0, len(counts), people_at_once):
-        keys = weights(slice(start, start + people_at_once))
+        keys = log_weights(slice(start, start + people_at_once))
         keys -= np.log(generator.standard_exponential(keys.shape))  # adds Gumbel noise
         for row, count in zip(keys, counts[start : start + people_at_once], strict=True):
             largest = np.argpartition(row, items - count)[items - count :]
@@ -244,7 +252,7 @@ def draw_items(
 
 
 def _rate_every_item(columns: Ints, items: int, seed: np.random.SeedSequence) -> Ints:
-    """Give each item that nobody chose one rating, in place of one of an item with several.
+    """Give each item that nobody chose one rating, which replaces a rating of an item with several.
 
     Args:
         columns: (ratings,) the item of each rating.
@@ -269,7 +277,9 @@ def _rate_every_item(columns: Ints, items: int, seed: np.random.SeedSequence) ->
 
 
 def _draw_times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
-    """Draw times in seconds: each person comes at some time and rates for some weeks.
+    """Draw times in seconds since 1970: a person's first rating is at any time, the others follow.
+
+    The ratings of a person are spread over some weeks.
 
     Args:
         rows: (ratings,) the person of each rating.
@@ -277,9 +287,9 @@ def _draw_times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequenc
         seed: Seed of the draws.
     """
     generator = np.random.default_rng(seed)
-    first = generator.uniform(0, _PERIOD, users)
-    stay = generator.exponential(_STAY, users)
-    elapsed = first[rows] + stay[rows] * generator.random(len(rows))
+    first_times = generator.uniform(0, _PERIOD, users)
+    stays = generator.exponential(_STAY, users)
+    elapsed = first_times[rows] + stays[rows] * generator.random(len(rows))
     return (_FIRST_SECOND + np.minimum(elapsed, _PERIOD)).astype(np.int64)
 
 
@@ -287,12 +297,12 @@ def label_items(attraction: Floats, labels: int, seed: np.random.SeedSequence) -
     """Draw one to three labels for each item, as the module's docstring says.
 
     Args:
-        attraction: (items, factors) k_i: how much each taste attracts to an item.
+        attraction: (items, factors) k_i, how much each taste attracts to each item.
         labels: Number of different labels.
         seed: Seed of the draws.
 
     Returns:
-        (items,) texts such as "label 2|label 5".
+        (items,) texts such as "label 2|label 5", the label with the highest score first.
     """
     generator = np.random.default_rng(seed)
     directions = generator.standard_normal((labels, attraction.shape[1]))

@@ -1,12 +1,12 @@
 """Generated ratings of two kinds: likes by classes of people, and stars in two domains of items.
 
 Likes are drawn from a bipartite stochastic block model: each person belongs to one class and each
-item to one cluster. A person has rated a random set of items, all sets of that size equally likely,
-and likes a rated item with a chance that depends on class and cluster alone.
+item to one cluster. A person has rated a random set of items, all sets of the same size equally
+likely, and likes a rated item with a chance that depends only on the class and the cluster.
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 2.
 
-Stars are of two domains of items that have the same people and tastes:
+Stars are given in two domains of items, by the same people with the same tastes:
 Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one standard normal taste
          per factor, the same in both domains; q_i: Gaussian, the variance of factor f in proportion
          to f^-DECAY, all factors together one star (standard deviation); b_u: how mildly a person
@@ -34,7 +34,8 @@ from tacit.errors import ConfigError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Items = NDArray[np.int32]
-_ITEM_NUMBERS_AT_ONCE = 1_000_000  # held in memory while likes are drawn
+_ITEM_NUMBERS_AT_ONCE = 1_000_000
+"""Number of item numbers that are in memory at once while likes are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +47,9 @@ class Blocks:
     """
 
     people: Floats
-    """(K,) share of each class of people."""
+    """(K,) share of the people that each class has; the shares add up to 1."""
     items: Floats
-    """(L,) share of each item cluster."""
+    """(L,) share of the items that each cluster has; the shares add up to 1."""
     likes: Floats
     """(K, L) chance that a person of a class likes a rated item of a cluster."""
 
@@ -85,9 +86,9 @@ def example(clusters: int) -> Blocks:
     """Make a model in which each class of people has a favourite item cluster.
 
     There are as many classes as clusters, all of the same size. With two, the chances of a like
-    are [[.9, .2], [.3, .8]]. With more, the chance in cluster l, from 0, is .2 + s_l, and for the
-    favourite .6 + 2 s_l, where s_l grows evenly from 0 to .2: if all clusters had the same chances,
-    they could not be distinguished.
+    are [[.9, .2], [.3, .8]]. With more, the chance in cluster l is .2 + s_l, and .6 + 2 s_l for the
+    class whose favourite it is, where s_l grows evenly over the clusters from 0 to .2. If all
+    clusters had the same chances, they could not be distinguished.
 
     Args:
         clusters: Number of classes and of clusters.
@@ -129,9 +130,9 @@ class Likes:
 def draw(
     blocks: Blocks, labels: Ints, *, users: int, rated: int, seed: int | tuple[int, ...]
 ) -> Iterator[Likes]:
-    """Draw people and their likes.
+    """Draw people and their likes, some thousand people at a time.
 
-    They come in parts of some thousands, so that memory does not grow with the number of people.
+    So the memory does not grow with the number of people.
 
     Args:
         blocks: The model.
@@ -141,7 +142,7 @@ def draw(
         seed: Seed of the draws.
 
     Yields:
-        The likes of the next people, `users` in all.
+        The likes of the next people; all parts together have `users` people.
 
     Raises:
         ConfigError: A number is out of its range.
@@ -151,12 +152,12 @@ def draw(
             f"People are at least 1 and rate 1 to {len(labels)} items; got {users} and {rated}."
         )
     generator = np.random.default_rng(seed)
-    # With as few items as here, a draw with replacement has no repeats with a chance of about
-    # exp(-rated (rated - 1) / (2 items)) >= 1 / e, so that drawing again is cheap.
+    # A draw with replacement has no repeats with a chance of about
+    # exp(-rated (rated - 1) / (2 items)). If this is at least 1 / e, drawing again is cheap.
     are_few = rated * (rated - 1) <= 2 * len(labels)
     numbers_per_person = rated if are_few else len(labels)
     people_at_once = max(1, min(users, _ITEM_NUMBERS_AT_ONCE // numbers_per_person))
-    # Shuffling can start from any order of the items, so one array serves all parts.
+    # A shuffle may start from any order of the items, so one array serves all parts of the people.
     order = None
     if not are_few:
         order = np.tile(np.arange(len(labels), dtype=np.int32), (people_at_once, 1))
@@ -169,7 +170,7 @@ def draw(
             chosen = _draw_many_items(order[:people], rated, generator)
         classes = np.searchsorted(np.cumsum(blocks.people), generator.random(people), side="right")
         classes = np.minimum(classes, len(blocks.people) - 1)
-        indices = chosen  # into chances; with one class they are the numbers of the items
+        indices = chosen  # into `chances`; with one class these are the numbers of the items
         if len(blocks.people) > 1:
             indices = chosen + classes[:, None] * len(labels)
         is_liked = generator.random(chosen.shape, dtype=np.float32) < chances[indices]
@@ -181,7 +182,7 @@ def draw(
 def _draw_few_items(items: int, shape: tuple[int, int], generator: np.random.Generator) -> Items:
     """Draw a random set of a few items for each person, all sets equally likely.
 
-    Numbers are drawn with replacement, and again for a person who got one of them twice.
+    Numbers are drawn with replacement, and drawn again for a person who got a number twice.
 
     Args:
         items: Number of items.
@@ -189,7 +190,7 @@ def _draw_few_items(items: int, shape: tuple[int, int], generator: np.random.Gen
         generator: Source of random numbers.
 
     Returns:
-        Numbers of items of that shape.
+        (people, items in a set) numbers of items, in random order.
     """
     chosen = np.empty(shape, dtype=np.int32)
     rows_to_draw = np.arange(shape[0])
@@ -206,12 +207,13 @@ def _draw_many_items(order: Items, count: int, generator: np.random.Generator) -
     """Draw a random set of many items for each person, by the swaps of Fisher and Yates.
 
     Args:
-        order: (people, items) all numbers of items in any order; changed in place.
+        order: (people, items) in each row the numbers of all items, in any order; changed in place.
         count: Number of items in a set.
         generator: Source of random numbers.
 
     Returns:
-        (people, count) a view of `order`.
+        (people, count) numbers of items, a view of `order`. They are in random order, unless
+        `count` is the number of all items.
     """
     rows = np.arange(len(order))
     if count < order.shape[1]:
@@ -222,7 +224,9 @@ def _draw_many_items(order: Items, count: int, generator: np.random.Generator) -
 
 
 SCALE = RatingScale(1, 5, 1)
+"""Scale of the stars of `generate_domains`."""
 DOMAINS = ("source", "target")
+"""Names of its two domains."""
 MEAN = 3.4
 """Mean over items of m_i, in stars."""
 MEAN_SPREAD = 0.5
@@ -232,19 +236,19 @@ NOISE = 0.5
 FACTORS = 10
 """Number of latent factors of tastes."""
 DECAY = 1.5
-"""Exponent with which the variance of factors falls."""
+"""The variance of factor f is in proportion to f^-DECAY."""
 SKEW = 1.2
-"""Exponent with which popularity falls with the rank."""
+"""The popularity of an item is in proportion to (rank + shift)^-SKEW."""
 FAME_CORRELATION = 0.36
 """Correlation of m_i with the logarithm of the item's popularity."""
 MILDNESS = 0.42
 """Standard deviation over people of b_u, in stars."""
 TASTE_CORRELATION = 0.6
-"""Correlation of k_i, why an item is chosen, with q_i, how it is liked."""
+"""Correlation of k_i, by which an item is chosen, with q_i, by which it is liked."""
 FEWEST_RATINGS = 5
-"""Ratings of the least active person."""
+"""Number of ratings of the least active person."""
 ACTIVITY_SPREAD = 0.5
-"""Standard deviation over people of the logarithm of the ratings above the fewest."""
+"""Standard deviation over people of the logarithm of their number of ratings above the fewest."""
 
 FILMS: Mapping[str, Any] = {
     "items": (1500, 1500),
@@ -253,7 +257,7 @@ FILMS: Mapping[str, Any] = {
     "shift": 20.0,
     "labels": 18,
 }
-"""Arguments of `generate_domains` for `films`; the others have their defaults."""
+"""Arguments with which `films` calls `generate_domains`; the other ones have their defaults."""
 
 
 def generate_domains(
@@ -276,7 +280,7 @@ def generate_domains(
         users: Number of people.
         items: Number of items in the source and in the target domain.
         ratings_per_user: Mean number of ratings of a person, in both domains together.
-        shift: Number of items at the top of a domain that are about equally popular.
+        shift: Number of items at the top of each domain that are about equally popular.
         pull: How much tastes affect which items are rated; 0: not at all.
         overlap: Share of people who rate in both domains. Each of the others rates in one domain,
             drawn at random.
@@ -307,7 +311,7 @@ def generate_domains(
     popularity = -SKEW * np.log(ranks + 1 + shift)  # log weight
     fame = (popularity - popularity.mean()) / max(float(popularity.std()), 1e-12)
     means = mix_correlated(fame, item_rng.standard_normal(sum(items)), FAME_CORRELATION)
-    # The mean of exp(N(-s^2 / 2, s^2)) is 1.
+    # The mean of a log-normal number with mean -s^2 / 2 and variance s^2 of its logarithm is 1.
     activity = person_rng.lognormal(-(ACTIVITY_SPREAD**2) / 2, ACTIVITY_SPREAD, users)
     extra = activity * (ratings_per_user - FEWEST_RATINGS)
     counts = np.clip(np.round(FEWEST_RATINGS + extra), 1, min(items)).astype(np.int64)
@@ -348,5 +352,10 @@ def generate_domains(
 
 
 def films(users: int, *, seed: int = 1) -> Ratings:
-    """Generate the ratings of `FILMS`, in which choices follow tastes as in catalogues of films."""
+    """Generate ratings in two domains in which choices follow tastes, as in catalogues of films.
+
+    Args:
+        users: Number of people.
+        seed: Seed of all draws.
+    """
     return generate_domains(users, seed=seed, **FILMS)

@@ -1,12 +1,12 @@
-"""Ratings from a table, a folder, an installed data set, or from Python objects.
+"""Ratings from a file, a folder, an installed data set, or Python objects.
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
 Objects   Data frames, DuckDB relations, sparse matrices, lists of rows.
 Ids       are read as in `tables.cells`, so that '007' in a text file stays '007'.
 Rows      In errors, the number of a row is its line in a text file (1 is the header), else its
-          record.
-People    and items of a users or items file that have no rating are left out. If none of them has
-          a rating, the file is refused.
+          record, from 1.
+Files     of users or of items may have people and items without a rating, who are left out. If all
+          are without a rating, the file is refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, find_entry_points
 
 _TOO_MANY_STARS = 100
-"""Largest number of stars from which the numbers in a matrix may as well be plays or prices."""
+"""If the scale that fits the numbers of a matrix ends here or higher, they may be plays or
+prices."""
 
 
 def read_ratings(
@@ -86,10 +87,11 @@ def read_ratings(
         domain: Header of the items' domain, in this file or in `items`. It becomes the item
             metadata 'domain'.
         plays: Header of numbers of plays. A row of 0 plays is no event.
-        least_plays: Fewest plays of a person's item that are a like.
-        events: Whether every row is an event and so a like, whatever columns there are.
+        least_plays: Fewest plays of an item by a person that are a like.
+        events: Whether every row is an event, and so a like, whatever columns there are.
         delimiter: Text between cells; None: found among comma, tab, semicolon, pipe and `::`.
-        scale: The stars a rating can take; others are bad. None: found in the ratings.
+        scale: The stars a rating can take; a row with another number is bad. None: found in the
+            ratings.
         users: File of user attributes: an id and other columns.
         items: File of item metadata: an id and other columns.
         on_bad: "refuse" a file with a bad row, naming the row; or "drop" such rows.
@@ -177,7 +179,7 @@ def _with_attributes(
     domain: str | None,
     encoding: str | None = None,
 ) -> Ratings:
-    """Add user attributes and item metadata from files, if there are any; options as elsewhere."""
+    """Add user attributes and item metadata from files, if any; options as in `read_ratings`."""
     if users is not None:
         ratings = with_users(ratings, users, user=user, encoding=encoding)
     if items is not None:
@@ -240,11 +242,12 @@ def ratings_from(
     a list of tuples (person, item, rating, time), in which time, or rating and time, may be
     missing; an array of such rows; a dict of columns.
 
-    Columns that the caller does not name are guessed by name and content. Ids keep their type. All
-    other options are those of `read_ratings`.
+    Columns that the caller does not name are guessed by name and content. Ids keep their type. The
+    other arguments are those of `read_ratings`.
 
     Raises:
-        DataError: The object cannot be read as ratings; it names the record, counted from 1.
+        DataError: The object cannot be read as ratings. If one record is to blame, the error has
+            its number, counted from 1.
     """
     table = keep_rows(Table(None, _to_polars(frame)), where)
     column_names: dict[Role, str | None] = {
@@ -285,8 +288,8 @@ def history_from(frame: Any) -> dict[Any, float]:
     The columns of items and stars are found by their names.
 
     Returns:
-        Item id to stars, or to 1 without a column of stars. If an item is there twice, the last
-        row counts.
+        Item id to stars, or to 1 if there is no column of stars. If several rows are of one item,
+        the last row counts.
     """
     table = Table(None, _to_polars(frame))
     column_names: dict[Role, str | None] = {"item": None, "rating": None}
@@ -309,7 +312,7 @@ def _to_polars(frame: Any) -> Any:
     """Convert any object that `ratings_from` accepts into a polars frame.
 
     Raises:
-        DataError: It is none of these.
+        DataError: The object is none of those that `ratings_from` lists.
     """
     if type(frame).__module__.startswith("scipy.") and hasattr(frame, "tocoo"):
         cells = frame.tocoo()
@@ -362,13 +365,13 @@ def _refuse_columns_of_several_lengths(columns: Mapping[Any, Any]) -> None:
 
 
 def _with_named_index(frame: Any) -> Any:
-    """Turn the named index of a pandas frame, such as one of people, into columns."""
+    """Turn the index of a pandas frame into columns, if it has a name; return others unchanged."""
     has_index = hasattr(frame, "reset_index")
     return frame.reset_index() if has_index and any(frame.index.names) else frame
 
 
 def _plain_cells(cells: Any) -> Any:
-    """Turn a column of a dict into a list, or leave an array of numbers or texts as it is."""
+    """Turn a column into a list; an array that holds no Python objects is returned unchanged."""
     if not isinstance(cells, np.ndarray):
         return list(cells)
     return cells.tolist() if cells.dtype == object else cells
@@ -378,7 +381,7 @@ def _columns_of_tuples(rows: Any) -> dict[str, list[Any]]:
     """Turn tuples (person, item, rating, time) into columns.
 
     Raises:
-        DataError: There are no rows, or they are no such tuples or of different lengths.
+        DataError: There are no rows, or the rows are no such tuples, or of different lengths.
     """
     names = ("user", "item", "rating", "time")
     if not rows:
@@ -398,7 +401,10 @@ def _columns_of_tuples(rows: Any) -> dict[str, list[Any]]:
 
 
 def _values_of_column(column: Any) -> Any:
-    """Return the values of a narwhals column as an array or a list; date-times become seconds."""
+    """Return the values of a narwhals column as an array or a list.
+
+    Date-times become whole seconds since 1970; missing values become None.
+    """
     if column.dtype == nw.Datetime:
         milliseconds = column.dt.timestamp("ms").to_list()
         return [None if time is None else time // 1000 for time in milliseconds]
@@ -415,7 +421,7 @@ def with_items(
     domain: str | None = None,
     encoding: str | None = None,
 ) -> Ratings:
-    """Add item metadata from a file; public metadata that the ratings have already is kept.
+    """Add item metadata from a file; public metadata that the ratings have already stays.
 
     Args:
         ratings: The ratings.
@@ -469,9 +475,9 @@ def read_catalogue(
         position = find_column("domain", headers, DOMAIN)
     if position is None and domains:
         raise missing_column_error("domain", headers, DOMAIN, path)
-    found = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
+    domain_of_item = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
     columns.pop(DOMAIN, None)  # a column 'domain' if the caller named another one
-    return {DOMAIN: found} | columns
+    return {DOMAIN: domain_of_item} | columns
 
 
 def read_history(
@@ -485,8 +491,8 @@ def read_history(
 ) -> dict[Any, float]:
     """Read one person's ratings from a file.
 
-    If an item is rated twice, the latest rating counts; among equally late ones, and without times,
-    the one with most stars.
+    If an item is rated twice, the latest rating counts. Among equally late ones, or without times,
+    the rating with most stars counts.
 
     Args:
         path: The file.
@@ -494,11 +500,11 @@ def read_history(
         rating: Header of the stars; None: a well-known header.
         delimiter: Text between cells; None: found in the file.
         item_ids: (items,) ids of a model. An id of the file with the same text is replaced by the
-            model's, which may have another type. None: ids stay as they are read.
+            id of the model, which may have another type. None: ids stay as they are read.
         events: Whether stars may be missing; each item then gets a 1.
 
     Returns:
-        Item id to stars.
+        Item id to stars, or to 1 if there is no column of stars.
     """
     column_names: dict[Role, str | None] = {"item": item, "rating": rating, "time": None}
     columns = _columns_of_history(path, column_names, delimiter=delimiter, events=events)
@@ -540,7 +546,7 @@ def read_history_times(
 def _columns_of_history(
     path: PathLike, column_names: dict[Role, str | None], *, delimiter: str | None, events: bool
 ) -> Mapping[str, Column]:
-    """Read the columns of one person's ratings by role; `events` as in `read_history`."""
+    """Read the columns of one person's ratings by their roles; arguments as in `read_history`."""
     opened = open_table(
         path, delimiter=delimiter, column_names=tuple(column_names.values()), history=True
     )
@@ -556,9 +562,9 @@ def _last_values(items: Column, values: Column, item_ids: Column | None) -> dict
     """Map each item's id to the last of its values.
 
     Args:
-        items: (n,) ids.
+        items: (n,) ids, which may repeat.
         values: (n,) values.
-        item_ids: Ids of a model, which replace ids of the same text; None: ids stay.
+        item_ids: (k,) ids of a model, which replace ids of the same text; None: ids stay.
     """
     ids = np.array(items, dtype=object).tolist()
     values_by_id = dict(zip(ids, values.tolist(), strict=True))
@@ -574,13 +580,14 @@ def load(path: str | Path, **options: Any) -> Ratings:
 
     Args:
         path: The file or folder, or the name of an installed data set.
-        **options: Options of `read_ratings`; None: not given. A folder has only some of them.
+        **options: Options of `read_ratings`; None is as if left out. Folders and data sets take
+            only some of them.
 
     Raises:
-        DataError: The path is none of these, has no such option, or holds no ratings.
+        DataError: The path is none of these, does not take one of the options, or holds no ratings.
     """
     path = Path(path)
-    given = {name: value for name, value in options.items() if value is not None}
+    used_options = {name: value for name, value in options.items() if value is not None}
     if path.is_file() and _is_model(path):
         raise DataError(
             "this is a file of tacit, and no ratings",
@@ -588,13 +595,17 @@ def load(path: str | Path, **options: Any) -> Ratings:
             fix=f"A model is opened by  tacit.load_model({str(path)!r}).",
         )
     if path.exists() and not path.is_dir():  # also a pipe
-        if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
+        if (
+            path.name in ("u.data", "ratings.dat")
+            and is_movielens(path.parent)
+            and not used_options
+        ):
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
         items_file = items_beside(path)
-        if "items" in given or items_file is None:
-            return read_ratings(path, **given)
-        return read_ratings(path, **{"items": items_file} | given).with_guess("items")
+        if "items" in used_options or items_file is None:
+            return read_ratings(path, **used_options)
+        return read_ratings(path, **{"items": items_file} | used_options).with_guess("items")
     datasets = {} if path.exists() else find_entry_points(DATASETS)
     allowed_options = {"events"}
     if is_folder(path):
@@ -619,7 +630,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     else:
         fix = "Check the path, or see  tacit data --help"
         raise DataError("no such file or folder", path=path, fix=fix)
-    other_options = given.keys() - allowed_options
+    other_options = used_options.keys() - allowed_options
     if other_options:
         fix = "Leave these options out, or name the file of ratings itself."
         found = ", ".join(sorted(other_options))
@@ -634,14 +645,14 @@ def load(path: str | Path, **options: Any) -> Ratings:
     elif kind == "a MovieLens folder":
         ratings = read_movielens(path)
     else:
-        ratings = read_folder(path, scale=given.get("scale"))
-    if given.get("items_from_ratings"):
+        ratings = read_folder(path, scale=used_options.get("scale"))
+    if used_options.get("items_from_ratings"):
         ratings = ratings.with_row_texts_public()
-    if "users" in given:
-        ratings = with_users(ratings, given["users"])
-    if "items" in given:
-        ratings = with_items(ratings, given["items"])
-    return ratings.as_events() if given.get("events") else ratings
+    if "users" in used_options:
+        ratings = with_users(ratings, used_options["users"])
+    if "items" in used_options:
+        ratings = with_items(ratings, used_options["items"], domain=used_options.get("domain"))
+    return ratings.as_events() if used_options.get("events") else ratings
 
 
 def _is_model(path: Path) -> bool:
@@ -651,10 +662,10 @@ def _is_model(path: Path) -> bool:
 
 
 def items_beside(path: Path) -> Path | None:
-    """Find the file of item metadata next to a file of ratings, such as r-items.csv for r.csv.
+    """Find the file of item metadata beside a file of ratings, such as r-items.csv for r.csv.
 
     Returns:
-        None if there is no such file.
+        Its path; None if there is no such file.
     """
     items_file = path.with_name(f"{path.stem}-items{path.suffix}")
     return items_file if items_file.is_file() else None

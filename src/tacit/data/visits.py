@@ -1,9 +1,9 @@
-"""A log of visits: the context, what was shown, with which chance, and whether it was clicked.
+"""A log of visits: the context, what was shown, the chance that it was shown, and the click.
 
 Columns     are found by their headers or named by the caller. If the caller names no context
-            columns, they are all columns that have no other role.
+            columns, all columns without another role are context columns.
 Contexts    are scaled to [0, 1] by public bounds that the caller states, and clipped to it.
-Order       Rows are in the order of time.
+Order       Rows must be in the order of time.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class LoggedVisits:
     """Visits of a log, in order.
 
     Attributes:
-        names: everything that was shown in some visit, sorted.
-        arms: (n,) what was shown in each visit, as an index into `names`.
+        names: names of all arms that were shown in some visit, sorted.
+        arms: (n,) the arm that was shown in each visit, as an index into `names`.
         clicks: (n,) 1 for a click, 0 for none, or a number between.
-        contexts: (n, d) in [0, 1].
+        contexts: (n, d) context of each visit, scaled to [0, 1].
         features: (d,) names of the context columns.
-        propensities: (n,) the chance with which the arm was shown; None if not logged.
+        propensities: (n,) the chance with which each arm was shown; None if not logged.
     """
 
     names: tuple[str, ...]
@@ -58,13 +58,16 @@ class LoggedVisits:
 
 @dataclass(frozen=True, kw_only=True)
 class VisitColumns:
-    """Headers of the columns of a log; None: the first well-known header of the file.
+    """Headers of the columns of a log, and the bounds of contexts.
+
+    A header of None means the first well-known header of the file.
 
     Attributes:
         contexts: headers of the context columns; empty: all columns without another role.
         shown: header of the column of what was shown.
         click: header of the column that says whether it was clicked, 0 to 1.
-        propensity: header of the column of the chance with which it was shown.
+        propensity: header of the column of the chance with which it was shown; None: a well-known
+            header, if the file has one.
         low: a public lower bound of all context columns; scaled to 0.
         high: a public upper bound of all context columns; scaled to 1.
     """
@@ -85,8 +88,8 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     """Read a log of visits.
 
     Args:
-        path: a table with a row for each visit and a line of headers.
-        columns: which columns it has.
+        path: A table with a row for each visit and a line of headers.
+        columns: Headers of its columns; None: well-known ones.
 
     Raises:
         DataError: A column is missing, or a cell is no number in its range.
@@ -96,7 +99,9 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     table = open_table(Path(path), header=True, column_names=known_headers).require_whole()
     shown = _find_header(table, chosen.shown, SHOWN_HEADERS, "what was shown")
     click = _find_header(table, chosen.click, CLICK_HEADERS, "clicks")
-    propensity = _find_optional_header(table, chosen.propensity, PROPENSITY_HEADERS)
+    propensity = _find_usual_header(table, PROPENSITY_HEADERS)
+    if chosen.propensity is not None:
+        propensity = _find_header(table, chosen.propensity, PROPENSITY_HEADERS, "chances")
     features = chosen.contexts or _other_headers(table, {shown, click, propensity})
     if not features:
         raise DataError("the log has no context column", path=path, expected="one or more")
@@ -124,8 +129,20 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
 
 
 def _find_header(table: Table, named: str | None, usual_names: Sequence[str], what: str) -> str:
-    """Find the header of a column as `_find_optional_header` does; DataError if there is none."""
-    header = _find_optional_header(table, named, usual_names)
+    """Find the header of a column.
+
+    Args:
+        table: The table.
+        named: Header that the caller named; None: the first usual one.
+        usual_names: Well-known headers, in lower case.
+        what: What the column holds, for messages.
+
+    Raises:
+        DataError: The table has no such header.
+    """
+    header = named if named in table.headers else None
+    if named is None:
+        header = _find_usual_header(table, usual_names)
     if header is None:
         raise DataError(
             f"no column for {what}",
@@ -137,12 +154,8 @@ def _find_header(table: Table, named: str | None, usual_names: Sequence[str], wh
     return header
 
 
-def _find_optional_header(
-    table: Table, named: str | None, usual_names: Sequence[str]
-) -> str | None:
-    """Find the header that the caller named, else the first usual one; None if there is none."""
-    if named is not None:
-        return named if named in table.headers else None
+def _find_usual_header(table: Table, usual_names: Sequence[str]) -> str | None:
+    """Find the first header that is a usual name in any case; None if there is none."""
     for header in table.headers:
         if header.strip().lower() in usual_names:
             return header
@@ -157,7 +170,7 @@ def _other_headers(table: Table, used: set[str | None]) -> tuple[str, ...]:
 def _read_numbers(
     table: Table, header: str, *, least: float = -np.inf, most: float = np.inf
 ) -> Floats:
-    """Read a column of numbers from `least` to `most`; DataError with the row of another cell."""
+    """Read a column of numbers from `least` to `most`; DataError with the first row of others."""
     numbers = to_numbers(table.frame[header]).to_numpy().astype(np.float64)
     in_range = (numbers >= least) & (numbers <= most)  # false for NaN as well
     if not in_range.all():

@@ -1,10 +1,12 @@
-"""Rounds of votes from a table, and what clients like: a row for each vote or like.
+"""Rounds of votes, and what clients like, read from tables with a row for each vote or like.
 
-Votes     columns: round, voter, candidate. A row without a voter lists a candidate, so that the
-          candidates are public. If one round has such rows, every round needs them. If none has,
-          the candidates are those that received votes, which no guarantee covers.
-Likes     columns: client, round, candidate and optionally liked (1, 0, yes, no, true or false; 1
-          if there is no such column). A client takes part in the rounds that have a row of theirs.
+Votes     have the columns round, voter, candidate. A row without a voter lists a candidate, so that
+          the candidates are public. If one round has such rows, every round needs them. If none
+          has, the candidates of a round are those that received votes, and no guarantee covers
+          which they are.
+Likes     have the columns client, round, candidate and perhaps liked: 1, 0, yes, no, true or false.
+          Without this column every row is a like. A client takes part in the rounds for which they
+          have a row.
 Order     Rounds are sorted as numbers if all are whole numbers, else as text, such as 2026-03-01.
 Ids       are whole numbers if all ids of a column are written as one, else text: `tables.cells`.
 """
@@ -33,7 +35,7 @@ _HEADERS = {
     "client": ("client", "client_id"),
     "liked": ("liked", "like"),
 }
-"""The headers that each column may have, in lower case; the first that is found is used."""
+"""Role to the headers that its column may have, in lower case; the first that is found is used."""
 _ANSWERS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 """What the texts of the column 'liked' mean."""
 
@@ -45,9 +47,9 @@ class VoteRound:
     name: Id
     """Name of the round, as it is written in the file."""
     candidates: tuple[Id, ...]
-    """What can be voted for."""
+    """The candidates of this round."""
     voters: Column
-    """(votes,) who votes."""
+    """(votes,) the voter of each vote."""
     chosen: Column
     """(votes,) the candidate of each vote."""
 
@@ -79,8 +81,9 @@ def read_votes(path: str | Path) -> VoteRounds:
     """Read every round of a file of votes.
 
     Raises:
-        DataError: A column or the voters are missing, someone votes twice in a round, or a vote is
-            for what is no candidate; with the file and the row.
+        DataError: A column or the voters are missing, someone votes twice in a round, a candidate
+            is listed twice, or a vote is for no candidate of its round. The error has the file and,
+            if one row is to blame, the row.
     """
     table = _Rows(Path(path), ("round", "voter", "candidate"))
     is_vote = np.array([text != "" for text in table.texts["voter"]])
@@ -123,7 +126,7 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
         votes: The rounds and candidates that the file may name.
 
     Raises:
-        DataError: A round or candidate is not among them, or a cell cannot be read.
+        DataError: A round or candidate is not in `votes`, or a cell cannot be read.
     """
     table = _Rows(Path(path), ("client", "round", "candidate"), ("liked",))
     round_numbers = {str(vote_round.name): number for number, vote_round in enumerate(votes.rounds)}
@@ -154,11 +157,11 @@ def _names_as_texts(names: Iterable[Id]) -> dict[str, Id]:
 
 
 class _Rows:
-    """Columns of a file as stripped texts, by role, such as 'round'.
+    """The columns of a file as stripped texts, by their roles, such as 'round'.
 
     Args:
         path: A table with a line of headers.
-        needed: Roles that must have a column. Its cells may not be empty, but for voters.
+        needed: Roles that must have a column. Its cells may not be empty, except those of voters.
         optional: Roles that may have a column.
 
     Raises:
@@ -199,24 +202,48 @@ class _Rows:
         ids = to_ids(texts.tolist())
         return ids if isinstance(ids, np.ndarray) else np.array(ids, dtype=object)
 
-    def look_up(self, meanings: Mapping[str, Any], row: int, column: str, what: str) -> Any:
-        """Look up what the text of a cell means; DataError `what` if it is not in `meanings`."""
-        text = self.texts[column][row]
+    def look_up(self, meanings: Mapping[str, Any], row: int, role: str, what: str) -> Any:
+        """Look up what the text of a cell means.
+
+        Args:
+            meanings: Text to its meaning.
+            row: Row of the cell, from 0.
+            role: Role of its column.
+            what: Message of the error for another text.
+
+        Raises:
+            DataError: The text is not in `meanings`.
+        """
+        text = self.texts[role][row]
         if text not in meanings:
             expected = f"one of {', '.join(list(meanings)[:6])}"
-            raise self.cell_error(row, what, column, found=text, expected=expected)
+            raise self.cell_error(row, what, role, found=text, expected=expected)
         return meanings[text]
 
-    def refuse_repeats(self, column: str, ids: Column, rows: NDArray[Any], what: str) -> None:
-        """Raise DataError if two of these rows have the same id; `ids` has one for every row."""
+    def refuse_repeats(self, role: str, ids: Column, rows: NDArray[Any], what: str) -> None:
+        """Raise DataError if two of some rows have the same id.
+
+        Args:
+            role: Role of the column of the ids.
+            ids: (all rows,) ids.
+            rows: (k,) the rows that are compared, from 0.
+            what: What the message says of an id that repeats.
+        """
         first_rows = np.unique(ids[rows], return_index=True)[1]
         repeats = np.delete(rows, first_rows)
         if len(repeats):
             row = repeats[0]
-            what = f"this {column} {what}"
-            raise self.cell_error(row, what, column, found=ids.item(row), expected="once")
+            what = f"this {role} {what}"
+            raise self.cell_error(row, what, role, found=ids.item(row), expected="once")
 
-    def cell_error(self, row: int, what: str, column: str | None = None, **more: Any) -> DataError:
-        """Make the error for a cell; `more` are the other arguments of `DataError`."""
+    def cell_error(self, row: int, what: str, role: str | None = None, **more: Any) -> DataError:
+        """Make the error for a cell, or for a row if `role` is None.
+
+        Args:
+            row: The row, from 0.
+            what: Message of the error.
+            role: Role of the cell's column.
+            **more: Other arguments of `DataError`.
+        """
         line = self._table.line(int(row))
-        return DataError(what, path=self._table.path, row=line, column=column, **more)
+        return DataError(what, path=self._table.path, row=line, column=role, **more)

@@ -142,6 +142,15 @@ def test_what_is_no_log_is_refused_in_a_sentence(tmp_path, text, said):
     assert said in str(error.value)
 
 
+def test_a_column_of_chances_that_is_named_must_exist(tmp_path):
+    """A wrong name is refused, and not read as a log without chances."""
+    file = tmp_path / "log.csv"
+    file.write_text("age,article,click,chance\n0.5,a,1,0.5\n")
+    assert read_visits(file, VisitColumns(propensity="chance")).propensities is not None
+    with pytest.raises(DataError, match="no column for chances"):
+        read_visits(file, VisitColumns(propensity="chances"))
+
+
 def test_bounds_have_an_order():
     """A lower bound above the upper one scales nothing."""
     with pytest.raises(ConfigError):
