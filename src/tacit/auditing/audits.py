@@ -28,7 +28,7 @@ def audit_claim(
 
     Args:
         claim: The claim with its checks.
-        samples: Releases of each input.
+        samples: Releases of each input of a pair; a check may take fewer by its own divisor.
         alpha: The chance that correct code is called broken. Each check gets an equal part of it.
     """
     results = [check(samples, alpha / len(claim.checks)) for check in claim.checks]
@@ -50,13 +50,12 @@ def audit_claim(
 
 
 def build_claim(name: str, make: Callable[[], AuditedClaim]) -> AuditedClaim:
-    """Make a claim.
+    """Return the claim that `make` makes, or a claim with one failing check if `make` raises.
 
-    If that raises, because the mechanism is too broken to make its pairs of inputs, the result is a
-    claim with one check that fails.
+    `make` raises if the mechanism is too broken to make its pairs of inputs.
 
     Args:
-        name: Name of the mechanism in the claim that fails.
+        name: Name of the mechanism in the failing claim.
         make: Makes the claim.
     """
     try:

@@ -201,18 +201,18 @@ def is_ruled_out(bug: Bug, is_faulty: bool) -> bool | None:
 
 
 @contextmanager
-def plant(steps: Mapping[Any, Mapping[str, Any]]) -> Iterator[None]:
+def plant(replacements: Mapping[Any, Mapping[str, Any]]) -> Iterator[None]:
     """Replace methods and functions while the `with` block runs.
 
     Args:
-        steps: For each class or module, the replacements by name.
+        replacements: For each class or module, the new methods or functions by name.
     """
     originals = []
-    for owner, replacements in steps.items():
-        originals += [(owner, name, getattr(owner, name)) for name in replacements]
+    for owner, replacements_of_owner in replacements.items():
+        originals += [(owner, name, getattr(owner, name)) for name in replacements_of_owner]
     try:
-        for owner, replacements in steps.items():
-            for name, replacement in replacements.items():
+        for owner, replacements_of_owner in replacements.items():
+            for name, replacement in replacements_of_owner.items():
                 setattr(owner, name, replacement)
         yield
     finally:

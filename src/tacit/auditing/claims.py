@@ -41,8 +41,8 @@ class PairResult:
     lower_bound: float
     """Lower bound on the loss from samples, in nats."""
     ideal: float
-    """Lower bound that samples of correct code exceed with a chance of at least 1 - alpha, in nats;
-    0 if no bound is so sure."""
+    """Lower bound that samples of correct code reach with a chance of at least 1 - alpha, in nats;
+    0 if they reach no positive one with this chance."""
     samples: int
     """Releases of each input."""
     differences: tuple[str, ...] = ()

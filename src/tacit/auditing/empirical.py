@@ -122,7 +122,10 @@ def audit(
         alpha: The chance that the bound is above the true epsilon.
         delta: The delta of the claim.
         features: Features by name; None for one feature, "release", the release itself.
-        known_event: An event of one of the features that is tested in addition.
+        known_event: An event of one of the features that is tested in addition; None: no event.
+
+    Raises:
+        ConfigError: There are fewer than 4 samples, or alpha or delta is out of range.
     """
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
@@ -133,6 +136,7 @@ def audit(
     count = samples - pilot
 
     def count_event(event: OutcomeSet, releases: NDArray[Any]) -> int:
+        """Return how many of the releases are in the event."""
         numbers = features[event.feature](releases)
         return int(event.contains(numbers).sum())
 
@@ -233,7 +237,9 @@ def assured_bound(
     samples: int,
     alpha: float,
 ) -> float:
-    """Return the largest x >= 0 with P(gain(K) - cost(J) < x) <= alpha, found by bisection.
+    """Return the largest x > 0 with P(gain(K) - cost(J) < x) <= alpha, found by bisection.
+
+    0 if there is no such x.
 
     Args:
         gain: Function of counts K that never decreases.

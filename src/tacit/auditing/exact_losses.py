@@ -62,7 +62,12 @@ def largest_loss(distribution: Callable[[T], Chances], pairs: Iterable[tuple[T, 
 def neighbouring_scores(
     steps: int, candidates: int
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Yield all pairs of score vectors in {0, ..., steps} whose entries differ by at most 1."""
+    """Yield each pair of different score vectors whose entries differ by at most 1, in one order.
+
+    Args:
+        steps: Scores are whole numbers from 0 to `steps`.
+        candidates: Number of scores in a vector.
+    """
     for a in product(range(steps + 1), repeat=candidates):
         for move in product((-1, 0, 1), repeat=candidates):
             b = tuple(score + change for score, change in zip(a, move, strict=True))

@@ -22,7 +22,7 @@ from tacit.auditing import exact_losses
 from tacit.auditing.claims import Check, PairResult
 from tacit.auditing.empirical import audit, best_known_event
 from tacit.auditing.rules import Rule, upper_bound
-from tacit.mechanisms.weights import draw_rows as shipped
+from tacit.mechanisms.weights import draw_rows as shipped_draw_rows
 from tacit.randomness import Source
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def _modules_that_draw() -> list[ModuleType]:
     for name, module in list(sys.modules.items()):
         if not name.startswith("tacit.") or name == __name__:
             continue
-        if getattr(module, DRAW, None) is shipped:
+        if getattr(module, DRAW, None) is shipped_draw_rows:
             modules.append(module)
     return modules
 
@@ -124,7 +124,7 @@ def execute(
         result = program()
     finally:
         for module in modules:
-            setattr(module, DRAW, shipped)
+            setattr(module, DRAW, shipped_draw_rows)
     return Execution(tuple(draws), result)
 
 
@@ -169,7 +169,7 @@ def sample_executions(
             samples.append(np.full(times, positions[indices]))
             return
         weights = np.array(weights_after[indices], dtype=np.int64)
-        next_indices = shipped(np.broadcast_to(weights, (times, len(weights))), source)
+        next_indices = shipped_draw_rows(np.broadcast_to(weights, (times, len(weights))), source)
         counts = np.bincount(next_indices, minlength=len(weights))
         for index, times_drawn in enumerate(counts.tolist()):
             if times_drawn:

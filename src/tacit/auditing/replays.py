@@ -100,7 +100,7 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         if not unused_answers or unused_answers[0].shape != call.values.shape:
             unanswered_draws.append(
-                f"a draw of {call.values.size} numbers that the other did not make"
+                f"a draw of {call.values.size} numbers that the other run did not make"
             )
             return call.values
         return unused_answers.pop(0)
