@@ -59,7 +59,7 @@ _FILE_IS_GONE = (
 
 @dataclass(frozen=True)
 class BudgetStatus:
-    """What the fits of a data set have cost so far, and how many more are allowed."""
+    """Cost of the fits of a data set so far, and how many more are allowed."""
 
     fits: int
     """Number of fits so far."""

@@ -1,7 +1,8 @@
 """Values of hidden attributes, and the bins of numeric ones.
 
-A person whose value is shared by few is hidden among few, and an item is shown only if people with
-every value rate it. So a numeric attribute, such as age, is cut into a few bins at public edges.
+A person is hidden only among the people with other values, and an item is shown only if people with
+every value rate it. With many values there are few people with each. So a numeric attribute, such
+as age, is cut into a few bins at public edges.
 """
 
 from __future__ import annotations
@@ -15,30 +16,31 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, DataError
 
 Edges = tuple[float, ...]
-"""Where bins end, ascending: a number at an edge lies in the bin above it."""
+"""Numbers between neighbouring bins, ascending. A number equal to an edge is in the upper bin."""
 
 MANY_NUMBERS = 8
-"""A numeric attribute with more different values than these is cut into bins."""
+"""A numeric attribute with more different values than this is cut into bins."""
 DEFAULT_EDGES: Mapping[str, Edges] = {"age": (25.0, 45.0)}
-"""Public edges of attributes for which none are named."""
+"""Public edges of attributes, by name in lower case, for which the user gives none."""
 
 
 def attribute_values(
     ratings: Ratings, name: str, public_edges: Edges | None
 ) -> tuple[list[str | None], tuple[str, ...] | None]:
-    """Read one attribute of everybody, in bins if it is a number with many values.
+    """Read one attribute of all people, and cut it into bins if it has edges.
 
     Args:
-        ratings: Whose people have the attribute.
+        ratings: Ratings of all people, with the attribute.
         name: Name of the attribute.
-        public_edges: Where to cut it; None if nothing is said.
+        public_edges: Edges at which it is cut; None: the `default_edges`, if it has any.
 
     Returns:
-        Each person's value, None if unknown, and the names of all bins if there are any.
+        For each person the value, or the label of its bin, and None if it is unknown; and the
+        labels of all bins from the lowest, None if the attribute is not cut.
 
     Raises:
-        DataError: Edges are named for an attribute that is no number.
-        ConfigError: There are many numbers, and no edges.
+        DataError: The attribute is cut, and a person's value is not a number.
+        ConfigError: It has many numbers, and no edges are known.
     """
     texts = [None if value is None else str(value) for value in ratings.attribute(name)]
     edges = public_edges or default_edges(name, texts)
@@ -60,10 +62,17 @@ def attribute_values(
 
 
 def default_edges(name: str, texts: Sequence[str | None]) -> Edges | None:
-    """Edges of a numeric attribute with many values; None for any other attribute.
+    """Return the default edges of an attribute with more than `MANY_NUMBERS` different numbers.
+
+    Args:
+        name: Name of the attribute; upper and lower case are the same.
+        texts: Each person's value; None if it is unknown.
+
+    Returns:
+        The edges; None for an attribute with fewer values or with one that is not a number.
 
     Raises:
-        ConfigError: No public edges are known for it.
+        ConfigError: The attribute has that many numbers, and no default edges.
     """
     distinct = {text for text in texts if text is not None}
     numeric = all(number_of(text) is not None for text in distinct)
@@ -79,13 +88,21 @@ def default_edges(name: str, texts: Sequence[str | None]) -> Edges | None:
 
 
 def bin_labels(edges: Edges) -> tuple[str, ...]:
-    """Names of the bins between edges, from the lowest: "below 25", "25 to 45", "45 and above"."""
+    """Label the bins between edges, the lowest first: "below 25", "25 to 45", "45 and above"."""
     between = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
     return (f"below {edges[0]:g}", *between, f"{edges[-1]:g} and above")
 
 
 def bin_of(text: str, labels: Sequence[str]) -> str:
-    """The label of the bin that a number lies in; the text itself if it is none, or names a bin."""
+    """Return the label of the bin that a number is in.
+
+    Args:
+        text: A person's value.
+        labels: All values of the attribute, which are labels of bins if it is cut at edges.
+
+    Returns:
+        The label; the text itself if it is one of `labels`, is no number, or is in no bin.
+    """
     number = number_of(text)
     if number is None or text in labels:
         return text
@@ -97,7 +114,11 @@ def bin_of(text: str, labels: Sequence[str]) -> str:
 
 
 def bin_ends(label: str) -> tuple[float, float]:
-    """The two ends of a bin, of which the lower one belongs to it; NaN for other labels."""
+    """Return the lower and the upper end of a bin, by its label as `bin_labels` makes it.
+
+    The bin contains its lower end and not its upper one. Both are NaN for a text that is no such
+    label.
+    """
     low: float | None = None
     high: float | None = None
     match label.split():
@@ -116,7 +137,7 @@ def bin_ends(label: str) -> tuple[float, float]:
 
 
 def number_of(text: str) -> float | None:
-    """The finite number that a text spells; None if it spells none."""
+    """Return the finite number that a text spells; None if it spells none."""
     try:
         number = float(text)
     except ValueError:
@@ -125,7 +146,12 @@ def number_of(text: str) -> float | None:
 
 
 def check_edges(name: str, edges: Edges) -> None:
-    """Raise ConfigError unless edges are finite and ascending, one at least."""
+    """Raise ConfigError unless there is at least one edge, and all are finite and ascend.
+
+    Args:
+        name: Name of the attribute, for the message.
+        edges: Its edges.
+    """
     ascending = all(low < high for low, high in pairwise(edges))
     if not edges or not ascending or not all(map(math.isfinite, edges)):
         raise ConfigError(

@@ -1,15 +1,16 @@
-"""Estimates of how people with each value rate an item, and how often, shrunk.
+"""Shrunk estimates of how people with each attribute value rate an item, and how often.
 
 Runs at     the recommender.
 Sees        `people.Statistics`; nothing else.
-Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
-            release, and an attacker who knows the same public gaps finds it: on real ratings that
-            alone tells the attribute *better*, with the sign turned. If what is subtracted is the
-            best prediction of the gap for unseen people, the planted error has mean zero against
-            every attack built on the same data. So every shrinkage here is chosen by predicting
-            people who were left out, or is a posterior mean.
-Coarse      Counts, and the sums by which a value's stars deviate, are rounded to multiples of
-            ROUNDED_TO. How much is shrunk is chosen before that: it is one number of sixteen.
+Why shrink  A raw half gap is the true one plus an error e. Subtracting it adds -x0 e to the
+            release, and an attacker who knows the public gaps finds that: on real ratings the error
+            alone reveals the attribute *better* than true stars do, with the opposite sign. If the
+            best prediction of the gap for unseen people is subtracted, the error has mean zero
+            against every attack built on the same data. So each amount of shrinkage here is chosen
+            by predicting people who were left out, or the estimate is a posterior mean.
+Coarse      Counts, and sums of deviations, are rounded to multiples of ROUNDED_TO before the
+            estimates are made. Only the number of pseudo-ratings is chosen from unrounded sums: it
+            is one of sixteen numbers.
 """
 
 from __future__ import annotations
@@ -22,19 +23,28 @@ from tacit.designs.standard_scheme.theory import quantile_coupling
 from tacit.designs.standard_scheme.training.people import Floats, Statistics
 
 ROUNDED_TO = 5
+"""Counts and sums are rounded to multiples of this."""
 LEAST_COUPLED = 1e-4
-"""Every level is released for every item with at least this chance, whatever the value."""
+"""Least chance of each released level, for every item, true level and attribute value."""
 _PSEUDO_RATINGS: list[float] = np.geomspace(1.0, 1000.0, 16).tolist()
+"""Numbers of pseudo-ratings that are tried."""
 _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
+"""Grid of log odds ratios, relative to the centre of `profile_likelihood`."""
 
 
 def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
-    """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
+    """Estimate the offsets, in levels, that the scheme subtracts from stars.
+
+    The offset of a value says how much higher people with this value rate an item than its mean.
 
     Args:
         statistics: Sums of one attribute.
-        shrink: Pull each group's item mean towards the item's mean, and take rounded counts;
-            otherwise the plain means, as published.
+        shrink: Whether each value's mean of an item is pulled towards the item's mean, and counts
+            and sums are rounded first; False: plain means, as published.
+
+    Returns:
+        (values, items) offsets, with mean 0 over the values: for two values, plus and minus half of
+        the gap between their means.
     """
     pseudo = _best_shrinkage(statistics) if shrink else 0.0
     counts = statistics.counts.sum(axis=0)
@@ -43,7 +53,11 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
-    """Find the pseudo-ratings with which offsets of other parts predict a left-out part best."""
+    """Choose one of `_PSEUDO_RATINGS` by cross-validation over the parts of the people.
+
+    Each part is left out in turn. The number is chosen for which offsets from the other parts have
+    the least squared error on the left-out part, summed over the parts.
+    """
     counts = statistics.counts.sum(axis=0)
     sums = statistics.sums.sum(axis=0)
     losses = np.zeros(len(_PSEUDO_RATINGS))
@@ -63,16 +77,16 @@ def round_counts(counts: Floats) -> Floats:
 
 
 def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
-    """Compute the deviations of groups' means from the item's mean, centred over values.
+    """Compute offsets: how the mean of each value deviates from the item's mean, shrunk.
 
     Args:
         counts: (values, items) numbers of ratings.
         sums: (values, items) sums of levels.
-        pseudo: Ratings at the mean that are added to each group.
-        coarse: Whether counts and sums are rounded first.
+        pseudo: Number of ratings at the item's mean that are added to those of each value.
+        coarse: Whether counts and sums of deviations are rounded first.
 
     Returns:
-        (values, items) levels.
+        (values, items) offsets in levels, with mean 0 over the values.
     """
     deviating = _deviating_sums(counts, sums)
     if coarse:
@@ -82,17 +96,21 @@ def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) 
 
 
 def _deviating_sums(counts: Floats, sums: Floats) -> Floats:
-    """(values, items) sums of what levels differ by from the item's mean."""
+    """Return (values, items) sums of the deviations of levels from the item's mean."""
     return sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
 
 
 def _shrink_deviations(deviating: Floats, counts: Floats, pseudo: float) -> Floats:
-    """(values, items) deviations of groups' means, shrunk by pseudo-ratings, centred over values.
+    """Divide sums of deviations by the numbers of ratings and pseudo-ratings, and centre them.
 
     Args:
         deviating: (values, items) sums of deviations from the item's mean.
         counts: (values, items) numbers of ratings.
-        pseudo: Ratings at the item's mean that are added to each group.
+        pseudo: Number of ratings at the item's mean that are added to those of each value.
+
+    Returns:
+        (values, items) mean deviations less their mean over the values; 0 before centring where
+        nothing was counted.
     """
     weights = counts + pseudo
     deviations = np.divide(deviating, weights, out=np.zeros_like(deviating), where=weights > 0)
@@ -100,11 +118,18 @@ def _shrink_deviations(deviating: Floats, counts: Floats, pseudo: float) -> Floa
 
 
 def _unexplained_error(counts: Floats, residuals: Floats) -> float:
-    """Squared error of left-out group means around (item mean + offset), summed over ratings.
+    """Return the squared error of offsets on left-out people, each mean weighed by its ratings.
+
+    The left-out mean of a value is predicted by the item's mean plus the offset. The item's mean is
+    unknown for left-out people, so the one that fits them best is taken: the mean over values of
+    the residuals, weighed by ratings.
+
+        error = sum of counts * residuals^2 - sum over items of (sum of counts * residuals)^2 / sum
+                of counts
 
     Args:
-        counts: (values, items) left-out ratings.
-        residuals: (values, items) left-out group means less the offsets.
+        counts: (values, items) numbers of left-out ratings.
+        residuals: (values, items) left-out means of each value less the offsets.
     """
     weighted = (counts * residuals).sum(axis=0)
     explained = np.divide(
@@ -114,14 +139,14 @@ def _unexplained_error(counts: Floats, residuals: Floats) -> float:
 
 
 def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
-    """Estimate P(item rated | value), for the selection rule.
+    """Estimate the chance that a person with each value rates an item, for the selection rule.
 
     Args:
         statistics: Sums over people.
-        shrink: Whether to take posterior means, from rounded counts, under a normal prior on the
-            log odds ratio of a value against the rest, fitted to all items together: rounded counts
-            of rare items would pass for real differences in a prior of their own. Otherwise add-one
-            smoothing, as published.
+        shrink: Whether the chances are posterior means, computed from rounded counts. The prior is
+            normal in the log odds ratio of people with the value against all others. It is fitted
+            to all items together; if rare items had a prior of their own, the rounding of their
+            counts would pass for real differences. False: add-one smoothing, as published.
 
     Returns:
         (values, items) chances.
@@ -146,9 +171,18 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
 def _posterior_shares(
     first: Floats, n_first: float, second: Floats, n_second: float
 ) -> tuple[Floats, Floats]:
-    """(items,) posterior mean shares of two groups of people who rated each item.
+    """Estimate the shares of two groups of people who rate each item, by posterior means.
 
-    Counts are rounded, so that few pairs of them differ: each pair is computed once.
+    Counts are rounded, so many items have the same pair of counts. Each pair is computed once.
+
+    Args:
+        first: (items,) numbers of people of the first group who rated each item.
+        n_first: Number of people of the first group.
+        second: (items,) numbers of people of the second group who rated each item.
+        n_second: Number of people of the second group.
+
+    Returns:
+        (items,) shares of the first group, and (items,) shares of the second.
     """
     pairs, place, items_of_pair = np.unique(
         np.stack([first, second]), axis=1, return_inverse=True, return_counts=True
@@ -164,11 +198,14 @@ def _posterior_shares(
 
 
 def posterior_of(likelihood: Floats, weights: NDArray[np.int64]) -> Floats:
-    """(rows, grid) posteriors under one normal prior, fitted by expectation maximisation.
+    """Compute posteriors under one normal prior, which is fitted by expectation maximisation.
 
     Args:
-        likelihood: (rows, grid) likelihoods of each log odds ratio of the grid.
-        weights: (rows,) number of items with this likelihood.
+        likelihood: (rows, grid) likelihoods of the log odds ratios of `_LOG_ODDS`.
+        weights: (rows,) numbers of items that have the likelihood of each row.
+
+    Returns:
+        (rows, grid) posterior probabilities, which sum to 1 in each row.
     """
     shares = weights / weights.sum()
     mean = 0.0
@@ -190,17 +227,23 @@ def profile_likelihood(
     n_second: float,
     weights: NDArray[np.int64] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
-    """(rows, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
+    """Compute the binomial log likelihood of each log odds ratio of the grid, for pairs of counts.
 
-    The grid is centred on the groups' log ratio over all items. Each item's base rate is profiled
-    out (expected = observed total), with the usual half log-information correction.
+    The grid `_LOG_ODDS` is centred on the log ratio of both groups' ratings per person over all
+    items. Each item's base rate is profiled out: for each log odds ratio, the rate is taken at
+    which as many people are expected to rate the item as did. The log likelihood is corrected by
+    minus half the log of the base rate's information, as usual for profile likelihoods.
 
     Args:
-        first: (rows,) people of the first group who rated an item.
-        n_first: People of the first group.
-        second: (rows,) people of the second group who rated it.
-        n_second: People of the second group.
-        weights: (rows,) number of items with these counts; None: one each.
+        first: (rows,) numbers of people of the first group who rated an item.
+        n_first: Number of people of the first group.
+        second: (rows,) numbers of people of the second group who rated it.
+        n_second: Number of people of the second group.
+        weights: (rows,) numbers of items that have these counts; None: one each.
+
+    Returns:
+        The log likelihood, the first group's share and the second group's share, each of shape
+        (rows, grid).
     """
     items = np.ones(len(first)) if weights is None else weights
     n_first = max(n_first, 1.0)
@@ -214,7 +257,8 @@ def profile_likelihood(
     odds = _LOG_ODDS + centre
     total = np.clip(first + second, 0.5, everyone - 0.5)[:, None]
     base = np.log(total / (everyone - total)) - odds * n_first / everyone
-    for _ in range(10):  # Newton
+    # `base` is the log odds of the second group's share q, and base + odds that of the first's, p.
+    for _ in range(10):  # Newton steps towards n_first p + n_second q = total
         p = expit(base + odds)
         q = expit(base)
         information = n_first * p * (1 - p) + n_second * q * (1 - q)
@@ -233,20 +277,22 @@ def profile_likelihood(
 
 
 def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floats | None:
-    """(values, items, levels, levels) chances of the released level given the own level.
+    """Estimate the chances of each released level given the true level, for every value.
 
-    Every group's distribution of stars is coupled to the plain average of all groups'. A group's
-    distribution has its shape from the rounded histogram plus pseudo-ratings of the item's (as many
-    as predict left-out people best) and its mean from `estimate_offsets`. Every level is released
-    with a small chance more, the same for all values: no released level proves a value.
+    For each item, the distribution of stars of each value is coupled to the plain average of these
+    distributions over the values. The shape of a value's distribution comes from its rounded
+    histogram plus pseudo-ratings with the distribution of the item, as many as predict left-out
+    people best. Its mean is that of offsets as in `estimate_offsets`. Every released level gets the
+    chance LEAST_COUPLED in addition, so that no released level proves a value.
 
     Args:
         statistics: Sums of one attribute.
-        common: (items,) whether an item has a coupling. Stars of other items are released as they
-            are, but for that small chance.
+        common: (items,) whether an item is coupled. Stars of other items are released unchanged,
+            except for the additional chance.
 
     Returns:
-        None on a continuous scale.
+        (values, items, levels, levels) chances, the released levels along the last axis; None on a
+        continuous scale.
     """
     if statistics.histogram is None:
         return None
@@ -266,7 +312,17 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
 
 
 def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
-    """(values, items, levels) star distributions: smoothed histograms with the right means."""
+    """Estimate the distribution of stars for each value and item.
+
+    Args:
+        histogram: (values, items, levels) numbers of ratings.
+        pseudo: Number of pseudo-ratings with the item's distribution that are added to those of
+            each value. The item's distribution is smoothed itself, by ten ratings of all items'.
+        for_means: Number of pseudo-ratings at the item's mean by which each value's mean is shrunk.
+
+    Returns:
+        (values, items, levels) chances: the smoothed histograms, tilted to the shrunk means.
+    """
     overall = histogram.sum(axis=(0, 1)) + 1.0
     item = histogram.sum(axis=0) + 10.0 * overall / overall.sum()
     item /= item.sum(axis=-1, keepdims=True)
@@ -277,9 +333,14 @@ def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
 
 
 def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
-    """Tilt each distribution q to q exp(t level), with t such that it has the given mean.
+    """Change each distribution q to one in proportion to q exp(t level) with a given mean.
 
-    t by Newton's method.
+    t is found by Newton's method. Means are kept 0.02 levels away from both ends of the scale,
+    where t would be infinite.
+
+    Args:
+        shares: (..., levels) distributions q.
+        means: (...) means to reach, in levels.
     """
     levels = np.arange(shares.shape[-1], dtype=float)
     target = np.clip(means, 0.02, levels[-1] - 0.02)
@@ -297,7 +358,10 @@ def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
 def mean_or_default(
     sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0
 ) -> Floats:
-    """Divide sums by counts; `otherwise` where nothing or fewer were counted."""
+    """Return sums / counts, and `otherwise` where counts are 0 or below `fewest`.
+
+    All arrays have the same shape, or `otherwise` one that is broadcast to it.
+    """
     quotients: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
     np.divide(sums, counts, out=quotients, where=(counts > 0) & (counts >= fewest))
     return quotients

@@ -1,7 +1,7 @@
-"""Explicit item features, as the patent names them: genres and other descriptors of a film.
+"""Explicit item features, which the patent names: genres and other descriptors of a film.
 
-They come from the public catalogue, never from ratings, so that profiles made of them tell nothing
-about the consenting people.
+They come from the public catalogue and not from ratings, so profiles made of them alone reveal
+nothing about the consenting people.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ Floats = NDArray[np.float64]
 
 
 def item_features(ratings: Ratings) -> Floats:
-    """(items, 1 + genres + years) float64: a constant 1, 0 or 1 for each genre, the year.
+    """Make a float64 feature matrix of all items from their genres and years.
 
-    The constant carries a person's level. Years are standardised over the catalogue, and an unknown
-    one counts as the mean. Neither genres nor years are needed, but one of them.
+    The columns are a constant 1, whose weight is a person's general level; 0 or 1 for each genre;
+    and the standardised year, where an unknown year counts as the mean.
+
+    Returns:
+        (items, 1 + genres + years) features, where years is 1, or 0 if no year is known.
 
     Raises:
-        DataError: No item has a genre or a year.
+        DataError: No item has a genre or a year, or a year is not a number.
     """
     columns = [np.ones((ratings.n_items, 1))]
     if "genres" in ratings.public_metadata:
@@ -43,7 +46,10 @@ def item_features(ratings: Ratings) -> Floats:
 
 
 def item_genres(ratings: Ratings) -> Floats:
-    """(items, genres) 0 or 1, in the order of the genres' names; no column if none is known."""
+    """Return (items, genres) 1 where an item has a genre and 0 elsewhere, sorted by genre name.
+
+    There are no columns if the catalogue has no genres.
+    """
     if "genres" not in ratings.public_metadata:
         return np.zeros((ratings.n_items, 0))
     genres_of_items = split_list(ratings, "genres")
@@ -56,10 +62,10 @@ def item_genres(ratings: Ratings) -> Floats:
 
 
 def item_years(ratings: Ratings) -> Floats:
-    """(items,) years of the items, NaN where unknown.
+    """Return (items,) the years of the items; NaN if a year is unknown.
 
     Raises:
-        DataError: a year is not a number.
+        DataError: A year is not a number.
     """
     years = np.full(ratings.n_items, np.nan)
     for number, year in enumerate(ratings.public_metadata.get("year", ())):
@@ -72,7 +78,7 @@ def item_years(ratings: Ratings) -> Floats:
 
 
 def standardise(years: Floats) -> Floats:
-    """(items,) distances from the mean in standard deviations, 0 where unknown."""
+    """Return (items,) years less their mean, in standard deviations; 0 for NaN, an unknown year."""
     known = years[np.isfinite(years)]
     spread = known.std()
     distances = (years - known.mean()) / (spread if spread > 0 else 1.0)

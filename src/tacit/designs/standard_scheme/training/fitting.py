@@ -1,10 +1,9 @@
-"""Fitting: checked settings and consenting people's ratings in, all that a model holds out.
+"""A whole fit: from checked settings and ratings to everything that a model holds.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Guarantee   none for them, but for the tables if these are estimated privately.
-
-The order: people, their tables, item profiles, item-item weights.
+Guarantee   none for them, except for the tables if these are estimated privately.
+Order       consenting people, public tables, item profiles, item-item weights.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ from tacit.recommenders import headers, public_facts
 from tacit.recommenders.fits_in_process import CountedFit, FitCounter
 
 LEAST_SHOWABLE_SHARE = 0.1
-"""A model whose devices can show less of the items with enough raters is refused."""
+"""A fit is refused if devices can show less than this share of the items with enough raters."""
 FEW_SHOWABLE_SHARE = 0.5
-"""Below this share a model says how few items its devices can show."""
+"""Below this share of them, the model says how few items its devices can show."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Result of a fit."""
+    """Result of a fit: everything that a model holds beside its settings."""
 
     item_ids: Column
     """(items,) ids of the catalogue."""
@@ -56,28 +55,28 @@ class Fitted:
     scale: RatingScale
     """Scale of the stars."""
     n_consenting: int
-    """Number of people who trained it."""
+    """Number of consenting people, from whom it was learned."""
     people: PeopleHashes | None
-    """Keyed hashes of these people; None if the file that it came from has none."""
+    """Keyed hashes of these people; None if the model's file has none."""
     tables: Mapping[str, Tables]
-    """Public numbers of each attribute."""
+    """Public tables of each attribute, by its name."""
     profiles: Profiles
     """Item profiles, which predict stars."""
     ease: Ease
     """Item-item weights, which rank lists."""
     n_rated_enough: int | None
-    """Items with so many raters that devices could show them; None where even that number would be
-    read off people who have an epsilon."""
+    """Number of items with FEWEST raters or more; None if the tables have an epsilon, because this
+    exact number would reveal more than they do."""
     assumed_public: tuple[str, ...] = tuple(public_facts.PUBLIC_FACTS)
-    """Names in `PUBLIC_FACTS` of what was read off the ratings and is taken for public."""
+    """What was read from the ratings and is assumed to be public, as names in `PUBLIC_FACTS`."""
     measurements: tuple[Measurement, ...] = ()
-    """Measured attacks, for the card."""
+    """Measured attacks, for the guarantee card."""
     disclosures: tuple[CountedFit, ...] = ()
-    """All private disclosures that count, this one last; their costs are epsilons."""
+    """All private disclosures of these people, the newest last; the cost of each is its epsilon."""
 
     @property
     def n_showable(self) -> int:
-        """Number of items that devices can show: those with a chance under every value."""
+        """Number of items that devices can show: the chance is above 0 for every value."""
         can_show = np.ones(len(self.item_ids), dtype=bool)
         for table in self.tables.values():
             can_show &= table.keep.min(axis=0) > 0
@@ -85,12 +84,16 @@ class Fitted:
 
     @property
     def shows_few_items(self) -> bool:
-        """Whether devices can show less than half of the items that have enough raters."""
+        """Whether devices can show less than FEW_SHOWABLE_SHARE of the items with enough raters.
+
+        If their number is None, of all items.
+        """
         enough = len(self.item_ids) if self.n_rated_enough is None else self.n_rated_enough
         return self.n_showable < FEW_SHOWABLE_SHARE * enough
 
 
 DISCLOSURES_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
+"""Private disclosures that this process has made."""
 
 
 def fit(
@@ -99,19 +102,19 @@ def fit(
     earlier: PeopleHashes | None,
     earlier_disclosures: tuple[CountedFit, ...] = (),
 ) -> Fitted:
-    """Learn from everybody in the ratings whose attributes are all known.
+    """Learn from the consenting people: all in the ratings whose attributes are all known.
 
     Args:
-        settings: Checked choices.
+        settings: Checked settings.
         ratings: Ratings of consenting people and others.
-        earlier: People of the model that this fit replaces.
-        earlier_disclosures: Private disclosures of these people that count, too.
+        earlier: Hashes of the people of the model that this fit replaces; None: there is none.
+        earlier_disclosures: Earlier private disclosures of these people, which count as well.
 
     Raises:
-        PrivacyError: It is not stated that the service learns nothing of what is rated otherwise,
-            or the release would tell the attribute.
-        ConfigError: Too few people changed since the earlier fit, or devices could show hardly any
-            item.
+        PrivacyError: The settings do not say that the service learns of no items in another way, or
+            the release would reveal the attribute.
+        ConfigError: From 1 to 49 people changed since the replaced model, devices could show hardly
+            any item, or the settings do not fit the ratings.
         DataError: An attribute, its values or the item features are missing.
     """
     settings.check_service()
@@ -148,7 +151,7 @@ def fit(
     )
 
     def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
-        """Simulate the releases of these people, by their numbers."""
+        """Simulate the releases of the people with the numbers `who`, who have these levels."""
         with simulation():
             return simulate_release(
                 levels,
@@ -178,7 +181,7 @@ def fit(
 
 
 def count_rated_enough(levels: sparse.csr_array, settings: Settings) -> int | None:
-    """Number of items with FEWEST raters or more; None where the tables have an epsilon."""
+    """Count the items with FEWEST raters or more; return None if the tables have an epsilon."""
     if settings.has_private_disclosure:
         return None
     raters = np.bincount(levels.indices, minlength=levels.shape[1])
@@ -186,14 +189,20 @@ def count_rated_enough(levels: sparse.csr_array, settings: Settings) -> int | No
 
 
 def list_assumed_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]:
-    """List what was read off the ratings and is assumed public: names in `PUBLIC_FACTS`."""
+    """List what was read from the ratings and is assumed to be public, as names in `PUBLIC_FACTS`.
+
+    Values of attributes are among them, unless values or edges were given for every attribute.
+    """
     unlisted = set(settings.attributes) - set(settings.values) - set(settings.edges)
     values = ("values",) if unlisted else ()
     return (*public_facts.facts_read_off(ratings), *values)
 
 
 def refuse_few_showable(fitted: Fitted) -> None:
-    """Raise ConfigError if devices could show hardly any of the items with enough raters."""
+    """Raise ConfigError if devices can show less than LEAST_SHOWABLE_SHARE of the items.
+
+    Only items with enough raters count; if their number is None, nothing is refused.
+    """
     enough = fitted.n_rated_enough
     if enough is None or fitted.n_showable >= LEAST_SHOWABLE_SHARE * enough:
         return
@@ -208,7 +217,7 @@ def refuse_few_showable(fitted: Fitted) -> None:
 
 
 def describe_rarest_value(fitted: Fitted) -> str:
-    """Sentence with the value of an attribute that keeps most items from being shown."""
+    """Say which attribute value keeps most items from being shown, and what to do about it."""
     least, rare_name, rare_value = len(fitted.item_ids) + 1, "", 0
     for name, table in fitted.tables.items():
         shown = (table.keep > 0).sum(axis=1)
@@ -228,7 +237,7 @@ def describe_rarest_value(fitted: Fitted) -> str:
 
 
 def describe_showable(fitted: Fitted) -> str:
-    """Sentence with the number of items that devices can show."""
+    """Say how many items devices can show, and of how many."""
     enough = fitted.n_rated_enough
     of_all = f"{len(fitted.item_ids):,} items"
     if enough is not None:

@@ -1,13 +1,13 @@
-"""Item embedding that devices may rank lists with: a few public numbers an item.
+"""Item embedding by which devices may rank lists: a few public numbers for each item.
 
-Source      ridge regression of all items on all items, G (G + penalty I)^-1 with G = X'X, kept
-            along the leading eigenvectors of G. Without a penalty this is PureSVD (Cremonesi,
-            Koren, Turrin: Performance of recommender algorithms on top-N recommendation tasks,
-            RecSys 2010).
-Runs at     the recommender; a person's own device ranks with it and their true stars.
+Source      ridge regression of all items on all items, G (G + penalty I)^-1 with G = X'X,
+            restricted to the leading eigenvectors of G. Without a penalty this is PureSVD
+            (Cremonesi, Koren, Turrin: Performance of recommender algorithms on top-N recommendation
+            tasks, RecSys 2010).
+Runs at     the recommender fits it; a person's own device ranks by it and by their true stars.
 Sees        the consenting people's ratings in the clear.
 Releases    the numbers, if these people agree. As for the item-item weights, X'X is rounded to
-            multiples of 5 before, and items with few raters are left out.
+            multiples of 5 first, and items with few raters are left out.
 Cost        one dense array of items^2 float64.
 Guarantee   none for the consenting people. A device that ranks with it sends nothing.
 """
@@ -31,7 +31,7 @@ from tacit.designs.standard_scheme.training.item_weights import (
 from tacit.designs.standard_scheme.training.people import Floats, Ints
 
 MOST_ITEMS = 5_000
-"""Items with numbers, the most liked ones."""
+"""Largest number of items with numbers of their own: the most liked ones."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,29 @@ class ItemEmbedding:
     """Public numbers of items, by which a device ranks."""
 
     vectors: Floats
-    """(items, size) numbers of each item; zeros for an item left out."""
+    """(items, size) numbers of each item, the leading directions first; zeros for an item that is
+    left out."""
     popularity_rank: Ints
     """(items,) rank of each item by number of likes, 0 for the most liked."""
     n_levels: int
     """Whole levels of the scale."""
 
     def keep_first_numbers(self, size: int) -> ItemEmbedding:
-        """Keep the first numbers of each item: the embedding of that size."""
+        """Return the embedding with only the first `size` numbers of each item."""
         return ItemEmbedding(self.vectors[:, :size], self.popularity_rank, self.n_levels)
 
     def preferences(self, levels: sparse.csr_array) -> Floats:
-        """Rank items for people with these true levels.
+        """Compute preferences for items, by which lists are ranked, from true levels.
+
+        With w the weights of a person's levels and V the numbers of items: w V V'. Items that are
+        left out come below all others, the more popular ones first. A person who rated only such
+        items, or none, gets all items in order of popularity.
 
         Args:
-            levels: Shape (people, items).
+            levels: (people, items) CSR of true levels.
 
         Returns:
-            Shape (people, items). Items left out come last, by popularity, and a person who rated
-            none of the others gets all items by popularity.
+            (people, items) preferences; a larger one is ranked higher.
         """
         tastes = weigh_levels(levels, self.n_levels) @ self.vectors / LIKED
         preferences = np.asarray(tastes @ self.vectors.T)
@@ -71,25 +75,27 @@ class ItemEmbedding:
 def fit_item_embedding(
     levels: sparse.csr_array, n_levels: int, penalty: float, size: int
 ) -> ItemEmbedding:
-    """Fit an embedding of at most this size, largest directions first.
+    """Fit an embedding to the levels of consenting people.
 
     Args:
-        levels: Shape (people, items), of the consenting people.
-        n_levels: Whole levels of the scale.
+        levels: (people, items) CSR of true levels.
+        n_levels: Number of whole levels of the scale.
         penalty: Penalty of the ridge regression, as for the item-item weights.
-        size: Numbers an item. Directions that the ratings do not have are zeros.
+        size: Numbers for each item. If fewer items are eligible, the last numbers are zeros.
     """
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, MOST_ITEMS)
     vectors = np.zeros((levels.shape[1], size))
     n_directions = min(size, len(columns))
     if n_directions:
+        # `eigh` numbers the eigenvalues in ascending order: these are the largest ones.
         leading = (len(columns) - n_directions, len(columns) - 1)
-        with threadpool_limits(1):  # with more, sums come in another order each time
+        with threadpool_limits(1):  # with more threads, the order of sums changes between runs
             values, directions = eigh(
                 sum_products(weights[:, columns]), subset_by_index=leading, overwrite_a=True
             )
-        # An eigenvalue l of G is l / (l + penalty) in the ridge regression; the largest come first.
+        # An eigenvalue l of G becomes l / (l + penalty) in the ridge regression. The order is
+        # reversed, so that the largest comes first.
         shrunk = np.maximum(values[::-1], 0.0)
         shrunk /= shrunk + penalty
         vectors[columns, :n_directions] = directions[:, ::-1] * np.sqrt(shrunk)

@@ -1,15 +1,16 @@
-"""Item-item weights that lists are ranked by.
+"""Item-item weights, by which lists are ranked: EASE.
 
-Source      Steck (WWW 2019), as in `tacit.engine.ridge`.
+Source      Steck: Embarrassingly shallow autoencoders for sparse data (WWW 2019), as in
+            `tacit.engine.ridge`.
 Runs at     the recommender.
 Sees        the consenting people's ratings in the clear.
-Releases    nothing by itself. Anyone who holds the weights can compute X'X from them: how many
-            people like two items. So X'X is rounded to multiples of 5 before, items with few raters
-            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept.
-Guarantee   none for the consenting people: weights are fitted to their exact ratings.
+Releases    nothing by itself. Whoever has the weights can compute X'X from them: how many people
+            like two items. So X'X is rounded to multiples of 5 first, items with few raters are
+            left out, weights are rounded to 1/1000, and at most 256 weights of an item are stored.
+Guarantee   none for the consenting people: weights are fitted to their ratings.
 Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
-Deviations  weights count 1 for a star in the top two fifths of the scale and 0.3 for another one,
-            where the paper has 1 for each.
+Deviations  an entry of X is 1 for a star in the top two fifths of the scale and 0.3 for any other
+            star; in the paper it is 1 for each.
 """
 
 from __future__ import annotations
@@ -29,26 +30,28 @@ from tacit.designs.standard_scheme.training.tables import FEWEST
 from tacit.engine.ridge import gram, item_weights
 
 Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
-"""Maps levels of some people, and their numbers, to what their devices would release."""
+"""From (people, items) levels of some people, and the (people,) numbers of these people, to the
+levels that their devices would release."""
 
 PENALTIES = (50, 150, 400, 500, 1000, 2000)
 """Penalties that are tried."""
 MOST_ITEMS = 10_000
-"""Items with weights, the most liked ones."""
+"""Largest number of items with weights: the most liked ones."""
 ITEMS_TO_CHOOSE_ON = 2_000
-"""The penalty grows with the people and not with the items: it is chosen on the most liked ones."""
+"""Largest number of items, the most liked ones, on which the penalty is chosen. That is enough,
+because the best penalty depends on the number of people and not on that of items."""
 LIST_LENGTH = 10
-"""Items of the lists that a penalty is judged by."""
+"""Length of the lists by which a penalty is judged."""
 
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
-    """Fit weights with the penalty that ranks left-out likes best.
+    """Fit item-item weights to all people, with the penalty that `choose_penalty` chooses.
 
     Args:
-        levels: (people, items) CSR.
-        n_levels: Whole levels of the scale, 0 on a continuous one.
-        simulate: What devices of the people left out would release.
-        seed: Draws who is left out.
+        levels: (people, items) CSR of true levels.
+        n_levels: Number of whole levels of the scale; 0 on a continuous scale.
+        simulate: Simulates the releases of people on whom penalties are judged.
+        seed: Seed by which these people and their left-out ratings are drawn.
     """
     n_levels = n_levels or CONTINUOUS_LEVELS + 1
     with threadpool_limits(1):
@@ -57,7 +60,13 @@ def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, see
 
 
 def fit_ease_at_penalty(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
-    """Fit the weights at one penalty."""
+    """Fit item-item weights with a given penalty.
+
+    Args:
+        levels: (people, items) CSR of true levels.
+        n_levels: Number of whole levels of the scale, 1 or more.
+        penalty: Penalty of squared weights.
+    """
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, MOST_ITEMS)
     dense = item_weights(sum_products(weights[:, columns]), penalty)
@@ -67,7 +76,18 @@ def fit_ease_at_penalty(levels: sparse.csr_array, n_levels: int, penalty: float)
 def choose_penalty(
     levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0
 ) -> int:
-    """Choose the one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
+    """Choose the one of PENALTIES with the best NDCG@10; of equally good ones the largest.
+
+    A fifth of the people, 500 at most, are left out of the weights. Of their ratings 30 % are
+    hidden. Lists are made from a simulated release of the other 70 %, and judged by the hidden
+    likes.
+
+    Args:
+        levels: (people, items) CSR of true levels.
+        n_levels: Number of whole levels of the scale, 1 or more.
+        simulate: Simulates the releases of people who are left out.
+        seed: Seed by which these people and their hidden ratings are drawn.
+    """
     generator = np.random.default_rng(seed)
     n_people = levels.shape[0]
     held = generator.permutation(n_people)[: min(500, n_people // 5)]
@@ -83,7 +103,7 @@ def choose_penalty(
     seen = known[:, columns].astype(bool).toarray()
 
     def quality(penalty: int) -> tuple[float, int]:
-        """NDCG at a penalty, and the penalty: of equals the largest is chosen."""
+        """Return the NDCG at a penalty, and the penalty, by which `max` decides between equals."""
         scores = shown @ item_weights(products.copy(order="F"), penalty)
         return _ndcg(np.where(seen, -np.inf, scores), liked), penalty
 
@@ -91,30 +111,47 @@ def choose_penalty(
 
 
 def list_eligible_items(weights: sparse.csr_array, most: int) -> Ints:
-    """Numbers of the `most` most liked items, ascending; those with few raters are left out."""
+    """List the numbers of the most liked items that have FEWEST raters or more, ascending.
+
+    Args:
+        weights: (people, items) CSR of the weights of levels.
+        most: Largest number of items to list.
+    """
     raters = np.bincount(weights.indices, minlength=weights.shape[1])
     order = _order_by_likes(weights)
     return np.sort(order[raters[order] >= FEWEST][:most])
 
 
 def rank_by_likes(weights: sparse.csr_array) -> Ints:
-    """(items,) place of each item by likes, 0 for the most liked."""
+    """Return (items,) the rank of each item by likes, 0 for the most liked."""
     places = np.empty(weights.shape[1], dtype=np.int64)
     places[_order_by_likes(weights)] = np.arange(weights.shape[1])
     return places
 
 
 def sum_products(weights: sparse.csr_array) -> Floats:
-    """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
+    """Return (items, items) X'X in Fortran order, rounded to multiples of ROUNDED_TO.
+
+    An entry of X is 1 for a like and 0.3 for another rating: `weights` are ten times as large.
+    """
     products = gram(weights / LIKED)
-    products /= ROUNDED_TO  # in place: it is large
+    products /= ROUNDED_TO  # in place, since the array is large
     np.round(products, out=products)
     products *= ROUNDED_TO
     return products
 
 
 def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
-    """Keep the largest weights of each column as whole numbers, among all items."""
+    """Keep the LARGEST_COLUMN weights of each item with the largest absolute values.
+
+    Args:
+        dense: (columns, columns) weights of the items in `columns`.
+        columns: (columns,) numbers of these items.
+        n_items: Number of all items.
+
+    Returns:
+        (n_items, n_items) CSC of whole multiples of 1 / WEIGHT_UNIT; other items have no weights.
+    """
     empty = np.empty(0, np.int64)  # concatenated where no item is eligible
     rows = [empty]
     weights = [empty]
@@ -131,7 +168,10 @@ def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_arra
 
 
 def _order_by_likes(weights: sparse.csr_array) -> Ints:
-    """Numbers of all items by how many like them, and then by how many rated them, in fives."""
+    """Sort the numbers of all items by likes, and then by raters, the most first.
+
+    Both are rounded to multiples of ROUNDED_TO. Items with equal numbers keep their order.
+    """
     size = weights.shape[1]
     likes = np.bincount(weights.indices, weights.data == LIKED, minlength=size).astype(float)
     raters = np.bincount(weights.indices, minlength=size).astype(float)
@@ -139,7 +179,12 @@ def _order_by_likes(weights: sparse.csr_array) -> Ints:
 
 
 def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:
-    """Mean NDCG@10 over the people who like something; 0 where nobody does."""
+    """Return the mean NDCG@10 over the people with a hidden like; 0 if there is none.
+
+    Args:
+        scores: (people, items) scores by which lists are ranked.
+        liked: (people, items) whether an item is a hidden like.
+    """
     discounts = 1.0 / np.log2(np.arange(2, LIST_LENGTH + 2))[: scores.shape[1]]
     best = np.argsort(-scores, axis=1, kind="stable")[:, :LIST_LENGTH]
     gained = np.take_along_axis(liked, best, axis=1) @ discounts

@@ -5,10 +5,11 @@ Sees        the consenting people's ratings and attributes in the clear.
 Guarantee   none for the exact statistics; `add_noise` releases a whole set of them with
             epsilon-differential privacy for one consenting person (add or remove).
 
-Two models that differ by few people show, by their difference, what these people like. So a model
-keeps a keyed hash of each consenting person with all their ratings, and the next fit is refused
-where some changed, but fewer than FEWEST_CHANGED. A hash shows anyone who has the file whether a
-guess of all of a person's ratings is right: the file stays with the recommender.
+If few people changed between two models, the difference of the models shows what these people like.
+So a model stores a keyed hash of each consenting person and all their ratings. The next fit is
+refused if some people changed, but fewer than FEWEST_CHANGED. Anyone who has the model file can
+test by the hash whether a guess of all ratings of a person is right, so the file stays with the
+recommender.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 FEWEST_CHANGED = 50
-"""A new fit is refused where fewer people changed since the last one, but some."""
+"""A new fit is refused if some people changed since the model that it replaces, but fewer than
+this."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class ConsentingPeople:
     """People whose attributes are known, ready for training."""
 
     levels: sparse.csr_array
-    """(people, items) CSR of levels: stars from the lowest, in units of `level_size`."""
+    """(people, items) CSR of levels: stars above the scale's minimum, in units of `level_size`."""
     labels: Ints
     """(people, attributes) number of each person's value in `values`."""
     names: tuple[str, ...]
@@ -52,7 +54,7 @@ class ConsentingPeople:
     values: tuple[tuple[str, ...], ...]
     """Values of each attribute."""
     n_levels: int
-    """Whole levels of the scale; 0 on a continuous one."""
+    """Number of whole levels of the scale; 0 for a continuous scale."""
 
     @property
     def n_people(self) -> int:
@@ -61,7 +63,7 @@ class ConsentingPeople:
 
 
 def level_size(scale: RatingScale) -> float:
-    """Number of stars in one level: the step of the scale, or a fixed part of a continuous one."""
+    """Return the stars in one level: the scale's step, or a quarter of a continuous scale."""
     return scale.step if scale.discrete else scale.span / CONTINUOUS_LEVELS
 
 
@@ -71,18 +73,23 @@ def find_consenting_people(
     public_values: Mapping[str, Sequence[str]] | None = None,
     public_edges: Mapping[str, Edges] | None = None,
 ) -> tuple[ConsentingPeople, Ints]:
-    """Find the people whose every named attribute is known, and their numbers in `ratings`.
+    """Find the people of whom every named attribute is known.
 
     Args:
-        ratings: Ratings of everybody.
+        ratings: Ratings of everybody, with the attributes.
         names: Names of the attributes.
-        public_values: An attribute's public values: people with another one are left out. Values of
-            other attributes are read off the people.
-        public_edges: Where numeric attributes are cut into bins; see `attributes.DEFAULT_EDGES`.
+        public_values: Public values of attributes, by name: people with another value are left out.
+            The values of other attributes are those that occur; None: of all attributes.
+        public_edges: Public edges at which numeric attributes are cut into bins, by name. Other
+            attributes with many numbers are cut at `attributes.DEFAULT_EDGES`.
+
+    Returns:
+        The people, and their numbers in `ratings`, shape (people,).
 
     Raises:
-        DataError: An attribute has one value or none among these people.
-        ConfigError: a numeric attribute has many values and no edges.
+        DataError: An attribute has fewer than two values among these people, or is cut at edges and
+            has a value that is no number.
+        ConfigError: A numeric attribute has many values and no edges.
     """
     listed = {name: tuple(sorted(values)) for name, values in (public_values or {}).items()}
     edges = dict(public_edges or {})
@@ -94,6 +101,7 @@ def find_consenting_people(
         else:
             column, bins = attribute_values(ratings, name, edges.get(name))
             if bins is not None:
+                # Bins between default edges count only if somebody is in them.
                 occupied = tuple(label for label in bins if label in column)
                 listed[name] = bins if name in edges else occupied
         columns.append(column)
@@ -125,17 +133,21 @@ def find_consenting_people(
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over people, apart for disjoint parts of them so that estimates can be validated."""
+    """Sums over people by the value of one attribute.
+
+    The people are divided into disjoint parts with sums of their own, so that an estimate from some
+    parts can be validated on another part.
+    """
 
     people: Floats
     """(parts, values) numbers of people."""
     counts: Floats
-    """(parts, values, items) numbers of ratings."""
+    """(parts, values, items) numbers of ratings, or sums of their weights."""
     sums: Floats
-    """(parts, values, items) sums of the levels given."""
+    """(parts, values, items) sums of the levels of these ratings, with the same weights."""
     histogram: Floats | None
-    """(parts, values, items, levels) numbers of ratings at each level; None on a continuous
-    scale."""
+    """(parts, values, items, levels) numbers of these ratings at each level, with the same weights;
+    None on a continuous scale."""
 
 
 def sum_statistics(
@@ -149,17 +161,18 @@ def sum_statistics(
     weights: Floats | None = None,
     spread: Floats | None = None,
 ) -> Statistics:
-    """Sum up ratings by part, value and item.
+    """Sum ratings by part, value and item.
 
     Args:
-        levels: (people, items) CSR of levels, real-valued if something was subtracted already.
-        labels: (people,) value of the attribute.
-        parts: (people,) part that each person is in.
-        n_values: Number of values.
-        n_levels: Whole levels of the scale; 0: leave the histogram out.
+        levels: (people, items) CSR of levels; real numbers if offsets were subtracted already.
+        labels: (people,) number of each person's value of the attribute.
+        parts: (people,) number of the part that each person is in.
+        n_values: Number of values of the attribute.
+        n_levels: Number of whole levels of the scale; 0: without a histogram.
         n_parts: Number of parts.
-        weights: (ratings,) chance that a rating is shown at all, default 1.
-        spread: (ratings, n_levels) chances of the level shown, default the level itself.
+        weights: (ratings,) weight of each rating: the chance that a device shows it; None: 1 each.
+        spread: (ratings, n_levels) chances of the level at which each rating is shown, by which it
+            is counted in the histogram; None: at its own level, rounded.
     """
     shape = (n_parts, n_values, levels.shape[1])
     rows = entry_people(levels)
@@ -168,7 +181,7 @@ def sum_statistics(
     weight = np.ones(len(cell)) if weights is None else weights
 
     def tally(cells: Ints, weights: Floats, *shape: int) -> Floats:
-        """Sum the weights of each cell, and shape the sums."""
+        """Sum the weights by cell number, and reshape the sums; `cells` number such an array."""
         summed = np.bincount(cells, weights, minlength=math.prod(shape))
         return summed.astype(np.float64).reshape(shape)
 
@@ -187,7 +200,11 @@ def sum_statistics(
 
 
 def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> sparse.csr_array:
-    """Keep at most `most` ratings of each person, chosen uniformly at random."""
+    """Keep at most `most` ratings of each person, drawn uniformly at random from all of them.
+
+    Raises:
+        ConfigError: `most` is below 1.
+    """
     if most < 1:
         raise ConfigError(f"A person contributes at least one rating; got {most}.")
     return select_entries(
@@ -198,11 +215,20 @@ def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> 
 def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
     """Add noise to statistics: epsilon-DP for adding or removing one consenting person.
 
-    One release of all histograms and head counts together. A person stands in one part, changes at
-    most `contributions` histogram cells by one and one head count by one, so the L1 sensitivity is
-    contributions + 1 and every number gets discrete Laplace noise of scale
-    (contributions + 1) / epsilon. Negative counts are set to 0 afterwards (post-processing).
-    `statistics` must come from ratings that `limit_contributions` cut to `contributions`.
+    All histograms and numbers of people are one release. A person is in one part and changes at
+    most `contributions` cells of the histogram by one each, and one number of people by one. So the
+    L1 sensitivity is contributions + 1, and every number gets discrete Laplace noise of scale
+    (contributions + 1) / epsilon. All else is post-processing: cells below 0 become 0, numbers of
+    people below 1 become 1, and the counts and sums are computed from the noisy histogram.
+
+    Args:
+        statistics: Exact sums of ratings that `limit_contributions` cut to `contributions`, with a
+            weight of 1 each.
+        epsilon: Epsilon of the release, in nats.
+        contributions: Largest number of ratings of a person.
+
+    Raises:
+        ConfigError: There is no histogram, because the scale is continuous.
     """
     if statistics.histogram is None:
         raise ConfigError(
@@ -218,23 +244,27 @@ def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> 
 
 
 def entry_people(matrix: sparse.csr_array) -> Ints:
-    """(entries,) person of each entry, in the order of the entries."""
+    """Return (entries,) the row, which is the person, of each stored entry of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def replace_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
-    """Make a matrix with other numbers in the same places."""
+    """Return a matrix that stores (entries,) other data for the same rows and columns."""
     return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
 def select_entries(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
-    """Keep the entries of a mask (entries,) alone."""
+    """Return a matrix with only those stored entries for which the (entries,) mask is true."""
     ends = np.concatenate([[0], np.cumsum(mask)])[matrix.indptr].astype(np.int32)
     return sparse.csr_array((matrix.data[mask], matrix.indices[mask], ends), shape=matrix.shape)
 
 
 def rank_in_person(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
-    """(entries,) rank of each entry among its person's, from 0, by ascending keys (entries,)."""
+    """Rank the stored entries of each row, which is a person, by (entries,) keys.
+
+    Returns:
+        (entries,) rank of each entry within its row, 0 for the smallest key.
+    """
     order = np.lexsort((keys, entry_people(matrix)))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
@@ -243,21 +273,27 @@ def rank_in_person(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
 
 @dataclass(frozen=True)
 class PeopleHashes:
-    """Keyed hashes of people with their ratings."""
+    """Keyed hashes of the consenting people and their ratings."""
 
     key: bytes
-    """Key of the first fit; later ones keep it."""
+    """Random key, drawn at the first fit and kept by the fits that replace it."""
     hashes: Hashes
-    """(people,) ascending."""
+    """(people,) one hash of each person and their ratings, ascending."""
 
 
 def hash_people(
     ratings: Ratings, numbers: NDArray[np.int64], earlier: PeopleHashes | None
 ) -> PeopleHashes:
-    """Hash the people with these numbers.
+    """Hash the people with these numbers, and compare them with those of the replaced model.
+
+    Args:
+        ratings: Ratings of everybody.
+        numbers: (people,) numbers of the consenting people in `ratings`.
+        earlier: Hashes of the model that is replaced; None: there is none, so nothing is compared.
 
     Raises:
-        ConfigError: Fewer than FEWEST_CHANGED of them differ from the earlier fit's, but not none.
+        ConfigError: From 1 to FEWEST_CHANGED - 1 people changed. Counted are the hashes that are
+            new, or those that are gone if they are more.
     """
     key = secrets.token_bytes(16) if earlier is None else earlier.key
     now = np.sort(_hashes(key, ratings)[numbers])
@@ -273,7 +309,11 @@ def hash_people(
 
 
 def _hashes(key: bytes, ratings: Ratings) -> Hashes:
-    """(people,) hashes of a person's id and of the sum of item hash times stars' hash."""
+    """Return (people,) keyed hashes of each person's id and ratings.
+
+    The ratings enter as the sum, modulo 2^64, of item hash * (stars hash, made odd), which does not
+    depend on their order.
+    """
     items = _hash_each(key, b"item", ratings.item_ids)[ratings.items]
     distinct, which = np.unique(ratings.values, return_inverse=True)
     rated = items * (_hash_each(key, b"stars", distinct)[which] | np.uint64(1))
@@ -283,7 +323,13 @@ def _hashes(key: bytes, ratings: Ratings) -> Hashes:
 
 
 def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
-    """(values,) keyed hash of each value's text."""
+    """Return (values,) keyed 64-bit hashes of the texts of values.
+
+    Args:
+        key: Key of the hash.
+        kind: What the values are, so that an item and a person with one id have different hashes.
+        values: An array, or another iterable.
+    """
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     hashes = []
     for value in listed:

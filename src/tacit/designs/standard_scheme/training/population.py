@@ -1,8 +1,8 @@
-"""The device's rule for many people at once, for training the estimator and for experiments.
+"""Simulated releases of many people's devices, for training and for experiments.
 
 Runs at     a simulation: nobody's real release is made here.
-Equals      `device.Device.release`, epoch by epoch and rating by rating, when both see the same
-            draws (tested).
+Equals      `device.Device.release` in every epoch and rating, if both get the same draws: a test
+            compares the two.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ def simulate_release(
     """Simulate one release of every person.
 
     Args:
-        levels: (people, items) CSR of whole levels 0 .. n_levels - 1, real-valued if n_levels is 0.
-        labels: (people, attributes) row of each person in each of the tables.
-        tables: One for each attribute.
+        levels: (people, items) CSR of true levels: whole numbers from 0 to n_levels - 1, or real
+            numbers on a continuous scale.
+        labels: (people, attributes) row of each person's value in the tables of each attribute.
+        tables: The tables of each attribute, in the same order.
         rule: What devices do.
-        n_levels: Whole levels of the scale, 0 on a continuous one.
+        n_levels: Number of whole levels of the scale; 0 on a continuous scale.
         source: Source of all draws.
 
     Returns:
-        (people, items) CSR float64 of released levels; what was held back is absent.
+        (people, items) CSR float64 of released levels, without the items that are held back.
     """
     first_epoch = np.zeros(levels.nnz, dtype=np.int64)
     released, _ = simulate_epochs(
@@ -68,23 +69,24 @@ def simulate_epochs(
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Simulate the last releases of people whose devices send in several epochs.
 
-    An item is decided in the first epoch, not before its own, whose tables have a chance for it.
-    Items are decided on the account's first day, and later as long as the person shows nothing.
+    An item is decided in the first epoch, from that of its rating on, whose tables have chances to
+    show it. After the account's first day a device decides items only if it has shown none yet.
 
     Args:
         levels: As for `simulate_release`.
         labels: As for `simulate_release`.
-        tables_of_epoch: The tables with which items are decided, by the epochs in which devices
-            send.
-        epoch_of_rating: (ratings,) label of the epoch of each entry of `levels`.
+        tables_of_epoch: For the label of each epoch in which devices send, the tables by which they
+            decide items.
+        epoch_of_rating: (ratings,) label of the epoch in which each entry of `levels` was rated.
         rule: As for `simulate_release`.
         n_levels: As for `simulate_release`.
         source: As for `simulate_release`.
 
     Returns:
-        Released levels, and the label of the epoch in which each item came; two CSR matrices with
-        the same entries. 0 is a label.
+        Two (people, items) CSR matrices that store the same entries: the released levels, and the
+        label of the epoch in which each item was decided. The label 0 is stored as well.
     """
+    # All arrays but `shows_something` have an element for each rating, in the order of `levels`.
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
@@ -118,16 +120,19 @@ def _decide(
     n_levels: int,
     source: Source,
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Decide ratings: (ratings,) released micro-levels, and which are shown.
+    """Decide which ratings are shown, and with which levels.
 
     Args:
-        true: (ratings,) own micro-levels.
-        own: (ratings, attributes) row of the person in each of the tables.
+        true: (ratings,) true micro-levels.
+        own: (ratings, attributes) row of the person's value in the tables of each attribute.
         items: (ratings,) numbers of the items.
-        tables: One for each attribute.
+        tables: The tables of each attribute.
         rule: What devices do.
-        n_levels: Whole levels of the scale, 0 on a continuous one.
+        n_levels: Number of whole levels of the scale; 0 on a continuous scale.
         source: Source of all draws.
+
+    Returns:
+        (ratings,) micro-levels to release, and (ratings,) whether they are shown.
     """
     is_shown = np.ones(len(true), dtype=bool)
     if rule.selection:
@@ -144,14 +149,20 @@ def _decide(
 
 
 def _chances_to_show(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
-    """(attributes, ratings) parts per million, to show the item by each attribute's table."""
+    """Return (attributes, ratings) the chances to show each item, in parts per million.
+
+    own: (ratings, attributes) row of the person's value; items: (ratings,) item numbers.
+    """
     return np.stack([table.keep[own[:, n], items] for n, table in enumerate(tables)])
 
 
 def _transform(
     true: Ints, own: Ints, items: Ints, tables: Sequence[Tables], rule: Rule, source: Source
 ) -> Ints:
-    """Obfuscate (ratings,) micro-levels by the rule's transform, before any rounding."""
+    """Return (ratings,) the micro-levels that the rule's transform makes, before any rounding.
+
+    Arguments are those of `_decide`.
+    """
     if rule.transform == "scheme":
         for position, table in enumerate(tables):
             true = true - table.offsets[own[:, position], items]
@@ -172,12 +183,12 @@ def _transform(
 
 
 def _round_levels(released: Ints, n_levels: int, source: Source) -> Ints:
-    """Draw whole levels with these means, clipped to the scale."""
+    """Round micro-levels at random to whole levels, as `rounding.round_level` does; clip them."""
     whole, rest = np.divmod(released, MICRO)
     whole = whole + (_draw_parts(source, len(released)) < rest)
     return np.clip(whole, 0, highest_level(n_levels)) * MICRO
 
 
 def _draw_parts(source: Source, count: int) -> Ints:
-    """(count,) uniform parts per million."""
+    """Draw (count,) uniform whole numbers from 0 to 999,999, to compare with parts per million."""
     return integers_below(source, MICRO, count)

@@ -1,15 +1,15 @@
-"""Item profiles that stars are predicted by: latent factors, explicit features, or both.
+"""Item profiles, by which stars are predicted: latent factors, explicit features, or both.
 
 Source      US patent application "Privacy protection against curious recommenders": profiles are
             "a combination of matrix factorization (latent) and explicit functions of the movie
-            descriptors (such as genres)"; its numbers are those of `PUBLISHED`.
+            descriptors (such as genres)". `PUBLISHED` holds the patent's penalties and rounds.
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear, and the public catalogue.
 Releases    nothing by itself.
 Guarantee   none for the consenting people: factors are fitted to their exact ratings.
 Deviations  alternating ridge regressions where the patent uses 20 rounds of gradient descent. In
-            the sound variant item means are taken out first, so that a ridge pulls towards the
-            item's mean and not to 0.
+            the sound variant item means are subtracted first, so that the ridge pulls predictions
+            towards the item's mean and not towards 0 stars.
 """
 
 from __future__ import annotations
@@ -33,30 +33,31 @@ ProfileKind = Literal["latent", "features", "latent+features"]
 PROFILE_KINDS: tuple[ProfileKind, ...] = get_args(ProfileKind)
 
 MEAN_PSEUDO_RATINGS = 5.0
-"""Ratings of the overall mean that an item's mean is shrunk by, in the sound variant."""
+"""Number of ratings at the overall mean by which an item's mean is shrunk, in the sound variant."""
 START_SPREAD = 0.1
 """Standard deviation of the factors that the first sweep starts from."""
 
 
 @dataclass(frozen=True)
 class Penalties:
-    """Numbers of the factorisation and of a person's estimate."""
+    """Penalties of the factorisation and of a person's estimate."""
 
     factors: float
-    """Penalty of the factorisation, in squared stars of a scale of five."""
+    """Penalty of factors in the factorisation, in squared levels of a scale of five levels."""
     per_rating: bool
-    """Whether that penalty is paid once for each rating, as gradient descent over ratings pays
-    it."""
+    """Whether that penalty is multiplied by the number of a person's or item's ratings, as it is in
+    gradient descent over ratings."""
     sweeps: int
-    """Rounds of the factorisation."""
+    """Number of rounds of the factorisation."""
     ridge: float
-    """Penalty of a person's estimate, in the same unit."""
+    """Penalty of a person's estimate, in the same unit as `factors`."""
 
 
 PUBLISHED = Penalties(factors=0.02, per_rating=True, sweeps=20, ridge=0.1)
-"""The patent's numbers, whatever the scale."""
+"""The patent's penalties, which are the same on every scale."""
 SOUND = Penalties(factors=10.0, per_rating=False, sweeps=10, ridge=10.0)
-"""For five whole stars; on other scales they grow like a rating."""
+"""Penalties of the sound variant on a scale of five levels. On other scales they are multiplied by
+(levels - 1) / 4."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,13 @@ class ProfileSettings:
     """Choices of item profiles."""
 
     kind: ProfileKind = "latent"
-    """What describes an item: "latent" factors, known "features", or "latent+features"."""
+    """What describes an item: "latent" factors, explicit "features", or "latent+features"."""
     factors: int = 20
     """Number of latent factors of an item."""
     published: bool = False
-    """Whether the patent's numbers and stars as they are are taken."""
+    """Whether to use `PUBLISHED` and to leave stars without subtracting item means."""
     seed: int = 0
-    """Seed of the start of the factorisation."""
+    """Seed of the factors with which the factorisation starts."""
 
 
 def train_profiles(
@@ -83,24 +84,24 @@ def train_profiles(
     settings: ProfileSettings,
     features: Floats | None = None,
 ) -> Profiles:
-    """Fit item profiles to r - x0 v0 of consenting people.
+    """Fit item profiles to the levels of consenting people less their offsets, r - x0 v0.
 
-    Sound: item means, shrunk by `MEAN_PSEUDO_RATINGS`, are taken out first. Items with few raters
-    share one mean and have no factors: a mean of their own would be the star of a single rater.
-    Published: stars as they are, and factors for every item.
+    Sound: item means, shrunk by MEAN_PSEUDO_RATINGS, are subtracted first. Items with fewer than
+    FEWEST raters share one mean and have no factors, since their own mean could be the stars of a
+    single rater. Published: nothing is subtracted from stars, and every item has factors.
 
     Args:
-        levels: (people, items) CSR of levels.
-        labels: (people, attributes) row of each person in each of the tables.
-        tables: One for each attribute.
-        n_levels: Whole levels of the scale, 0 on a continuous one.
-        lowest: The lowest star, in levels.
+        levels: (people, items) CSR of true levels.
+        labels: (people, attributes) row of each person's value in the tables of each attribute.
+        tables: The tables of each attribute, in the same order.
+        n_levels: Number of whole levels of the scale; 0 on a continuous scale.
+        lowest: The scale's minimum in units of levels, which is added to a level to get stars.
         settings: What describes an item, and the variant.
-        features: (items, d) explicit features; needed unless profiles are latent.
+        features: (items, d) explicit features; None only if profiles are latent.
     """
     residuals = subtract_offsets(levels, labels, tables)
     n_items = levels.shape[1]
-    growth = ((n_levels or 5) - 1) / 4
+    growth = ((n_levels or 5) - 1) / 4  # relative to five levels; a continuous scale has as many
     if settings.published:
         penalties = PUBLISHED
         growth = 1.0
@@ -113,7 +114,9 @@ def train_profiles(
     known = np.zeros((n_items, 0))
     if settings.kind != "latent":
         assert features is not None  # the caller read them
-        known = math.sqrt(growth) * features  # like factors, which share a rating with tastes
+        # A level is about a factor times a taste: factors grow with its square root, and so must
+        # features.
+        known = math.sqrt(growth) * features
     profiles = known
     if settings.kind != "features":
         factors = np.zeros((n_items, settings.factors))
@@ -131,7 +134,7 @@ def train_profiles(
 
 
 def subtract_offsets(levels: sparse.csr_array, labels: Ints, tables: Sequence[Tables]) -> Floats:
-    """(ratings,) levels without what the public offsets say a person's attributes add."""
+    """Return (ratings,) levels less the public offsets of the person's attribute values."""
     people = entry_people(levels)
     residuals: Floats = levels.data.copy()
     for position, table in enumerate(tables):
@@ -149,23 +152,23 @@ def factorize_beside(
     per_rating: bool,
     seed: int,
 ) -> Floats:
-    """Fit latent factors of items to what known features leave, by alternating ridge regressions.
+    """Fit latent factors of items beside explicit features, by alternating ridge regressions.
 
-    In each sweep a person's weights of features and tastes are estimated together; then each item's
-    factors are, from what the features do not explain. Without features this is
-    `tacit.engine.ridge.alternating_ridge`.
+    In each sweep, first each person's weights of features and of factors are estimated together.
+    Then each item's factors are estimated from what features and people's weights do not explain.
+    Without features this is `tacit.engine.ridge.alternating_ridge`.
 
     Args:
-        ratings: (people, items) CSR, centred.
-        features: (items, d) known columns of the profiles; d may be 0.
-        factors: How many columns are fitted beside them.
-        penalty: Penalty of weights and factors, in squared units of the ratings.
-        sweeps: Rounds, 1 or more.
-        per_rating: Whether the penalty is paid once for each entry of a row or column.
-        seed: Places the start.
+        ratings: (people, items) CSR of centred levels.
+        features: (items, d) explicit features, the first columns of the profiles; d may be 0.
+        factors: Number of latent factors of an item.
+        penalty: Penalty of weights and of factors, in squared units of the ratings.
+        sweeps: Number of rounds, 1 or more.
+        per_rating: Whether the penalty is multiplied by the number of a person's or item's ratings.
+        seed: Seed of the factors with which the first sweep starts.
 
     Returns:
-        (items, factors) fitted columns.
+        (items, factors) latent factors.
     """
     by_item = sparse.csr_array(ratings.T.tocsr())
     person_penalty: float | Floats = penalty
@@ -184,7 +187,18 @@ def factorize_beside(
 
 
 def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Mean level of each item, and which items have enough raters for a mean of their own."""
+    """Compute the mean level of each item, shrunk by MEAN_PSEUDO_RATINGS towards the overall mean.
+
+    Items with fewer than FEWEST ratings get the mean of all ratings of such items.
+
+    Args:
+        items: (ratings,) item numbers.
+        residuals: (ratings,) levels less offsets.
+        n_items: Number of items.
+
+    Returns:
+        (items,) means, and (items,) whether an item has enough ratings for a mean of its own.
+    """
     counts = np.bincount(items, minlength=n_items).astype(float)
     sums = np.bincount(items, residuals, minlength=n_items)
     common = counts >= FEWEST

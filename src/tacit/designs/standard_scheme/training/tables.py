@@ -2,11 +2,12 @@
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Releases    per item and value: an offset, a chance of being shown, a coupling of stars; how they
-            are estimated: `estimates.py`.
+Releases    for each item and attribute value: an offset, a chance to show the item, a mean level
+            and, if the rule needs it, a coupling of stars. `estimates.py` estimates them.
 Guarantee   none for the consenting people, unless the tables are estimated privately.
-Coarse      Estimates are of rounded counts; items with fewer than FEWEST raters have no chance to
-            be shown and no offset. That is no guarantee; it keeps single raters out.
+Coarse      In the sound variant estimates are made from rounded counts, and items with fewer than
+            FEWEST raters have no offset and no chance to be shown. That is no guarantee; it keeps
+            tables from depending on a single rater much.
 """
 
 from __future__ import annotations
@@ -45,31 +46,32 @@ from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below, secure
 
 FEWEST = 10
-"""Items with fewer raters have no chance to be shown and no offset."""
+"""An item with fewer raters has no offset and is never shown, in the sound variant."""
 PARTS = 8
-"""Disjoint parts of the people over which shrinkage is validated."""
+"""Number of disjoint parts of the people, for the cross-validation of the shrinkage."""
 BACKFITTING_ROUNDS = 3
-"""How often the tables of several attributes are estimated in turn."""
+"""How often the tables of each attribute are estimated, if there are several attributes."""
 PRIVATE_PARTS = 2
-"""Parts where tables have an epsilon: fewer, since the noise of every part adds up."""
+"""Number of parts if the tables have an epsilon: fewer, since the noise of every part adds up."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """One attribute's integers, as in `disclosure.AttributeTable` but as arrays."""
+    """One attribute's public numbers, as in `disclosure.AttributeTable` but as arrays."""
 
     values: tuple[str, ...]
     """Values of the attribute."""
     offsets: Ints
-    """(values, items) micro-levels."""
+    """(values, items) micro-levels to subtract for a person with this value."""
     keep: Ints
-    """(values, items) parts per million."""
+    """(values, items) chance that a rated item is shown, in parts per million."""
     means: Ints
-    """(values, items) micro-levels."""
+    """(values, items) average micro-levels that people with this value give."""
     coupling: Ints | None
-    """(values, items, levels, levels) parts per million; None if not asked for."""
+    """(values, items, levels, levels) cumulative chances of the released levels, along the last
+    axis, given the true level, in parts per million; None if they were not estimated."""
     item_means: Ints
-    """(items,) micro-levels: average level over all consenting people."""
+    """(items,) average micro-levels over all consenting people."""
 
 
 def estimate_all_tables(
@@ -83,16 +85,25 @@ def estimate_all_tables(
 ) -> dict[str, Tables]:
     """Estimate the tables of every attribute.
 
-    With several attributes each one's tables are estimated on what the others leave: offsets by
-    backfitting (effects add up), shown sets and couplings in turn.
+    With several attributes, each attribute's tables are estimated from what the tables of the
+    others would release: levels less their offsets, weighed by their chances to show an item and
+    spread by their couplings. BACKFITTING_ROUNDS rounds are made over the attributes.
 
     Args:
         people: Consenting people.
-        epsilon: Nats for one of them, added or removed; infinity: exact statistics.
-        contributions: Most ratings that a person counts with, if that epsilon is finite.
-        shrink: Shrunk estimates and bounds; otherwise raw ones, as published.
-        coupling: Whether couplings are estimated, too.
-        seed: Places people in parts.
+        epsilon: Epsilon, in nats, for one consenting person, added or removed; infinity: exact
+            statistics without noise.
+        contributions: Largest number of ratings of a person that are used, if epsilon is finite.
+        shrink: Whether estimates are shrunk and bounded; False: raw estimates, as published. A
+            finite epsilon always shrinks.
+        coupling: Whether couplings are estimated as well.
+        seed: Seed by which people are assigned to parts; not used if epsilon is finite.
+
+    Returns:
+        The tables by the name of the attribute.
+
+    Raises:
+        ConfigError: Epsilon is finite, and there are several attributes or a continuous scale.
     """
     if not math.isinf(epsilon):
         return estimate_privately(
@@ -122,7 +133,21 @@ def estimate_privately(
     contributions: int,
     coupling: bool = False,
 ) -> dict[str, Tables]:
-    """The tables of one attribute, epsilon-DP for adding or removing one consenting person."""
+    """Estimate the tables of one attribute, epsilon-DP for adding or removing a consenting person.
+
+    Args:
+        people: Consenting people.
+        source: Source of randomness that draws parts, and the ratings that are used.
+        epsilon: Epsilon of the tables, in nats.
+        contributions: Largest number of ratings of a person that are used.
+        coupling: Whether a coupling is estimated as well.
+
+    Returns:
+        The tables by the name of the attribute.
+
+    Raises:
+        ConfigError: There are several attributes, or the scale is continuous.
+    """
     if len(people.names) != 1:
         raise ConfigError(f"A private disclosure covers one attribute; got {people.names}.")
     limited = limit_contributions(people.levels, contributions, source)
@@ -132,7 +157,7 @@ def estimate_privately(
         integers_below(source, PRIVATE_PARTS, people.n_people),  # independent of their data
         n_values=len(people.values[0]),
         n_levels=people.n_levels,
-        n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
+        n_parts=PRIVATE_PARTS,  # a constant, because the shape of the sums is released as well
     )
     noisy = add_noise(exact, epsilon=epsilon, contributions=contributions)
     raters = noisy.counts.sum(axis=(0, 1))
@@ -143,7 +168,18 @@ def estimate_privately(
 def _subtract_other_attributes(
     people: ConsentingPeople, others: dict[str, Tables]
 ) -> tuple[sparse.csr_array, Floats | None, Floats | None]:
-    """Find what other attributes' tables leave: levels, and weights and spread of their sums."""
+    """Compute what the tables of other attributes would release, as `sum_statistics` takes it.
+
+    Args:
+        people: Consenting people.
+        others: Tables of the other attributes, by name; may be empty.
+
+    Returns:
+        (people, items) CSR of the levels less the offsets; (ratings,) chances that an item is shown
+        by all these tables; and (ratings, levels) chances of the level that their couplings
+        release. The chances are None if there are no other attributes, the last ones also on a
+        continuous scale.
+    """
     levels = people.levels
     if not others:
         return levels, None, None
@@ -170,14 +206,15 @@ def estimate_tables(
     shrink: bool = True,
     coupling: bool = False,
 ) -> Tables:
-    """Estimate all of one attribute's tables.
+    """Estimate all tables of one attribute.
 
     Args:
         values: Values of the attribute.
-        statistics: Sums of its people.
-        raters: (items,) how many people rated each item.
-        shrink: False for raw gaps, add-one smoothing and chances up to 1, as published.
-        coupling: Whether a coupling is estimated, too.
+        statistics: Sums over people, by these values.
+        raters: (items,) number of people who rated each item.
+        shrink: Whether estimates are shrunk, made from rounded counts, and chances to show an item
+            are at most CAP; False: raw gaps, add-one smoothing and chances up to 1, as published.
+        coupling: Whether a coupling is estimated as well.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
     shown = estimates.estimate_shown(statistics, shrink=shrink)
@@ -203,7 +240,11 @@ def estimate_tables(
 
 
 def shrink_to_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
-    """Shrink offsets until they add up to half a level at most, whatever a person's values."""
+    """Scale down the offsets of items so that no person's offsets add up to over half a level.
+
+    For each item, the largest offsets of all attributes are added; their sum is at most
+    MOST_OFFSET afterwards.
+    """
     largest = sum(np.abs(table.offsets).max(axis=0) for table in tables.values())
     part = np.minimum(1.0, MOST_OFFSET / np.maximum(largest, 1))
     return {
@@ -213,19 +254,26 @@ def shrink_to_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
 
 
 def _cap_chances(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
-    """(values, items) chances in parts per million, CAP at most; 0 for all values or for none."""
+    """Return (values, items) chances to show an item, in parts per million: ratio * CAP.
+
+    They are 0 for all values if the item is not common or one of its chances is below FLOOR.
+
+    Args:
+        ratios: (values, items) chances of equation (7), of which the largest of an item is 1.
+        common: (items,) whether the item has enough raters.
+    """
     keep = np.round(ratios * CAP).astype(np.int64)
     return np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
 
 
 def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
-    """Make the disclosure that goes to every device: what it needs for this rule, and nothing else.
+    """Make the disclosure for all devices, with only those tables that the rule needs.
 
     Args:
-        tables: Tables of each attribute.
+        tables: Tables of each attribute, by name.
         rule: What devices do.
-        others: Further fields of `Disclosure`; `epoch_length` is a week unless given, `aliases`
-            are none.
+        others: Other fields of `Disclosure`. By default `epoch_length` is a week, and there are no
+            `aliases`; the scale and the items must be given.
     """
 
     def array_if(transform: str, array: Ints | None) -> Any:
@@ -250,12 +298,12 @@ def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Dis
 
 
 def _to_micro(numbers: Floats) -> Ints:
-    """Round to whole micro-levels, or parts per million."""
+    """Convert levels to whole micro-levels, or chances to whole parts per million."""
     return np.round(numbers * MICRO).astype(np.int64)
 
 
 def _cumulate(chances: Floats) -> Ints:
-    """Cumulative parts per million over the last axis, which end at 1,000,000."""
+    """Return cumulative chances along the last axis, in parts per million, up to 1,000,000."""
     cumulative = _to_micro(np.cumsum(chances, axis=-1))
     cumulative[..., -1] = MICRO
     return np.minimum(cumulative, MICRO)
