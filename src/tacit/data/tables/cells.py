@@ -23,17 +23,25 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
 from tacit.data.tables.names import Role, normalize_header
 from tacit.data.tables.table import Table
-from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, time_form, to_seconds
+from tacit.data.tables.times import (
+    TIME,
+    Dates,
+    TimeForm,
+    depends_on_order,
+    find_time_form,
+    to_seconds,
+)
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
-"""What to do about bad rows: refuse the table, naming the first, or drop them."""
+"""What to do about bad rows: refuse the table with an error that names the first, or drop them."""
 NO_EVENT = "0 plays are no event"
 """The rule by which rows of 0 plays are dropped, as reports name it."""
 DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
     "on_bad='drop')."
 )
+"""Advice of the errors for bad rows."""
 MISSING_TEXTS = (
     "",
     "null",
@@ -103,15 +111,16 @@ OPINIONS = (
     "thumbs down",
     "👎",
 )
-"""Those of the words that mean likes under any header; yes and no do not."""
+"""Those words of `ANSWERS` that mean a like or a dislike under any header, unlike yes and no."""
 _NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "znamka"}
 """Normalized headers of school grades."""
 _MOST_OFF_SCALE = 0.05
-"""Largest share of the stars that may lie off the scale that was found for them."""
+"""Largest share of the stars that may lie off the scale that was found for them, if bad rows are
+dropped."""
 _LARGEST_EXACT_FLOAT = 2.0**53
-"""Whole numbers below this are exact as floats."""
+"""Whole numbers below this bound are exact as floats."""
 _WITH_THOUSANDS = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
-"""The sign between thousands, and the pattern of a number with it."""
+"""Sign between thousands to the pattern of a number with this sign."""
 _SAMPLE = 2000
 """Number of cells that are searched for shortened ids."""
 _SHORTENED = r"^\d[.,]\d+E\+\d+$"
@@ -131,23 +140,23 @@ class Rules:
     on_bad: OnBad = "refuse"
     """Whether a bad row is an error, or is dropped and counted."""
     scale: RatingScale | None = None
-    """The stars a rating can take; others are bad. None: a common scale that holds them."""
+    """The stars a rating can take; a row with another number is bad. None: found in the column."""
     least_plays: float = 1
-    """Fewest plays that are a like."""
+    """Fewest plays of an item by a person that are a like."""
     dates: Dates | None = None
     """Whether the day or the month comes first in dates; None: found in the column."""
     decimal: str | None = None
     """The only decimal sign, a comma or a point; None: each cell may have either."""
     guessing: bool = False
-    """Whether a column of numbers is read as dates if all are written YYYYMMDD or are days of a
-    spreadsheet."""
+    """Whether the form of numbers in the column of times is found in the column; if not, it is
+    "usual". Not used if `times` is given."""
     ids: Mapping[Role, IdKind] = field(default_factory=dict)
-    """Role to the type of its ids. For a role that is missing, ids are integers if all are written
-    as one."""
+    """Role to the type of its ids. For a role that is missing, ids are integers if all ids of the
+    column are written as integers."""
     thousands: str | None = None
     """Sign between thousands in numbers of plays; "": no sign; None: found in the column."""
     times: TimeForm | None = None
-    """What numbers in the column of times are; None: found, as `guessing` says."""
+    """What the numbers in the column of times are; None: as `guessing` says."""
 
     def __post_init__(self) -> None:
         if self.on_bad not in ("refuse", "drop"):
@@ -171,7 +180,8 @@ class CleanColumns:
     columns: dict[str, Any]
     """Role to its column: an array of numbers, or a list of texts."""
     scale: RatingScale | None
-    """Scale of the ratings; EVENTS if there are plays, None if there are neither."""
+    """Scale of the ratings; EVENTS if there are plays; None if there are neither ratings nor
+    plays."""
     dropped: dict[str, int]
     """Number of dropped rows, by rule."""
     read: int
@@ -187,17 +197,17 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
         rules: How cells are read.
 
     Raises:
-        DataError: There is a bad row that is not to be dropped, no row is left, or it is not clear
+        DataError: There is a bad row and the rules refuse it, no row is left, or it is not clear
             how a column is to be read.
     """
     values: dict[Role, pl.Series] = {}
     scale = EVENTS if "plays" in positions else None
     is_bad = np.zeros(len(table.frame), dtype=bool)
     dropped = Counter(error.what.partition(" (")[0] for error in table.row_errors)
-    first_errors: list[tuple[int, DataError]] = []  # of each rule, with the row
+    first_errors: list[tuple[int, DataError]] = []  # the first error of each rule, with its row
 
     def mark_bad(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
-        """Mark the rows (rows of the table,) that one rule calls bad; each row is counted once."""
+        """Mark the rows of a mask (rows of the table,) as bad by one rule; count each row once."""
         if rows.any():
             error = DataError(what, column=column, expected=expected, fix=DROP)
             first_errors.append((int(rows.argmax()), error))
@@ -261,7 +271,7 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
 def read_cells(
     frame: pl.DataFrame, used: Mapping[Role, str], scale: RatingScale | None, path: object = None
 ) -> pl.DataFrame:
-    """Read the cells of some rows of a stored table, as `clean_rows` does.
+    """Read the cells of some rows of a stored table, as `clean_rows` does; a bad cell is an error.
 
     Args:
         frame: The rows; columns are named by their roles.
@@ -273,8 +283,8 @@ def read_cells(
         Columns by their roles: ids are Int64 or text, times are seconds.
 
     Raises:
-        DataError: A cell is bad; or a column has dates in which only other rows could tell whether
-            the day or the month comes first. It names no row.
+        DataError: A cell is bad; or a column has dates of which only other rows could tell whether
+            the day or the month comes first. The error names no row.
     """
     columns = {}
     for role, header in used.items():
@@ -307,7 +317,7 @@ def read_arrow_cells(rows: Any, used: Mapping[Role, str], scale: RatingScale | N
 
 
 def _find_scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) -> RatingScale:
-    """Return the scale of the rules; without one, find the scale of a column of stars.
+    """Return the scale of the rules, or if they have none, the scale of a column of stars.
 
     Args:
         table: The table, for messages.
@@ -362,7 +372,7 @@ def _code_error(code: float, stars: NDArray[np.float64], table: Table, name: str
     )
 
 
-Read = tuple[pl.Series, pl.Series]
+ReadCells = tuple[pl.Series, pl.Series]
 """Values of a column, null for a cell that cannot be read; and whether each cell is missing."""
 
 
@@ -371,7 +381,7 @@ def _is_text(kind: pl.DataType) -> bool:
     return kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
 
 
-def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) -> Read:
+def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) -> ReadCells:
     """Read texts without blanks around them.
 
     Args:
@@ -386,16 +396,16 @@ def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) ->
     return column, column.is_null()
 
 
-def _read_ids(column: pl.Series, is_stripped: bool, _: Rules) -> Read:
+def _read_ids(column: pl.Series, is_stripped: bool, _: Rules) -> ReadCells:
     """Read ids as integers or texts, as the module's docstring says."""
     kind = column.dtype
     if _is_text(kind):
-        numbers = _canonical_numbers(column) if is_stripped else None
+        numbers = _read_canonical_integers(column) if is_stripped else None
         if numbers is not None:
             return numbers, column.is_null()
         column, missing = _read_texts(column, is_stripped)
         _refuse_shortened_ids(column)
-        return _empty_unusable_ids(column), missing
+        return _remove_unusable_ids(column), missing
     if kind.is_integer():
         numbers = column.cast(pl.Int64, strict=False)
         is_too_large = numbers.null_count() > column.null_count()
@@ -425,11 +435,11 @@ def _refuse_shortened_ids(column: pl.Series) -> None:
         )
 
 
-def _canonical_numbers(column: pl.Series) -> pl.Series | None:
-    """Read texts as integers if each cell is written as one, without sign and leading zero.
+def _read_canonical_integers(column: pl.Series) -> pl.Series | None:
+    """Read texts as integers if each cell is an integer of 0 or more without a leading zero.
 
     Returns:
-        None if a cell is not.
+        Int64, null for an empty cell; None if another cell is not written so.
     """
     numbers = column.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
@@ -440,11 +450,11 @@ def _canonical_numbers(column: pl.Series) -> pl.Series | None:
     return None if (column == "-0").any() else numbers
 
 
-def _empty_unusable_ids(column: pl.Series) -> pl.Series:
-    """Empty the cells with ids that are too long, hold control characters, or are damaged.
+def _remove_unusable_ids(column: pl.Series) -> pl.Series:
+    """Replace ids by null that are too long, hold control characters, or are damaged.
 
-    Zero-width joiners are allowed, since words of Persian and many emoji need them. U+FFFD is what
-    bytes become that cannot be decoded.
+    Zero-width joiners are allowed, since words of Persian and many emoji need them. An id with
+    U+FFFD is damaged: this sign replaces bytes that cannot be decoded.
     """
     is_long = column.str.len_chars() > LONGEST_ID
     is_damaged = column.str.contains(r"[[\p{C}--[\x{200C}\x{200D}]]\x{FFFD}]")
@@ -454,8 +464,8 @@ def _empty_unusable_ids(column: pl.Series) -> pl.Series:
 def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     """Read texts as finite floats.
 
-    Numbers such as `4/5`, `80%` and `4 stars` are read without what follows the 4 or 80. Drawn
-    stars are counted, and words such as yes and dislike are 1 or 0.
+    Of texts such as `4/5`, `80%` and `4 stars`, only the number is read. Drawn stars such as ★★★
+    are counted, and words such as yes and dislike are 1 or 0.
 
     Args:
         column: Texts.
@@ -481,11 +491,11 @@ def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     return numbers.set(~numbers.is_finite(), None)
 
 
-def _read_stars(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
-    """Read stars as floats; a column of dates or lists is a DataError."""
+def _read_stars(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
+    """Read stars as floats; DataError for a column of dates or lists."""
     kind = column.dtype
     if _is_text(kind):
-        integers = _canonical_numbers(column) if is_stripped else None
+        integers = _read_canonical_integers(column) if is_stripped else None
         if integers is not None:
             return integers.cast(pl.Float64), column.is_null()
         column, missing = _read_texts(column, is_stripped)
@@ -496,8 +506,8 @@ def _read_stars(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
     raise DataError("a rating is a number", found=str(kind))
 
 
-def thousands_sign(column: pl.Series) -> str:
-    """Find the sign between thousands in a column of numbers of plays, "" if there is none.
+def find_thousands_sign(column: pl.Series) -> str:
+    """Find the sign between thousands in a column of numbers of plays; "" if there is none.
 
     A comma or a point is such a sign if every cell that has it is written as `1,234`.
     """
@@ -509,11 +519,11 @@ def thousands_sign(column: pl.Series) -> str:
     return ""
 
 
-def _read_plays(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
+def _read_plays(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
     """Read numbers of plays as floats of 0 or more."""
     if _is_text(column.dtype) and (rules.decimal is None or rules.thousands):
         column, _ = _read_texts(column, is_stripped)
-        sign = thousands_sign(column) if rules.thousands is None else rules.thousands
+        sign = find_thousands_sign(column) if rules.thousands is None else rules.thousands
         if sign:
             has_thousands = column.str.contains(_WITH_THOUSANDS[sign]).fill_null(value=False)
             without_sign = column.str.replace_all(sign, "", literal=True)
@@ -522,8 +532,8 @@ def _read_plays(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
     return numbers.set(numbers < 0, None), missing
 
 
-def _read_times(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
-    """Read times as seconds; a column of lists is a DataError."""
+def _read_times(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
+    """Read times as seconds since 1970; DataError for a column of lists."""
     kind = column.dtype
     if not (_is_text(kind) or kind.is_numeric() or kind in (pl.Date, pl.Datetime)):
         raise DataError("a time is a number, a date or text", found=str(kind))
@@ -531,11 +541,11 @@ def _read_times(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
         column, missing = _read_texts(column, is_stripped)
     else:
         missing = column.is_null() | column.cast(pl.Float64).is_nan()
-    form = rules.times or time_form(column, guessing=rules.guessing)
+    form = rules.times or find_time_form(column, guessing=rules.guessing)
     return to_seconds(column, rules.dates, form=form), missing
 
 
-_READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
+_READERS: dict[Role, Callable[[pl.Series, bool, Rules], ReadCells]] = {
     "user": _read_ids,
     "item": _read_ids,
     "rating": _read_stars,
@@ -555,11 +565,11 @@ _EXPECTED: dict[Role, str] = {
     "time": TIME,
     "domain": "the item's domain",
 }
-"""Role to what messages say that its cells must be."""
+"""Role to the description of its cells in messages."""
 
 
 def to_ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
-    """Turn ids into integers or into texts, each without a look at the others.
+    """Turn ids into integers or into texts; no id affects how another one is read.
 
     Returns:
         Int64, null for an id that is no whole number such as 17850 or 17850.0; or String.
@@ -568,7 +578,7 @@ def to_ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
         return column.cast(pl.String)
     if column.dtype != pl.String:
         return column.cast(pl.Int64, strict=False)
-    numbers = _canonical_numbers(column)
+    numbers = _read_canonical_integers(column)
     if numbers is not None:
         return numbers
     is_whole = column.str.contains(_WHOLE_ID).fill_null(value=False)
@@ -576,7 +586,7 @@ def to_ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
 
 
 def to_ids(column: pl.Series | list[str]) -> Any:
-    """Turn texts into ids: an array of integers if all are whole numbers, else a list of texts."""
+    """Turn texts into an array of integers if all are whole numbers, else into a list of texts."""
     column = pl.Series(column)
     numbers = to_ids_of_kind(column, "integer")
     return column.to_list() if numbers.null_count() else numbers.to_numpy()

@@ -1,6 +1,6 @@
-"""The import of files of any form: what each holds is found and then read as ratings.
+"""The import of files of any form: it is found what each file holds, and then they are read.
 
-Ratings    tables with people and items; several are read as one
+Ratings    tables with people and items; several tables are read as one
 Items      tables with items and no people, or the file `items`: titles and so on
 Users      tables with people and no items, or the file `users`: their attributes
 Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user), LensKit (schema.json)
@@ -44,45 +44,54 @@ from tacit.data.tables.ratings_tables import (
 from tacit.data.tables.sources import make_frame, open_table
 from tacit.data.tables.table import Table, find_column, missing_column_error
 from tacit.data.tables.text import EMPTY
-from tacit.data.tables.times import are_plausible_times, time_form, to_seconds
+from tacit.data.tables.times import are_plausible_times, find_time_form, to_seconds
 from tacit.data.tables.where import has_columns_of, keep_rows
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.data.tabular import read_catalogue, with_items, with_users
 from tacit.errors import ConfigError, DataError
 
 _MOST_BAD = 0.5
-"""Largest share of bad rows that are dropped if the caller did not ask for it."""
+"""Largest share of bad rows that are dropped if the caller did not say what to do about them."""
 _MATCHED = 0.5
-"""Share of the rated ids that a table's first column must have to be one of items or people. If
-more than this share of the ids in its second column are people, they are connected with people."""
+"""A table without known names holds people (or items) if its first column has at least this share
+of the rated people (or items). If it holds people, and more than this share of the ids in its
+second column are people, too, it connects people with people."""
 _PAIR: tuple[Role, ...] = ("user", "item")
+"""The two roles that a rating needs."""
 _MANY_REPEATS = 0.7
-"""Share of rows that repeat a person's item from which a warning is given."""
+"""A warning is given if more than this share of the rows repeat an item of a person."""
 _FEWEST_ABOVE = 0.01
-"""Share of ratings in the upper half of the scale below which a warning is given."""
+"""A warning is given if a smaller share of the ratings lie in the upper half of the scale."""
 _MANY_EVENTS = 5_000
-"""Number of rows of one person from which a warning is given."""
+"""A warning is given if a person has more rows."""
 _MOST_WITHOUT_TIME = 0.2
-"""Largest share of rows that are dropped because they have no time."""
+"""Largest share of rows without a time at which such rows are dropped; with more, the column of
+times is not read."""
 _LARGE_SHARE, _TIMES_THE_MEAN = 0.05, 4
-"""A warning is given if one person has this share of all rows, and so many times the mean."""
+"""A warning is given if one person has more than this share of all rows, and more than so many
+times the mean of people."""
 _CELLS_SEEN = 20_000
-"""Number of cells, spread over a column of times, that are tried."""
+"""Number of cells, spread over a column of times, that are read to judge the column."""
 _NEITHER_STARS_NOR_PLAYS = (
     "it has people and items, but neither stars nor plays as the other file has"
 )
+"""Reason to leave out a table."""
 _LETTERS_OF_NAME = 4
-"""Fewest letters of a known name, such as kunde, for the name of a file that begins with it."""
+"""Fewest letters of a known name, such as kunde, by which a file such as kunden.csv is
+recognised."""
 _MOST_TABLES = 50
 """Largest number of tables in a folder."""
 _PACKED = r"(\.(gz|zst|xz|bz2|zip))?$"
+"""The pattern of the end of a file's name, perhaps with the ending of a compressed file."""
 _NAME_OF_TABLE = re.compile(
     r"(?i)\.(csv|tsv|tab|psv|dat|data|txt|json|jsonl|ndjson|parquet|pq|arrow|feather|db|sqlite3?)"
     + _PACKED
 )
+"""Names of files that may be tables."""
 _NAME_OF_ANY_TEXT = re.compile(r"(?i)\.(txt|json|dat|data|db)" + _PACKED)
-"""Names of files that may hold something else than a table."""
+"""Names of files that may hold something else than a table, and are left out if they do."""
 _NAME_OF_PROSE = re.compile(r"(?i)(readme|licen[cs]e|notice|about|citation)\b")
+"""Beginnings of the names of files that describe a data set and hold no table."""
 
 
 @dataclass
@@ -96,11 +105,11 @@ class Plan:
     users: list[Table] = field(default_factory=list)
     """Tables of user attributes."""
     left_out: dict[object, str] = field(default_factory=dict)
-    """Path of each table or file that is not read, to the reason."""
+    """Path of each table or file that is not read, to the reason why."""
     notes: tuple[str, ...] = ()
     """Sentences that say which tables were joined."""
     movielens: Path | None = None
-    """The MovieLens folder that is imported; None: tables are."""
+    """The MovieLens folder that is imported; None: tables are imported."""
     written: tuple[Path, WrittenFormat] | None = None
     """A file of ratings and the written format it is read in; None: its format is guessed."""
 
@@ -113,7 +122,7 @@ class Plan:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what the caller should check."""
+        """Sentences on what the caller should check: joins, guesses, and what is left out."""
         sentences = [*self.notes]
         for columns in self.ratings:
             sentences += columns.warnings
@@ -133,7 +142,7 @@ def plan_import(
     where: Sequence[str] = (),
     layout: Layout | None = None,
 ) -> Plan:
-    """Open the files and find what each holds; no cell is read yet.
+    """Open the files and find what each holds; no ratings are made yet.
 
     Args:
         files: Tables and folders.
@@ -143,15 +152,16 @@ def plan_import(
         encoding: Encoding of a text file; None: found in the file.
         header: Whether a text file names its columns; None: found in the file.
         table: Name of the table in a database.
-        where: Conditions on the rows, for all tables that have the columns of these.
-        layout: Layout of the first file if it has several ratings in a row; None: found.
+        where: Conditions on the rows. Of several tables, those that have all columns of the
+            conditions are filtered; a single table must have them.
+        layout: Layout of the first table if it has several ratings in a row; None: found.
 
     Raises:
         DataError: A file or a column is missing, or it is not clear what a file holds.
         ConfigError: A MovieLens folder is imported with other files or with names of columns.
     """
     tables: list[Table] = []
-    unnamed: list[Table] = []  # those found in a folder, which the caller did not name
+    unnamed: list[Table] = []  # tables of a folder, which the caller did not name
     no_tables: dict[object, str] = {}
     for path in files:
         if not path.exists():
@@ -163,10 +173,10 @@ def plan_import(
         if path.is_dir() and not _is_plain_folder(path):
             tables += _open_research_folder(path)
         elif path.is_dir():
-            found, others = _open_plain_folder(path, delimiter, encoding, header)
-            tables += found
-            unnamed += found
-            no_tables |= others
+            opened_tables, other_files = _open_plain_folder(path, delimiter, encoding, header)
+            tables += opened_tables
+            unnamed += opened_tables
+            no_tables |= other_files
         else:
             names = [*column_names.values()]
             tables.append(
@@ -184,7 +194,7 @@ def plan_import(
         for number, opened in enumerate(tables):
             if len(tables) == 1 or has_columns_of(opened, where):
                 tables[number] = keep_rows(opened, where)
-    plan = _sort_tables(tables, column_names, events=events, layout=layout, unnamed=unnamed)
+    plan = _classify_tables(tables, column_names, events=events, layout=layout, unnamed=unnamed)
     plan.left_out |= no_tables
     for role, name in column_names.items():
         is_absent = all(
@@ -197,7 +207,7 @@ def plan_import(
 
 
 def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
-    """Plan to read the first file in a written format; other files are of items or people."""
+    """Plan to read the first file in a written format; further files hold items or people."""
     plan = Plan(written=(files[0], written))
     for path in files[1:]:
         table = open_table(path)
@@ -207,7 +217,7 @@ def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
     return plan
 
 
-def _sort_tables(
+def _classify_tables(
     tables: Sequence[Table],
     column_names: ColumnNames,
     *,
@@ -216,15 +226,15 @@ def _sort_tables(
     unnamed: Sequence[Table] = (),
     notes: tuple[str, ...] = (),
 ) -> Plan:
-    """Find which tables hold the ratings, and whether each other one holds people or items.
+    """Find which tables hold the ratings, and whether each other table holds people or items.
 
     Args:
         tables: Tables in the order in which they were named.
         column_names: The roles to find, each with the column that the caller named, or None.
         events: Whether every row is an event.
         layout: Layout of the first table if it has several ratings in a row; None: found.
-        unnamed: Tables that the caller did not name. One that holds neither people nor items is
-            left out, while it is an error for the others.
+        unnamed: Tables that the caller did not name. If it is not clear whether one holds people or
+            items, it is left out; for the other tables, that is an error.
         notes: Sentences that say which tables were joined.
     """
     if len(tables) == 1:
@@ -244,7 +254,7 @@ def _sort_tables(
     ]
     joined = None if rating_tables else join_people_to_items(tables, roles_of_tables)
     if joined is not None:
-        return _sort_tables(
+        return _classify_tables(
             joined.tables,
             column_names,
             events=events,
@@ -282,7 +292,7 @@ def _find_roles(table: Table, column_names: ColumnNames) -> set[Role]:
 
 
 def _add_other_table(table: Table, roles: set[Role], plan: Plan, *, is_named: bool = True) -> None:
-    """Add a table that holds no ratings to the plan's tables of people or of items.
+    """Add a table that holds no ratings to the plan, as one of people or one of items.
 
     Args:
         table: The table.
@@ -292,7 +302,7 @@ def _add_other_table(table: Table, roles: set[Role], plan: Plan, *, is_named: bo
 
     Raises:
         DataError: It is not clear whether it holds people or items; or the caller did not name it,
-            and it has several rows of a person or item.
+            and it has several rows of a person or item, or no column beside the id.
     """
     if "user" in roles and table.has_header:
         role: Role = "user"
@@ -323,7 +333,8 @@ def _names_in_table(table: Table, column_names: ColumnNames) -> ColumnNames:
 def _find_role_by_ids(table: Table, plan: Plan) -> Role:
     """Find whether a table without known names holds people or items, by the ids of the ratings.
 
-    Its first column decides; if it has the ids of both, the name of the file does.
+    The ids in its first column decide. If they are those of people and of items, the name of the
+    file decides.
 
     Raises:
         DataError: The table holds neither, or may hold both, or connects people with people.
@@ -345,7 +356,7 @@ def _find_role_by_ids(table: Table, plan: Plan) -> Role:
         )
     role = max(shares, key=shares.__getitem__)
     if min(shares.values()) > _MATCHED:
-        role = _role_of_name(table)
+        role = _find_role_by_file_name(table)
     if shares[role] < _MATCHED:
         raise DataError(
             "this table fits neither the people nor the items of the ratings",
@@ -356,8 +367,12 @@ def _find_role_by_ids(table: Table, plan: Plan) -> Role:
     return role
 
 
-def _role_of_name(table: Table) -> Role:
-    """Find by the name of a file, such as kunden.csv, whether it holds people or items."""
+def _find_role_by_file_name(table: Table) -> Role:
+    """Find by the name of a file, such as kunden.csv, whether it holds people or items.
+
+    Raises:
+        DataError: The name says neither.
+    """
     stem = normalize_header(Path(str(table.path)).name.partition(".")[0])
     for role in _PAIR:
         names = [name for name in known_names(role) if len(name) >= _LETTERS_OF_NAME]
@@ -385,7 +400,7 @@ def _name_title_column(table: Table) -> Table:
 
 
 def _is_plain_folder(path: Path) -> bool:
-    """Tell whether a folder is none of tacit's, RecBole's or LensKit's."""
+    """Tell whether a folder is not one that tacit, RecBole or LensKit wrote."""
     has_schema = (path / "schema.json").is_file()
     return not has_schema and not is_folder(path) and not any(path.glob("*.inter"))
 
@@ -396,7 +411,11 @@ def _open_plain_folder(
     """Open the tables of a folder of files, such as customers.csv, products.csv and orders.csv.
 
     Returns:
-        The tables, and the reason why each other file is none.
+        The tables; and the path of each other file to the reason why it is no table.
+
+    Raises:
+        DataError: There is no table or there are too many, or a file with the name of a table is
+            none.
     """
     files = [file for file in sorted(path.iterdir()) if file.name[0] not in "._"]
     tables: list[Table] = []
@@ -450,10 +469,11 @@ def _open_lenskit_folder(path: Path) -> list[Table]:
     """Open the tables of a LensKit folder.
 
     Its table of ratings holds numbers of people and items, which are rows of the tables user and
-    item. They are replaced by the ids in those.
+    item. The numbers are replaced by the ids in these rows.
 
     Returns:
-        The table of ratings; then those of people and items, if they have more than the ids.
+        The table of ratings, and then the tables of people and of items, unless they hold ids
+        alone.
     """
     entities = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
     try:
@@ -498,12 +518,13 @@ def carry_out_plan(
     Args:
         plan: What to read.
         rules: How cells are read.
-        on_bad: What the caller said of bad rows; None: nothing, so that it is an error if the rules
-            would drop most rows.
+        on_bad: What the caller said to do about bad rows. If None, the caller said nothing, and it
+            is an error if the rules would drop more than half of the rows.
         events: Whether every rating is an event.
         users: File of user attributes, in place of the plan's.
         items: File of item metadata, in place of the plan's.
-        catalogue: File of a public list of items. Ratings of other items are dropped.
+        catalogue: File of a public list of items; ratings of other items are dropped. None: there
+            is none.
         public_items: Whether it is public which items were rated.
         items_from_ratings: Whether titles in columns beside the ratings are public.
         domain: Header of the domain in the catalogue and the files of items.
@@ -514,7 +535,7 @@ def carry_out_plan(
     """
     for columns in plan.ratings:
         _require_roles(columns, rules)
-    plan.ratings = [_drop_unreadable_times(columns, rules) for columns in plan.ratings]
+    plan.ratings = [_leave_out_unreadable_times(columns, rules) for columns in plan.ratings]
     if plan.written is not None:
         reading = read_in_format(*plan.written, rules.on_bad)
     elif plan.movielens is not None:
@@ -560,10 +581,10 @@ def carry_out_plan(
 
 
 def _require_roles(columns: ColumnGuess, rules: Rules) -> None:
-    """Raise DataError if a role has no column.
+    """Raise DataError if a table lacks a column that is needed.
 
-    If the people are missing, but another file in the folder has them, the error says how the two
-    files are joined.
+    If it lacks the people, but another file in the folder has them, the error says how to join the
+    two files.
     """
     try:
         columns.require_roles(rules)
@@ -583,9 +604,9 @@ def _require_roles(columns: ColumnGuess, rules: Rules) -> None:
 
 
 def _refuse_ids_that_never_repeat(plan: Plan, ratings: Ratings) -> None:
-    """Raise DataError if each person or each item has one rating, and its column was guessed.
+    """Raise DataError if each person or each item has one rating, and the column was guessed.
 
-    Such a column is probably another one, such as a number of the row.
+    Such a column probably holds something else, such as the number of the row.
     """
     distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
     for role, number in distinct.items():
@@ -602,11 +623,11 @@ def _refuse_ids_that_never_repeat(plan: Plan, ratings: Ratings) -> None:
             )
 
 
-def _drop_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGuess:
-    """Drop a column of times if many of its cells are empty or cannot be read.
+def _leave_out_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGuess:
+    """Take the role from a column of times if many of its cells are empty or cannot be read.
 
-    A column that the caller named is kept. If most times can be read but lie before 1980 or after
-    2100, the column is kept with a warning.
+    A warning says so. A column that the caller named keeps its role. If most times can be read but
+    lie before 1980 or after 2100, the column keeps its role, with a warning.
     """
     position = columns.positions.get("time")
     if position is None or columns.reasons["time"] == "asked":
@@ -615,7 +636,7 @@ def _drop_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGuess:
     column = column.gather_every(max(1, len(column) // _CELLS_SEEN))
     filled = len(column) - column.null_count()
     try:
-        form = rules.times or time_form(column, guessing=rules.guessing)
+        form = rules.times or find_time_form(column, guessing=rules.guessing)
         times = to_seconds(column, rules.dates, form=form)
     except DataError:
         return columns  # the order of day and month is not clear: reading the times says so again
@@ -639,7 +660,7 @@ def _drop_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGuess:
 
 
 def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list[str]:
-    """Write warnings about ratings that can be used but look odd.
+    """List warnings, as sentences, about ratings that can be used but look wrong.
 
     Args:
         ratings: The ratings.
@@ -665,7 +686,7 @@ def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list
                 f"Only {upper:.1%} of the ratings lie in the upper half of the scale "
                 f"{ratings.scale}: is it the right scale?"
             )
-    counts = np.bincount(ratings.users)  # of ratings, for each person
+    counts = np.bincount(ratings.users)  # (people,) number of ratings
     most = int(counts.max()) if len(ratings) else 0
     mean = len(ratings) / max(1, int(np.count_nonzero(counts)))
     if len(ratings) >= FEW and most > max(_LARGE_SHARE * len(ratings), _TIMES_THE_MEAN * mean):

@@ -3,8 +3,8 @@
 wide      a person in each row and an item in each column; cells hold stars, 1 and 0, or nothing
 baskets   a person in each row, with the items in further cells of the line or as a list in one cell
 
-A table is unfolded if the caller names its layout, or if no other layout is possible. If it only
-seems to have such a layout, it is refused with the option that reads it.
+A table is unfolded if the caller names its layout, or if no other layout is possible. A table that
+only seems to have such a layout is refused, with the option that reads it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ from tacit.data.tables.table import FEWEST_WIDE_COLUMNS, Table, missing_column_e
 from tacit.errors import DataError
 
 _FEWEST_BLANK = 0.2
-"""Least share of empty cells in a table that is taken for wide without being told."""
+"""Least share of empty cells in a table that is taken for wide although the caller did not say
+so."""
 _MOST_OFF_SCALE = 0.05
-"""Largest share of such a table's numbers that may lie off their scale."""
+"""Largest share of the numbers of such a table that may lie off their scale."""
 _CELLS_SEEN = 1000
-"""Number of cells that are compared before all cells of a column are."""
+"""Number of the first cells of a column that are compared, before all its cells are."""
 _FEW = 50
-"""Fewest cells of a column that is searched for lists which the caller did not announce."""
+"""A column of fewer cells is taken for lists only if the caller says so."""
 _DISTINCT_LISTS = 0.9
 """Least share of different cells in a column of lists."""
 _SEPARATORS = ("|", ";", ",", "\t", " ")
+"""Signs that may separate the items of a list, in the order in which they are tried."""
 _ID = r"^[A-Za-z_#-]{0,6}\d+$"
 """The pattern of an id; most words of a title do not fit it."""
 _ITEM_AND_CLICK = r"^(.+)-([01])$"
-"""The pattern of an item that was shown, and whether it was clicked, as in the MIND data."""
+"""The pattern of an item that was shown and of 1 if it was clicked, else 0, as in the MIND data."""
 _ITEM_AND_STARS = r"^(.+):(\d+(?:\.\d+)?)$"
 """The pattern of an item and its stars."""
 _LINE = "\0line"
@@ -78,14 +80,15 @@ def guess_rating_columns(
 
 
 def _find_by_name(table: Table, column_names: ColumnNames) -> dict[Role, int]:
-    """Find the columns that the caller named or that have a known name, by role."""
+    """Find the position of each role's column if the caller named it or its name is known."""
     return guess_columns(table, column_names, contents=False).positions
 
 
 def _find_item_columns(table: Table, used: Sequence[int]) -> list[int]:
     """Find the columns of a wide table that may be items.
 
-    They hold numbers or answers such as yes and no, and their names have no other meaning.
+    They are empty or hold numbers or answers such as yes and no, and their names have no other
+    meaning.
 
     Args:
         table: The table.
@@ -94,7 +97,7 @@ def _find_item_columns(table: Table, used: Sequence[int]) -> list[int]:
     Returns:
         Positions.
     """
-    found = []
+    item_positions = []
     for position, header in enumerate(table.headers):
         if position in used or (table.has_header and _is_no_item(header)):
             continue
@@ -102,8 +105,8 @@ def _find_item_columns(table: Table, used: Sequence[int]) -> list[int]:
         sample = ColumnSample(column)
         is_empty = column.null_count() == len(column)
         if is_empty or sample.is_numeric or sample.is_answer:
-            found.append(position)
-    return found
+            item_positions.append(position)
+    return item_positions
 
 
 def _is_no_item(header: str) -> bool:
@@ -125,10 +128,10 @@ def _read_numbers(table: Table, positions: Sequence[int]) -> pl.DataFrame:
 def _is_clearly_wide(table: Table, column_names: ColumnNames) -> bool:
     """Tell whether a table can only have a person in each row and an item in each column.
 
-    Such a table has a header, and a column of people with one row each. The names of its other
-    columns have a known meaning, or the columns hold stars, nearly all of them on one scale; at
-    least a fifth of the cells for stars are empty. Without empty cells, these columns may as well
-    be attributes of the people.
+    Such a table has a header, more than `FEWEST_WIDE_COLUMNS` columns, and a column of people in
+    which nobody repeats. Each other column has a name of known meaning or holds stars, nearly all
+    of them on one scale. At least a fifth of the cells for stars are empty: without empty cells,
+    these columns could be attributes of the people.
     """
     if (
         not table.has_header
@@ -163,7 +166,11 @@ def _is_clearly_wide(table: Table, column_names: ColumnNames) -> bool:
 
 
 def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> ColumnGuess:
-    """Unfold a wide table: each filled cell becomes a row: person, item, stars."""
+    """Unfold a wide table: each filled cell of an item becomes a row with person, item and stars.
+
+    If no cell is empty and all are 1 or 0, or if `events` is True, rows of 0 are dropped and the
+    others are events.
+    """
     positions = _find_by_name(table, {role: column_names.get(role) for role in ("user", "time")})
     warnings = []
     if "user" not in positions and table.has_header and _has_ids_in_first_column(table):
@@ -224,7 +231,7 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
 
 
 def _filled_cells(column: pl.Series) -> pl.Series:
-    """Return the cells of an item, null where they are empty; numbers of any type as floats."""
+    """Return the cells of an item, with null for empty ones, and numbers of any type as floats."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.cast(pl.Float64).fill_nan(None)
     if column.dtype != pl.String:
@@ -265,7 +272,7 @@ def _make_unfolded_table(table: Table, frame: pl.DataFrame, rows: Any) -> Table:
     Args:
         table: The table as it was read.
         frame: The new rows.
-        rows: (new rows,) the row of `table` that each is from, whose line it keeps.
+        rows: (new rows,) the row of `table` that each new row is made of, and whose line it keeps.
     """
 
     def lines() -> list[int]:
@@ -285,23 +292,27 @@ def _find_list_columns(table: Table, used: Sequence[int]) -> list[int]:
     Returns:
         Positions.
     """
-    found = []
+    list_positions = []
     for position in range(len(table.headers)):
         column = table.frame[:, position]
         if position in used:
             continue
         has_text_lists = column.dtype == pl.String and _find_separator(column) is not None
         if has_text_lists or isinstance(column.dtype, pl.List | pl.Array):
-            found.append(position)
-    return found
+            list_positions.append(position)
+    return list_positions
 
 
 def _find_separator(column: pl.Series) -> str | None:
-    """Find the separator of lists in text cells: the first that half of the cells have."""
+    """Find the separator of lists in text cells: the first that at least half of the cells contain.
+
+    Returns:
+        None if there is none.
+    """
     cells = _strip_brackets(column.drop_nulls())
     for separator in _SEPARATORS:
-        having = int(cells.str.contains(separator, literal=True).sum())
-        if len(cells) and 2 * having >= len(cells):
+        cells_with_it = int(cells.str.contains(separator, literal=True).sum())
+        if len(cells) and 2 * cells_with_it >= len(cells):
             return separator
     return None
 
@@ -312,7 +323,10 @@ def _strip_brackets(cells: pl.Series) -> pl.Series:
 
 
 def _has_clear_lists(table: Table, column_names: ColumnNames) -> bool:
-    """Tell whether a table has a column of people, and items that can only be lists of ids."""
+    """Tell whether a table has a column of people and an item column that can only be lists of ids.
+
+    The parts of text cells then look like ids, and are there at least twice on average.
+    """
     positions = _find_by_name(table, column_names)
     if "user" not in positions or "item" not in positions or {"rating", "plays"} & set(positions):
         return False
@@ -339,7 +353,10 @@ def _split_lists(column: pl.Series, separator: str) -> pl.Series:
 
 
 def _unfold_baskets(table: Table, column_names: ColumnNames, *, events: bool) -> ColumnGuess:
-    """Unfold lists of items: each item becomes a row, with stars if the list has them."""
+    """Unfold lists of items: each item of a list becomes a row, with stars if the list has them.
+
+    Lists may also hold objects, whose fields become columns.
+    """
     roles: tuple[Role, ...] = ("user", "item", "time")
     positions = _find_by_name(table, {role: column_names.get(role) for role in roles})
     warnings = []
@@ -407,7 +424,9 @@ def _make_unused_name(name: str, others: Sequence[str]) -> str:
 
 
 def _split_stars(items: pl.Series) -> list[pl.Series] | None:
-    """Split cells such as `item:4`, or `item-1` and `item-0` for clicked and not clicked.
+    """Split cells such as `item:4` into items and stars.
+
+    In place of stars there may be a 1 for clicked and a 0 for not clicked, as in `item-1`.
 
     Returns:
         The column of items and the column `_STARS`; None if the cells are items alone.
@@ -426,7 +445,8 @@ def _split_stars(items: pl.Series) -> list[pl.Series] | None:
 def _refuse_lists_of_items(columns: ColumnGuess) -> None:
     """Raise DataError if the item column seems to hold lists.
 
-    It does if its cells hardly ever repeat, but their parts between some separator do.
+    The cells of such a column hardly ever repeat, but many of them have several parts between some
+    separator, and these parts repeat.
     """
     if "item" not in columns.positions:
         return

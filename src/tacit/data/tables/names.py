@@ -34,7 +34,8 @@ Subject = Literal[
     "other",
     "domain",
 ]
-"""What a name is about. A column that is named as `order` or `other` has no role."""
+"""What a name of a column says that the column holds. Columns of some subjects, such as `order`,
+`event`, `price` and `other`, have no role."""
 
 _ID_WORDS = {
     "id",
@@ -77,18 +78,21 @@ def normalize_header(header: str) -> str:
 
 @cache
 def usual_names(subject: Subject) -> tuple[str, ...]:
-    """Return the normalized names of a subject that decide without a look at the column's cells."""
+    """Return the normalized names of a subject that are believed whatever the cells hold."""
     return _read_names(subject, "usual")
 
 
 @cache
 def known_names(subject: Subject) -> tuple[str, ...]:
-    """Return all normalized names of a subject, the usual ones first."""
+    """Return all normalized names of a subject, the usual ones first.
+
+    The others are believed only if the cells fit.
+    """
     return tuple(dict.fromkeys(usual_names(subject) + _read_names(subject, "more")))
 
 
 def is_named(subject: Subject, header: str) -> bool:
-    """Tell whether a header is a name of the subject."""
+    """Tell whether a header is a known name of the subject."""
     return normalize_header(header) in known_names(subject)
 
 
@@ -113,7 +117,7 @@ def is_no_candidate(header: str) -> bool:
 def names_that_make_a_header() -> frozenset[str]:
     """Return the normalized names of people, items, stars, plays and times.
 
-    A first line with several of them is a header, not a row.
+    A first line with several of these names is a header, not a row.
     """
     subjects: Sequence[Subject] = ("user", "item", "rating", "plays", "time")
     return frozenset(itertools.chain.from_iterable(map(known_names, subjects)))

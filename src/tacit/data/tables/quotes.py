@@ -1,4 +1,4 @@
-"""Quoted cells in delimited text: how they are found, and rewritten in one way.
+"""Quoted cells in delimited text, which are found and rewritten in the form that parsers expect.
 
 Programs write a quote inside a cell as two quotes or after a backslash, and some put blanks before
 or after a quoted cell. The parsers of csv and polars expect two quotes and no blanks, so text is
@@ -11,7 +11,8 @@ import re
 from functools import cache
 
 _ESCAPED_QUOTE = re.compile(rb'\\"(?![,;\t|\r\n]|$)')
-"""A backslash and a quote inside a cell. Before a delimiter the quote ends the cell instead."""
+"""A backslash and a quote inside a cell. A quote before a delimiter or a line end closes the
+cell."""
 _BLANKS = (
     b" ",
     b"\t",
@@ -23,7 +24,7 @@ _BLANKS = (
 
 
 def tidy_quotes(data: bytes, delimiter: str, quote: str) -> bytes:
-    r"""Write quotes inside cells as two, and drop blanks around quoted cells.
+    r"""Write each quote inside a cell as two quotes, and drop blanks around quoted cells.
 
     Args:
         data: Lines in UTF-8, or one line without its end.
@@ -67,15 +68,15 @@ def _pattern_of_blank(delimiter: str) -> bytes:
 
 
 def _pattern_between_quotes(quote: str) -> bytes:
-    """Make the pattern of a cell with its quotes, in which two quotes are one of the text."""
+    """Make the pattern of a cell in quotes; inside it, two quotes stand for one of the text."""
     return b"%(sign)b(?:[^%(sign)b]|%(sign)b{2})*+%(sign)b" % {b"sign": quote.encode()}
 
 
 def _cell_start(delimiter: str) -> bytes:
-    """Make the pattern of the place after a delimiter or a line end."""
+    """Make the pattern of the start of a cell: after a delimiter or a line end, or at the start."""
     return b"(?<![^%b\n])" % re.escape(delimiter.encode())
 
 
 def _cell_end(delimiter: str) -> bytes:
-    """Make the pattern of the place before a delimiter or a line end."""
+    """Make the pattern of the end of a cell: before a delimiter or a line end, or at the end."""
     return rb"(?![^%b\r\n])" % re.escape(delimiter.encode())

@@ -19,7 +19,7 @@ from tacit.data.tables.cells import (
     OnBad,
     Rules,
     clean_rows,
-    thousands_sign,
+    find_thousands_sign,
     to_ids,
     to_ids_of_kind,
 )
@@ -28,7 +28,7 @@ from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.rows import open_written
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.table import Table, find_column
-from tacit.data.tables.times import depends_on_order, order_of_dates, time_form
+from tacit.data.tables.times import depends_on_order, find_order_of_dates, find_time_form
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError
 
@@ -244,12 +244,12 @@ def _describe_format(guessed: ColumnGuess, rules: Rules, ratings: Ratings) -> Wr
     values = {role: table.frame[:, position] for role, position in guessed.positions.items()}
     thousands = rules.thousands
     if thousands is None and "plays" in values and table.is_text:
-        thousands = thousands_sign(values["plays"])
+        thousands = find_thousands_sign(values["plays"])
     times = rules.times
     dates = rules.dates
     if "time" in values:
-        times = times or time_form(values["time"], guessing=rules.guessing)
-        dates = dates or order_of_dates(values["time"])
+        times = times or find_time_form(values["time"], guessing=rules.guessing)
+        dates = dates or find_order_of_dates(values["time"])
     ids: dict[Role, IdKind] = {
         "user": rules.ids.get("user") or kind_of_ids(ratings.user_ids),
         "item": rules.ids.get("item") or kind_of_ids(ratings.item_ids),

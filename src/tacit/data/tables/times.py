@@ -1,10 +1,10 @@
-"""Times of any usual form read as seconds since 1970.
+"""Times of any usual form, read as seconds since 1970.
 
-Numbers   are seconds, or milli-, micro- or nanoseconds; dates such as YYYYMMDD; or days of a
-          spreadsheet. Which of these is decided by the size of most numbers of the column.
+Numbers   are seconds, or milli-, micro- or nanoseconds; or dates such as YYYYMMDD; or days of a
+          spreadsheet. The size of most numbers of the column decides which of these they are.
 Dates     have the year first (ISO), the day first, the month first, or the month's name. They are
-          in UTC unless they name a time zone. Whether the day or the month comes first is decided
-          by all dates of the column.
+          in UTC unless they name a time zone. All dates of the column together decide whether the
+          day or the month comes first.
 """
 
 from __future__ import annotations
@@ -31,28 +31,30 @@ TimeForm = Literal[
     "yyyymmddhhmmss",
     "spreadsheet days",
 ]
-"""What the numbers of a column are. "usual" is seconds or a smaller unit, by each number's size;
-"spreadsheet days" are days since 1900."""
+"""What the numbers of a column are. "usual" is seconds or a smaller unit, which the size of each
+number decides; "spreadsheet days" are days since 1900."""
 _DIGITS: tuple[TimeForm, ...] = ("yyyymmdd", "yyyymmddhhmm", "yyyymmddhhmmss")
-"""Dates written in digits alone."""
+"""The forms that are dates in digits alone; each name has as many letters as the date has
+digits."""
 UNITS: dict[TimeForm, int] = {
     "seconds": 1,
     "milliseconds": 10**3,
     "microseconds": 10**6,
     "nanoseconds": 10**9,
 }
-"""Units, and how many of each make a second."""
+"""Unit to the number of units in a second."""
 _SAY_WHICH = (
     "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...), or leave "
     "times out with --no-time"
 )
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
-"""What messages say that a time must be."""
+"""How messages describe a time."""
 OLDEST, NEWEST = 315_532_800, 4_102_444_800
 """The first seconds of 1980 and 2100, between which times of people lie."""
 LAST_SECOND = 253_402_300_799
-"""The end of the year 9999; larger numbers are milliseconds or smaller units."""
+"""The last second of the year 9999; larger numbers are in milliseconds or smaller units."""
 
+# Patterns of parts of dates. `_CLOCK` may match nothing, since a date may have no time of day.
 _CLOCK = (
     r"(?:[T ,;:]+(?:at )?(?P<hour>\d{1,2})[:.h](?P<minute>\d{2})(?:[:.](?P<second>\d{2})"
     r"(?:[.,]\d+)?)?(?: ?(?P<am_or_pm>[AaPp])\.?[Mm]\.?)?)?"
@@ -64,6 +66,7 @@ _YEAR_LAST = r"^(?P<a>\d{1,2})(?P<sign>[-/.] ?)(?P<b>\d{1,2})[-/.] ?" + _YEAR + 
 _YEAR_LAST_FORM = re.compile(_YEAR_LAST)
 """A date such as 03/04/2021; `a` and `b` are its first and its second small number."""
 _YEAR_AND_MONTH_FORM = re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})$")
+"""A month such as 2021-04; `a` is its number."""
 _DATE_FORMS = (
     re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK),
     _YEAR_LAST_FORM,
@@ -97,25 +100,26 @@ _ZONES = {
     "MSK": "+0300",
     "JST": "+0900",
 }
+"""Names of time zones, and their difference from UTC."""
 _ZONE_NAME = re.compile(r" (" + "|".join(_ZONES) + r")$")
 _NAMES_OF_SECONDS = {"timestamp", "timestampms", "ts", "epoch", "unixtime", "tstamp"}
 """Normalized headers of columns that never hold days of a spreadsheet."""
 _SAMPLE = 20_000
 """Number of cells, spread over the column, that decide what its numbers are."""
 _MOST = 0.95
-"""Share of the numbers of a column that decides what they are."""
+"""Share of the numbers of a column that must fit a form for the column to have it."""
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 60_000
-"""Days of a spreadsheet in 1954 and 2064, between which times of people lie."""
+"""The numbers of days in 1954 and 2064 in a spreadsheet, between which times of people lie."""
 _EPOCH_SERIAL = 25_569
-"""The day 1970-01-01 in a spreadsheet."""
+"""The number of the day 1970-01-01 in a spreadsheet."""
 _SECONDS_PER_DAY = 86_400
 _LAST_YEAR_OF_20XX = 68
-"""Largest year of two digits that is in this century: 68 is 2068, and 69 is 1969."""
+"""Largest year of two digits that is after 2000: 68 is 2068, and 69 is 1969."""
 BEGINS_LIKE_TIME = re.compile(
     r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}(\b|T)|"
     r"(\w{2,4},? +)?[^\W\d]{3,} +\d{1,2} +\d{1,2}:\d{2}"
 )
-"""The beginning of a cell with a number or a date; no header begins like this."""
+"""The pattern of the beginning of a cell with a number or a date; no header begins like this."""
 _NAMES_OF_MONTHS = (
     "jan ene gen sty",
     "feb fév fev lut",
@@ -138,11 +142,12 @@ for _number, _names in enumerate(_NAMES_OF_MONTHS, 1):
 
 
 def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
-    """Tell whether some dates of a column decide in which order others have day and month.
+    """Tell whether the order of day and month in a column is decided by some of its dates for all.
 
     Args:
         column: Cells of any type.
-        dates: The order that the caller named; then no date decides. None: found in the column.
+        dates: The order that the caller named, so that no date decides; None: it is found in the
+            column.
     """
     if dates is not None or column.dtype != pl.String:
         return False
@@ -151,8 +156,8 @@ def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
     return bool(column.str.strip_chars().str.contains(_YEAR_LAST).any())
 
 
-def order_of_dates(column: pl.Series) -> Dates:
-    """Find whether the day or the month comes first in a column whose dates could be read."""
+def find_order_of_dates(column: pl.Series) -> Dates:
+    """Find whether the day or the month comes first in a column of dates that can be read."""
     if not depends_on_order(column, None):
         return "dayfirst"
     texts = column.drop_nulls().str.strip_chars().unique().to_list()
@@ -160,7 +165,7 @@ def order_of_dates(column: pl.Series) -> Dates:
 
 
 def is_date(text: str) -> bool:
-    """Tell whether a cell is a date, with separators or words; a plain number is none."""
+    """Tell whether a cell is a date with separators or words; a plain number is no date."""
     return _parse_date(text, True) is not None or _parse_date(text, False) is not None
 
 
@@ -170,13 +175,13 @@ def may_be_spreadsheet_days(numbers: pl.Series) -> bool:
     return len(numbers) > 0 and in_range >= _MOST * len(numbers)
 
 
-def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
+def find_time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     """Find what the numbers of a column of times are.
 
     Args:
         column: Numbers, dates or text. Its name matters: `timestamp` holds no days of a
             spreadsheet.
-        guessing: Whether the numbers may be anything else than "usual".
+        guessing: Whether the form is found in the column; if not, it is "usual".
     """
     if not guessing or isinstance(column.dtype, pl.Datetime) or column.dtype == pl.Date:
         return "usual"
@@ -184,12 +189,16 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     numbers = sampled.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
     if len(numbers) == 0:
         return "usual"
-    most = _MOST * len(numbers)  # so that one cell does not decide for the others
+    fewest = _MOST * len(
+        numbers
+    )  # not all numbers, so that one cell does not decide for the others
     for form in _DIGITS:
-        scale = 10 ** (len(form) - len("yyyymmdd"))
-        in_range = numbers.is_between(19_000_101 * scale, 21_001_231 * scale + scale)
+        # From the start of 1900 to the end of 2100, with zeros in place of hours, minutes and
+        # seconds.
+        clock_digits = 10 ** (len(form) - len("yyyymmdd"))
+        in_range = numbers.is_between(19_000_101 * clock_digits, 21_001_232 * clock_digits)
         readable = len(numbers) - _numbers_to_seconds(numbers, form).null_count()
-        if int(in_range.sum()) >= most and readable >= most:
+        if int(in_range.sum()) >= fewest and readable >= fewest:
             return form
     is_named_as_seconds = normalize_header(column.name) in _NAMES_OF_SECONDS
     if not is_named_as_seconds and may_be_spreadsheet_days(numbers):
@@ -228,8 +237,8 @@ def to_seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm)
     if kind.is_numeric():
         return _numbers_to_seconds(column, form)
     texts = column.cast(pl.String).str.strip_chars()
-    # Whole numbers are not read as floats: because of a decimal in one cell, others would lose
-    # their last digits.
+    # Whole numbers are read as integers even if other cells have decimals: large ones would lose
+    # their last digits as floats.
     integers = texts.cast(pl.Int64, strict=False)
     if integers.null_count() == texts.null_count():
         return _numbers_to_seconds(integers, form)
@@ -243,7 +252,7 @@ def to_seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm)
 
 
 def _numbers_to_seconds(column: pl.Series, form: TimeForm) -> pl.Series:
-    """Turn numbers that are times of this form into Int64 seconds; null for one that is no time."""
+    """Turn numbers of this form into Int64 seconds; null for a number that is no time."""
     if column.dtype.is_float():
         column = column.set(~column.is_finite(), None).round(6)
     if form in _DIGITS:
@@ -259,8 +268,8 @@ def _numbers_to_seconds(column: pl.Series, form: TimeForm) -> pl.Series:
     if form in UNITS:
         column = column // UNITS[form]
     else:
-        # "usual": the size of each number says its unit, so that one person's times do not change
-        # how those of others are read.
+        # "usual": the size of each number decides its unit, so that one person's times do not
+        # change how the times of others are read.
         for _ in range(3):
             is_large = (column.abs() > LAST_SECOND).fill_null(value=False)
             if not is_large.any():
@@ -273,8 +282,8 @@ def _numbers_to_seconds(column: pl.Series, form: TimeForm) -> pl.Series:
 def _texts_to_seconds(texts: pl.Series, dates: Dates | None) -> pl.Series:
     """Turn dates into Int64 seconds; null for a text that is no date.
 
-    ISO dates are read as a column, which is fast; other texts are parsed one by one, each different
-    one once.
+    ISO dates are read as a column, which is fast. Of the other texts, each different one is parsed
+    once.
     """
     iso = texts.set(~texts.str.contains(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?$"), None)
     iso = iso.str.strip_suffix("Z").str.replace("T", " ")
@@ -298,7 +307,7 @@ def _is_day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     Raises:
         DataError: The dates do not tell, or contradict each other.
     """
-    matches = [match for text in texts if (match := _YEAR_LAST_FORM.match(text))]
+    matches = [match for match in map(_YEAR_LAST_FORM.match, texts) if match is not None]
     if dates is not None or not matches:
         return dates != "monthfirst"
     pairs = [(int(match["a"]), int(match["b"])) for match in matches]
@@ -319,12 +328,21 @@ def _is_day_first(texts: Sequence[str], dates: Dates | None) -> bool:
 
 
 def _tidy_date(text: str) -> str:
-    """Rewrite a date of ctime or Twitter with the year before the clock, and a zone as +HHMM."""
+    """Write the year of a date of ctime or Twitter before the clock, and a zone's name as +HHMM."""
     with_late_year = _YEAR_AFTER_CLOCK.match(text)
     if with_late_year is not None:
         day, clock, zone, year = with_late_year.groups()
         text = f"{day}, {year} {clock}{zone or ''}"
     return _ZONE_NAME.sub(lambda match: " " + _ZONES[match[1]], text)
+
+
+def _match_date(text: str) -> re.Match[str] | None:
+    """Match a text with the first of `_DATE_FORMS` that fits; None if none fits."""
+    for form in _DATE_FORMS:
+        match = form.match(text)
+        if match is not None:
+            return match
+    return None
 
 
 def _parse_date(text: str, day_first: bool) -> int | None:
@@ -335,7 +353,7 @@ def _parse_date(text: str, day_first: bool) -> int | None:
         day_first: Whether the day comes before the month if the year comes last.
     """
     text = _tidy_date(_CJK_DATE.sub(r"\1-\2-\3", text))
-    match = next((found for form in _DATE_FORMS if (found := form.match(text))), None)
+    match = _match_date(text)
     if match is None:
         return None
     parts: dict[str, Any] = dict.fromkeys(("hour", "minute", "second", "am_or_pm", "zone"))

@@ -27,11 +27,11 @@ from tacit.errors import ConfigError, DataError
 
 Kind = Literal["text", "json lines", "typed columns"]
 READING = "reading"
-"""Key of the description in the `data.json` of an imported folder."""
+"""Key of the written format in the `data.json` of an imported folder."""
 _STATEFUL = ("utf-7", "utf-16", "utf-32", "iso2022", "hz", "unicode", "raw", "puny", "idna")
-"""How the names of encodings begin whose lines cannot be decoded one by one."""
+"""Beginnings of the names of encodings whose lines cannot be decoded one by one."""
 _TEXT_KEYS = ("encoding", "delimiter", "quote", "lines_above", "packed")
-"""Keys of the description that are fields of `TextForm`."""
+"""Keys of a format as JSON that are fields of `TextForm`."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class WrittenFormat:
     thousands: str = ""
     """Sign between thousands in numbers of plays; "": no sign."""
     times: TimeForm = "usual"
-    """What numbers in the column of times are."""
+    """What the numbers in the column of times are, if they are numbers."""
     dates: Dates = "dayfirst"
     """Whether the day or the month comes first in a date such as 03/04/2021."""
     least_plays: float = 1
-    """Fewest plays that are a like."""
+    """Fewest plays of an item by a person that are a like."""
     where: tuple[str, ...] = field(default=())
-    """Conditions that the rows are filtered by."""
+    """Conditions that rows must fulfil to be kept."""
 
     def __post_init__(self) -> None:
         if not {"user", "item"} <= set(self.columns) or set(self.ids) != {"user", "item"}:
@@ -81,7 +81,7 @@ class WrittenFormat:
                 raise ConfigError(f"The written format has no header {absent[0]!r}.")
 
     def rules(self, on_bad: OnBad) -> Rules:
-        """Make the rules by which cells are read; all are fixed, so nothing is found in the rows.
+        """Make the rules by which cells are read. They are all fixed; nothing is guessed from rows.
 
         Args:
             on_bad: What to do about a row with a bad cell.
@@ -102,7 +102,7 @@ class WrittenFormat:
         return replace(self, scale=str(scale))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the description as values that JSON can hold."""
+        """Return the format as values that JSON can hold."""
         values: dict[str, Any] = {"kind": self.kind}
         if self.text is not None:
             for name in _TEXT_KEYS:
@@ -174,7 +174,12 @@ def read_format(path: Path) -> WrittenFormat:
 
 
 def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
-    """Make a format of its description; errors of Python for one that is incomplete or wrong."""
+    """Make a format from its JSON values.
+
+    Raises:
+        TypeError, KeyError, ValueError, AttributeError: A value is missing or wrong.
+        ConfigError: The values contradict each other.
+    """
     kind = _check_choice(values["kind"], get_args(Kind))
     text = None
     if kind == "text":
