@@ -1,4 +1,4 @@
-"""Texts of options that the commands of both designs have."""
+"""Help texts of options that the commands of `private` and of X-Map share."""
 
 FEATURES_HELP = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "

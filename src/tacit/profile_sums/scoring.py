@@ -1,6 +1,6 @@
-"""Scores of items for people, and reasons for them, from the release and a person's own rows alone.
+"""Scores of items for people, and reasons for these scores.
 
-A list spends nothing: it is made from what was released and that person's own rows.
+Both are computed from the release and the person's own rows, so lists cost no epsilon.
 """
 
 from __future__ import annotations
@@ -25,26 +25,28 @@ Ints = NDArray[np.int64]
 ReasonKind = Literal["item", "feature"]
 
 POPULARITY_WEIGHT_OF_TOP_ITEMS = 0.3
-"""Weight of an item's share of likes beside what top items add."""
+"""Weight of an item's share of likes in mode 'top-items', where the personal part has weight 1."""
 _LEAST_LENGTH = 1e-300
+"""Lower limit of a norm in a denominator, so that 0 is not divided by 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One of a person's own items, or a feature of them, that speaks for an item."""
+    """One of a person's own items, or a feature of these items, that raises an item's score."""
 
     kind: ReasonKind
+    """Whether the reason is an item or a feature."""
     name: Any
     """Id of the item, or name of the feature."""
     score: float
-    """What it adds to the item's score."""
+    """Amount that it adds to the score."""
 
 
 class Reasons(tuple[Reason, ...], Tabular):
-    """Reasons of one entry of a list, the largest first of each kind."""
+    """Reasons for one item's score: items, then features, each largest first."""
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns kind, name (as text) and score, for a data frame."""
+        """Return the columns kind, name (as text) and score, for a data frame."""
         return {
             "kind": [reason.kind for reason in self],
             "name": [str(reason.name) for reason in self],
@@ -53,7 +55,7 @@ class Reasons(tuple[Reason, ...], Tabular):
 
 
 def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
-    """(people, target items) scores that lists are ranked by."""
+    """Compute the scores (people, target items) by which lists are ranked."""
     if not released.serves_lists:
         return np.tile(released.means, (len(people.offsets) - 1, 1))
     is_taste = isinstance(released.personal, TasteModel)
@@ -62,12 +64,16 @@ def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -
 
 
 def personal_scores(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
-    """(people, target items) what each person's own rows add to popularity.
+    """Compute the part of the scores (people, target items) that each person's own rows add.
 
-    Tastes, with x the unit row of likes and E what consenting people gave, if any:
-    (cut(z V) + (x B - b_0) K) B' + x E; across domains the first term alone. With the vectors P of
-    pairs of likes, which act on the head alone: cut(z V) B' + (x P - mu P) P'. Top items: unit row
-    W. 0 where only popularity was released.
+    With z a person's tastes in features, clip(z V) these in k directions at the largest norm of
+    lists, x the row of likes of norm 1, and E the weights learned from consenting people, if any:
+
+        tastes, one domain:      (clip(z V) + (x B - b_0) K) B' + x E
+        tastes, across domains:  clip(z V) B'
+        with pairs of likes:     clip(z V) B' + (x P - mu P) P', the second term for the head alone
+        top items:               r W, with r the row of the context head scaled to norm 1
+        popularity:              0
     """
     model = released.personal
     if isinstance(model, TasteModel):
@@ -87,56 +93,68 @@ def personal_scores(people: Profiles, released: ReleasedLists, settings: Setting
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Scores as inner products of people and target items; the last column is popularity."""
+    """Vectors of people and items whose inner products are the scores.
+
+    The columns are k tastes, d vectors of pairs if there are any, and 1 for popularity, which is 1
+    for each person and the share of likes for each item.
+    """
 
     people: Floats
-    """(people, k + 1), with vectors of pairs (people, k + d + 1)"""
+    """(people, k + d + 1)"""
     items: Floats
-    """(target items, the same)"""
+    """(target items, k + d + 1)"""
 
 
 def people_factors(people: Profiles, released: ReleasedLists, settings: Settings) -> Factors | None:
-    """Write what `score_items` computes as inner products; None if it is no inner product."""
+    """Return factors whose inner products are the scores of `score_items`.
+
+    Returns:
+        The factors; None in mode 'top-items' and with lists of consenting people, whose scores have
+        no such factors.
+    """
     model = released.personal
     count = len(people.offsets) - 1
     if not released.serves_lists:
         return Factors(np.ones((count, 1)), released.means[:, None])
     if not isinstance(model, TasteModel) or released.consented is not None:
         return None
-    of_people = [_served_tastes(people, model, settings)]
-    of_items = [model.items]
+    people_parts = [_served_tastes(people, model, settings)]
+    item_parts = [model.items]
     if model.pairs is not None:
         targets = len(model.items)
-        of_people.append(model.pairs.coordinates(unit_like_rows(people, targets)))
-        of_items.append(model.pairs.vectors_of_all(targets))
+        people_parts.append(model.pairs.coordinates(unit_like_rows(people, targets)))
+        item_parts.append(model.pairs.vectors_of_all(targets))
     return Factors(
-        np.column_stack([*of_people, np.ones(count)]),
-        np.column_stack([*of_items, released.means]),
+        np.column_stack([*people_parts, np.ones(count)]),
+        np.column_stack([*item_parts, released.means]),
     )
 
 
 def people_tastes_of_lists(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
-    """(people, k) tastes that lists are made from; the release is of tastes."""
+    """Return the tastes (people, k) that lists are made from, in a release of mode 'taste'."""
     assert isinstance(released.personal, TasteModel)
     return _served_tastes(people, released.personal, settings)
 
 
 def _served_tastes(people: Profiles, model: TasteModel, settings: Settings) -> Floats:
-    """(people, k) tastes that lists are made from: cut(z V) + (x B - b_0) K.
+    """Compute the tastes (people, k) that lists are made from: clip(z V) + (x B - b_0) K.
 
-    The first term alone across domains, and where vectors of pairs take the place of the second.
+    Across domains, and with pairs of likes, there is only the first term.
     """
-    features = people_tastes(people, model.centre, model.features, everybody=True)
-    tastes = features @ model.directions
-    tastes = tastes * _cut_factor(tastes, settings)
+    feature_tastes = people_tastes(people, model.centre, model.features, everybody=True)
+    tastes = feature_tastes @ model.directions
+    tastes = tastes * _clip_factor(tastes, settings)
     if model.own_likes is None:
         return tastes
     unit_likes = unit_like_rows(people, len(model.items))
     return tastes + model.own_likes.addition_to_taste(unit_likes, model.items)
 
 
-def _cut_factor(tastes: Floats, settings: Settings) -> Floats:
-    """(people, 1) factor that brings tastes (people, k) to the largest norm that lists use."""
+def _clip_factor(tastes: Floats, settings: Settings) -> Floats:
+    """Return factors (people, 1) that bring tastes (people, k) to the largest norm of lists.
+
+    That norm is `personal_clip` sqrt(k); shorter tastes have the factor 1.
+    """
     largest = settings.personal_clip * math.sqrt(tastes.shape[1])
     lengths = np.maximum(np.linalg.norm(tastes, axis=1, keepdims=True), _LEAST_LENGTH)
     factor: Floats = np.minimum(1, largest / lengths)
@@ -145,14 +163,15 @@ def _cut_factor(tastes: Floats, settings: Settings) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
-    """Parts of one item's score beyond popularity."""
+    """Parts of the personal part of one item's score, by items and, once more, by features."""
 
     items: Ints
     """(n,) places of context items."""
     added_by_item: Floats
-    """(n,) what each of them adds."""
+    """(n,) amount that each of these items adds to the score."""
     added_by_feature: Floats
-    """(f,) what each feature adds that the person has more of than most."""
+    """(f,) amount that each feature adds to the score; 0 for a feature of which the person's
+    profile has no more than the average profile. In mode 'top-items' there are no entries."""
 
 
 _NO_PARTS = ScoreParts(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
@@ -161,7 +180,9 @@ _NO_PARTS = ScoreParts(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 def split_score(
     person: Profiles, item: int, released: ReleasedLists, settings: Settings
 ) -> ScoreParts:
-    """Split the score of one target item into parts; no parts where everybody gets the same list.
+    """Split the score of one target item into the parts that the person's own items add.
+
+    There are no parts if everybody gets the same list, or the person has no context items.
 
     Args:
         person: Profile of one person.
@@ -185,6 +206,7 @@ def split_score(
 
 
 def _split_by_top_items(person: Profiles, item: int, model: TopItemsModel) -> ScoreParts:
+    """Split a score of mode 'top-items' by the context items of the head."""
     column = np.flatnonzero(model.targets == item)
     if not len(column):
         return _NO_PARTS
@@ -195,19 +217,22 @@ def _split_by_top_items(person: Profiles, item: int, model: TopItemsModel) -> Sc
 def _split_by_tastes(
     person: Profiles, item: int, model: TasteModel, settings: Settings
 ) -> ScoreParts:
-    """Split by own items, and by those features that the person has more of than most.
+    """Split a score of mode 'taste' by the person's items, and by features.
 
-    An own item adds its part of the person's taste, and if it is liked, what its released tastes or
-    its vector of pairs add beside that.
+    With w the weights of the person's context items, which add up to 1, F their features, m the
+    mean features of a profile, b the tastes of the target item and c the factor of the clip:
+
+        part of item i:     c w_i (F_i - m) V b, and if it is liked, its part by own likes or pairs
+        part of feature j:  c z_j (V b)_j where z_j > 0, with z = sum_i w_i (F_i - m)
     """
-    pull = model.directions @ model.items[item]
+    score_per_feature = model.directions @ model.items[item]
     weights = np.where(person.liked, 1.0, person.other_weight) * model.centre.damping[person.items]
     weights = weights / weights.sum()
     differences = model.features[person.items].toarray() - model.centre.mean
     surplus = weights @ differences
     tastes = surplus[None] @ model.directions
-    cut = _cut_factor(tastes, settings)[0]
-    added_by_item = (differences @ pull) * weights * cut
+    clip_factor = _clip_factor(tastes, settings)[0]
+    added_by_item = (differences @ score_per_feature) * weights * clip_factor
     if person.liked.any():
         likes = person.liked / math.sqrt(person.liked.sum())
         if model.own_likes is not None:
@@ -219,14 +244,21 @@ def _split_by_tastes(
     return ScoreParts(
         items=person.items,
         added_by_item=added_by_item,
-        added_by_feature=np.where(surplus > 0, surplus * pull, 0) * cut,
+        added_by_feature=np.where(surplus > 0, surplus * score_per_feature, 0) * clip_factor,
     )
 
 
 def largest_reasons(
     kind: ReasonKind, names: Sequence[Any], added: Floats, n: int
 ) -> Iterator[Reason]:
-    """Give at most n reasons that speak for an item, largest first."""
+    """Yield at most n reasons that raise a score, largest first.
+
+    Args:
+        kind: Kind of all these reasons.
+        names: (m,) ids of items, or names of features.
+        added: (m,) amount that each adds to the score.
+        n: Largest number of reasons.
+    """
     for place in np.argsort(-added, kind="stable")[:n].tolist():
         if added[place] > 0:
             yield Reason(kind, names[place], float(added[place]))

@@ -1,4 +1,4 @@
-"""Every choice of a fit, checked once. All of it is public."""
+"""Every choice of a fit, checked once. All choices are public."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ DELTA_HELP = "Probability that the bound of epsilon fails, such as 1e-6."
 STAR_SUM_SHARES = (0.25, 0.15, 0.6)
 """Shares of the three sums of stars (means, Gram matrix, factors) in the mu^2 of stars."""
 
-
 DELTA_OF_NOTHING = 0.5
-"""Delta from which a bound says nothing: it fails as often as it holds."""
+"""Least delta that is refused: the bound of epsilon may fail as often as it holds."""
 
 
 @dataclass(frozen=True)
@@ -29,39 +28,41 @@ class Settings:
     """The choices of one fit, by the names of the command line's options."""
 
     epsilon: float = DEFAULT_EPSILON
-    """For one person's whole profile, added or removed; inf: the non-private variant."""
+    """Bound for one person's whole profile, added or removed; inf: the non-private variant."""
     delta: float = DEFAULT_DELTA
     """Probability that the bound of epsilon fails."""
     mode: Mode = "auto"
-    """'auto' decides from the noisy counts; 'taste'; 'top-items'."""
+    """Which sums are released: 'taste', 'top-items', or 'auto', which decides by the noisy counts.
+    """
     like_at: float | None = None
     """Least rating that is a like; None: 70 % of the way up the scale."""
     stars: bool = False
-    """Whether stars are released, too."""
+    """Whether sums of stars are released, too."""
     star_share: float = 0.4
-    """Share of stars in the whole mu^2, divided by `STAR_SUM_SHARES`."""
+    """Share of the sums of stars in the mu^2 of all sums; unused without `stars`."""
     shares: tuple[float, float, float, float] = (0.25, 0.125, 0.125, 0.5)
     """Shares of sums 1, 2a, 2b and 3 in the mu^2 of lists."""
     presence: float = 0.5
-    """Norm of the entry of sum 1 that counts people."""
+    """What one person adds to the entry of sum 1 that counts people, before the clip at norm 1."""
     damping: float = 0.25
-    """Power of an item's frequency by which frequent items weigh less in a profile."""
+    """p: an item weighs frequency^-p in a profile, so that frequent items weigh less."""
     other_weight: float = 0.4
     """Weight in a profile of an item that is rated and not liked; a liked one has 1."""
     moment_clip: float = 0.2
-    """Norm of one person's row in sum 2a."""
+    """Largest norm of one person's row in sum 2a."""
     feature_clip: float = 1.0
-    """Norm of one person's table in sum 2b, divided by sqrt(number of features)."""
+    """Largest norm of one person's table in sum 2b, divided by sqrt(number of features)."""
     item_clip: float = 0.6
-    """Norm of one person's tastes in sum 3, divided by sqrt(number of directions)."""
+    """Largest norm of one person's tastes in sum 3, divided by sqrt(number of directions)."""
     mean_row: float = 0.3
-    """Weight of a person's tastes themselves, in the last row of sum 3."""
+    """Weight of a person's tastes in the last row of sum 3, from which the mean taste is made."""
     directions: int = 12
     """Largest number of directions of taste."""
     edge: float = 0.8
-    """A direction counts above this share of the largest singular value of noise."""
+    """Directions are kept whose singular value exceeds this share of the largest one of noise."""
     personal_clip: float = 2.5
-    """Largest norm of the tastes that a list is made from, divided by sqrt(directions)."""
+    """Largest norm of the tastes in features that a list is made from, divided by sqrt(number of
+    directions)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _as_float("epsilon", self.epsilon))
@@ -81,8 +82,8 @@ class Settings:
             raise ConfigError(f"mode is 'auto', 'taste' or 'top-items'; got {self.mode!r}.")
         if self.like_at is not None and not math.isfinite(self.like_at):
             raise ConfigError(f"like_at is a finite number of stars; got {self.like_at}.")
-        positive = len(self.shares) == 4 and all(share > 0 for share in self.shares)
-        if not positive or not math.isclose(math.fsum(self.shares), 1):
+        are_four_positive = len(self.shares) == 4 and all(share > 0 for share in self.shares)
+        if not are_four_positive or not math.isclose(math.fsum(self.shares), 1):
             raise ConfigError(
                 f"shares are four numbers above 0 that add up to 1; got {self.shares}."
             )
@@ -93,7 +94,7 @@ class Settings:
 
     @property
     def all_shares(self) -> tuple[float, ...]:
-        """Shares of all sums in the whole mu^2, those of stars last; they add up to 1."""
+        """Shares of all sums in the mu^2 of the fit, those of stars last; they add up to 1."""
         if not self.stars:
             return self.shares
         list_shares = [(1 - self.star_share) * share for share in self.shares]
@@ -107,14 +108,24 @@ class Settings:
 
 
 def _as_float(name: str, value: object) -> float:
-    """Convert a number, also one of numpy's, which JSON does not know; ConfigError otherwise."""
+    """Return a real number as a float, which JSON can store; numpy's numbers may not be.
+
+    Raises:
+        ConfigError: The value is no real number.
+    """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ConfigError(f"{name} is a number; got {value!r}.")
     return float(value)
 
 
 def refuse_filter(epsilon: float, *, per_item: int, per_user: int) -> None:
-    """Raise PrivacyError for a private fit to items or people chosen by their ratings' number."""
+    """Raise PrivacyError for a private fit that leaves out items or people with few ratings.
+
+    Args:
+        epsilon: Epsilon of the fit; inf: not private.
+        per_item: Least number of ratings of an item that stays; 0 or 1: all stay.
+        per_user: Least number of ratings of a person who stays; 0 or 1: all stay.
+    """
     if math.isfinite(epsilon) and per_user > 1:
         raise PrivacyError(
             "--per-user leaves people out by how many ratings they have, and an item that only "

@@ -18,31 +18,34 @@ from tacit.profile_sums.sums.taste_maps import orient_columns
 Floats = NDArray[np.float64]
 
 _LEAST_COLUMNS = 2
+"""Number of text features that are made even if there are 64 other columns already."""
 
 
 def text_features(catalogue: Ratings, names: Sequence[str], columns: int) -> Floats:
-    """Make dense features from texts of the catalogue: TF-IDF, and its largest singular vectors.
+    """Make dense features from texts of the catalogue: a truncated SVD of TF-IDF.
 
     Args:
         catalogue: Items with their metadata.
-        names: Item metadata with texts, read one after the other.
-        columns: How many columns the items have already: 64 are not passed together.
+        names: Names of item metadata with texts, which are joined for each item.
+        columns: Number of feature columns that the items already have.
 
     Returns:
-        (items, r) rows of length 1 at most.
+        (items, r) rows of L2 norm 1 at most, zeros for an item without words. r is
+        max(64 - columns, 2), or less if there are few items or words.
 
     Raises:
-        DataError: the items have no such metadata, or no words.
+        DataError: The items have no metadata of one of the names, or fewer than two words are
+            shared by items.
     """
     texts = [""] * catalogue.n_items
     for name in names:
         values = catalogue.public_metadata.get(name)
         if values is None:
-            known = ", ".join(sorted(catalogue.public_metadata)) or "none"
+            available = ", ".join(sorted(catalogue.public_metadata)) or "none"
             fix = None
             if name in catalogue.row_texts:
                 fix = "It stands in people's rows, whose texts no model uses: give it with --items."
-            raise DataError(f"the items have no '{name}'", expected=f"one of {known}", fix=fix)
+            raise DataError(f"the items have no '{name}'", expected=f"one of {available}", fix=fix)
         texts = [
             f"{text} {value}" if isinstance(value, str) else text
             for text, value in zip(texts, values.tolist(), strict=True)
@@ -54,8 +57,8 @@ def text_features(catalogue: Ratings, names: Sequence[str], columns: int) -> Flo
             "the texts of the items have no words that two items share",
             fix="Name other columns with --text.",
         ) from None
-    wanted = max(MOST_COLUMNS - columns, _LEAST_COLUMNS)
-    width = min(wanted, min(words.shape) - 1)
+    free_columns = max(MOST_COLUMNS - columns, _LEAST_COLUMNS)
+    width = min(free_columns, min(words.shape) - 1)  # ARPACK needs fewer than both dimensions
     if width < 1:
         raise DataError("the texts have one word alone", fix="Name other columns with --text.")
     rows = TruncatedSVD(width, algorithm="arpack", random_state=0).fit_transform(words)

@@ -1,4 +1,7 @@
-"""Faulty steps of a fit, which the audit has to catch; each is compared with the shipped fit."""
+"""Faulty steps of a fit, which the audit has to catch.
+
+Each function or constant in this file that a `PlantedBug` names is wrong on purpose.
+"""
 
 from __future__ import annotations
 
@@ -62,13 +65,14 @@ from tacit.profile_sums.usefulness import popular_above_noise
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Fault = dict[Any, dict[str, Any]]
-"""Module or class, to the names in it that are replaced and by what."""
+"""A module or class to the names in it that are replaced, with their replacements."""
 AddTables = Callable[[list[Floats], SumRelease], Ints]
-"""From everybody's own tables to the total in steps."""
+"""A faulty way to clip and add up people's tables: from the table of each person, before the clip,
+to the total in steps."""
 
 
 def replace_item_sum(add_tables: AddTables) -> Fault:
-    """Plant another way from everybody's own tables to the total of sum 3."""
+    """Make a fault that replaces the clip and the addition of tables in sum 3."""
 
     def total(
         people: Profiles,
@@ -79,19 +83,21 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
         mechanism: SumRelease,
         settings: Settings,
     ) -> Ints:
-        exact = replace(mechanism, noise_multiplier=0.0)
+        unclipped = replace(mechanism, noise_multiplier=0.0)  # without noise there is no clip
         tables = []
         for u in range(len(people.offsets) - 1):
             person = people_between(people, u, u + 1)
-            own = sum_item_tastes(person, centre, features, directions, query, exact, settings)
-            tables.append(own)
+            table = sum_item_tastes(
+                person, centre, features, directions, query, unclipped, settings
+            )
+            tables.append(table)
         return add_tables(tables, mechanism)
 
     return {item_tastes: {"sum_item_tastes": total}}
 
 
 def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Clip each row of a table by itself."""
+    """Clip each row of a table by itself, not the whole table."""
     total = mechanism.zero_table()
     for table in tables:
         total += np.array([mechanism.clip_table(row) for row in table])
@@ -99,16 +105,19 @@ def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def clip_mean_row_apart(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Clip item rows and the mean row as two sums, and charge them once."""
+    """Clip item rows and the mean row at the whole norm each, although one sum is charged."""
     total = mechanism.zero_table()
     for table in tables:
         total[:-1] += mechanism.clip_table(table[:-1])
-        total[-1] += mechanism.clip_table(table[-1] * 100)  # so that it is as long as it may be
+        total[-1] += mechanism.clip_table(table[-1] * 100)  # enlarged, so that the clip binds
     return total
 
 
 def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Scale everybody's tables by the longest of them."""
+    """Multiply all tables by one factor that brings the longest to the norm.
+
+    One person's table thus changes the scale of all other people's.
+    """
     lengths = [float(np.linalg.norm(table)) for table in tables]
     share = mechanism.norm / max([mechanism.norm, *lengths])
     total = mechanism.zero_table()
@@ -118,7 +127,10 @@ def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def drop_halves_by_one_generator(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Toss a coin for each row of each person, with one generator that runs down the table."""
+    """Drop each row of each table with probability 1/2, by one generator for all people.
+
+    One more person thus changes the coins of the people after them.
+    """
     draws = np.random.default_rng(1)
     total = mechanism.zero_table()
     for table in reversed(tables):
@@ -129,39 +141,42 @@ def drop_halves_by_one_generator(tables: list[Floats], mechanism: SumRelease) ->
 
 
 def add_counts_beside_clip(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Clip tastes at the whole norm, and add the column of counts to them."""
+    """Clip tastes at the whole norm, and the column of counts once more at the whole norm."""
     total = mechanism.zero_table()
     for table in tables:
-        total[:, :-1] += mechanism.clip_table(table[:, :-1] * 100)  # clipping binds: norm 1
+        total[:, :-1] += mechanism.clip_table(table[:, :-1] * 100)  # enlarged, so the clip binds
         total[:, -1] += mechanism.clip_table(table[:, -1])
     return total
 
 
 def divide_by_most_likes(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Divide likes by the root of the largest number that anybody has; without tastes."""
-    likes = [np.count_nonzero(table[:, -1]) for table in tables]
+    """Divide likes by the root of the largest number of likes of a person, not the person's own.
+
+    Tastes are set to 0.
+    """
+    like_counts = [np.count_nonzero(table[:, -1]) for table in tables]
     total = mechanism.zero_table()
-    for own, table in zip(likes, tables, strict=True):
+    for likes, table in zip(like_counts, tables, strict=True):
         table[:, :-1] = 0
-        total += mechanism.clip_table(table * math.sqrt(own / max(likes)))
+        total += mechanism.clip_table(table * math.sqrt(likes / max(like_counts)))
     return total
 
 
 def show_people_after_counts(step: str, fault: Callable[..., Any]) -> Fault:
-    """Replace a step that works on released counts by a fault that also reads the people.
+    """Replace a step that works on released counts by a fault that also reads the profiles.
 
     Args:
         step: Name of the step in the module `release`.
-        fault: What runs instead: it gets the people, then the step's own arguments.
+        fault: Replacement. Its arguments are everybody's profile, then those of the step.
     """
-    latest: list[Profiles] = []  # the people whose counts were released last
+    profiles_of_last_release: list[Profiles] = []  # at most one entry
 
     def keep_people(people: Profiles, *arguments: Any) -> CountTable:
-        latest[:] = [people]
+        profiles_of_last_release[:] = [people]
         return release_count_table(people, *arguments)
 
     def run_fault(*arguments: Any) -> Any:
-        return fault(latest[0], *arguments)
+        return fault(profiles_of_last_release[0], *arguments)
 
     return {release: {"release_count_table": keep_people, step: run_fault}}
 
@@ -169,7 +184,7 @@ def show_people_after_counts(step: str, fault: Callable[..., Any]) -> Fault:
 def centre_at_true_mean(
     people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
 ) -> ProfileCentre:
-    """Centre profiles at the true mean of tastes, which nobody released."""
+    """Subtract from profiles the exact mean of their features, which is not released."""
     centre = profile_centre(counts, features, settings)
     tastes = people_tastes(people, centre, features.context)
     return centre._replace(mean=centre.mean + tastes.mean(axis=0))
@@ -178,34 +193,34 @@ def centre_at_true_mean(
 def centre_by_true_counts(
     people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
 ) -> ProfileCentre:
-    """Centre profiles by the counts before noise."""
+    """Compute damping and mean features from exact numbers of likes."""
     return profile_centre(true_counts(people, counts), features, settings)
 
 
 def true_counts(people: Profiles, counts: Counts) -> Counts:
-    """Return the counts before noise."""
+    """Replace the released shares by exact numbers of rows, over the released number of people."""
     likes = np.bincount(people.likes, minlength=len(counts.targets)).astype(float)
     if people.one_domain:
-        used = likes
+        context_rows = likes
     else:
-        used = np.bincount(people.items, minlength=len(counts.context)).astype(float)
-    return replace(counts, context=used / counts.people, targets=likes / counts.people)
+        context_rows = np.bincount(people.items, minlength=len(counts.context)).astype(float)
+    return replace(counts, context=context_rows / counts.people, targets=likes / counts.people)
 
 
 def top_items_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> Any:
-    """Choose the top items by the counts before noise."""
+    """Choose the top items by exact numbers of rows."""
     return release_top_items(people, true_counts(people, counts), *arguments)
 
 
 def head_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> ItemQuery:
-    """Choose the head of sum 3 by the counts before noise."""
+    """Choose the head of sum 3 by exact numbers of likes."""
     return choose_query(true_counts(people, counts), *arguments)
 
 
 def pair_head_by_true_counts(
     people: Profiles, shares: Floats, effective_population: float | None
 ) -> Ints:
-    """Choose the head of pairs by the counts before noise."""
+    """Choose the head of pairs by exact numbers of likes."""
     likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
     return choose_pair_head(likes, effective_population)
 
@@ -213,7 +228,7 @@ def pair_head_by_true_counts(
 def release_pairs_with_whole_event(
     people: Profiles, head: Ints, target_items: int, noise_multiplier: float
 ) -> PairTable:
-    """Draw pairs with the noise of the whole event, beside what sum 3 has of it."""
+    """Draw pairs with the noise of the whole event, of which sum 3 already takes half."""
     smaller_multiplier = noise_multiplier * math.sqrt(PAIRS_SHARE)
     return release_like_pairs(people, head, target_items, smaller_multiplier)
 
@@ -221,13 +236,13 @@ def release_pairs_with_whole_event(
 def count_pairs_in_both_orders(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> Ints:
-    """Add each person's pairs in both orders, as if a triangle were a whole matrix."""
+    """Add each pair of a person twice, once for each order of its items."""
     total: Ints = 2 * sum_like_pairs(people, head, target_items, mechanism)
     return total
 
 
 def clip_pairs_of_each_item(head: int, *, exact: bool) -> NDArray[Any]:
-    """Divide by the root of the likes: the pairs of each item are within the norm, not all."""
+    """Weigh pairs by 1 / sqrt(likes): the pairs of each item have norm 1 at most, all do not."""
     likes = np.arange(head + 1)
     weights = 1 / np.sqrt(np.maximum(likes, 1))
     return weights if exact else np.trunc(weights * 2**20).astype(np.int64)
@@ -236,7 +251,7 @@ def clip_pairs_of_each_item(head: int, *, exact: bool) -> NDArray[Any]:
 def divide_pairs_by_most_likes(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> Ints:
-    """Divide everybody's pairs by the largest number of likes that anybody has."""
+    """Divide everybody's pairs by the largest number of likes of a person, not the person's own."""
     most = int(np.diff(people.like_offsets).max())
     total = mechanism.zero_table()
     for u in range(len(people.offsets) - 1):
@@ -246,7 +261,7 @@ def divide_pairs_by_most_likes(
 
 
 def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -> float:
-    """Measure how much stands out of the noise by the counts before noise."""
+    """Compare popular items with the noise by exact numbers of likes."""
     likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
     return popular_above_noise(likes / (len(people.offsets) - 1), deviation)
 
@@ -254,25 +269,25 @@ def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -
 def count_popular_items_with_one_charge(
     people: Profiles, counts: Counts, noises: list[float], settings: Settings
 ) -> PopularTable:
-    """Draw each of the later counts with the noise of all of them together."""
+    """Draw each of the three later counts with the noise of a sum that has all their budget."""
     noise = combined_noise(noises)
     return release_popular_counts(people, counts, [noise] * len(noises), settings)
 
 
 def divide_by_true_number(people: Profiles, *arguments: Any) -> Counts:
-    """Divide by the true number of people."""
+    """Divide shares by the exact number of people."""
     return replace(make_counts(*arguments), people=float(len(people.offsets) - 1))
 
 
 def add_presence_after_clip(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> Ints:
-    """Add the entry that counts people to unit vectors of likes which are clipped already."""
+    """Add the entry that counts people after the vector of likes was clipped at the whole norm."""
     total = mechanism.zero_table()
-    exact = replace(mechanism, noise_multiplier=0.0)
+    unclipped = replace(mechanism, noise_multiplier=0.0)  # without noise there is no clip
     for u in range(len(people.offsets) - 1):
         person = people_between(people, u, u + 1)
-        vector = sum_counts(person, context_items, exact, settings)[:, 0]
+        vector = sum_counts(person, context_items, unclipped, settings)[:, 0]
         presence = vector[-1]
         vector[-1] = 0
         length = max(float(np.linalg.norm(vector)), 1e-12)
@@ -283,23 +298,23 @@ def add_presence_after_clip(
 
 
 def read_likes_above_mean(ratings: Ratings, sides: Any, _: float, other_weight: float) -> Profiles:
-    """Take what is above the mean of all stars for a like."""
+    """Count every rating as a like that is at least the mean of all people's stars."""
     return read_profiles(ratings, sides, float(ratings.values.mean()), other_weight)
 
 
 def read_without_rare_items(ratings: Ratings, *arguments: Any) -> Profiles:
-    """Leave out items that few people rated."""
-    often = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
-    return read_profiles(ratings.where(often[ratings.items]), *arguments)
+    """Leave out items that fewer than 17 people rated, which one person can decide."""
+    is_frequent = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
+    return read_profiles(ratings.where(is_frequent[ratings.items]), *arguments)
 
 
 def double_clip(mechanism: SumRelease) -> ClipRule:
-    """Clip at twice the norm that is charged."""
+    """Clip at twice the norm for which the noise is chosen."""
     return ClipRule(2 * mechanism.norm, mechanism.resolution, 4 * mechanism.squared_norm)
 
 
 def forget_shares(settings: Settings) -> list[float]:
-    """Give each sum the noise of the whole budget."""
+    """Give each of the four sums the noise of one sum that has the whole budget."""
     return [combined_noise(noise_multipliers(settings))] * 4
 
 
@@ -312,22 +327,34 @@ _PAIRS = World("auto", False, pairs=True)
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """Steps replaced in every fit of a world, and the person who shows it."""
+    """Faulty steps of a fit, and the way to fit and the person that show them."""
 
     name: str
+    """The bug in words."""
     fault: Fault
+    """The steps that are replaced."""
     person: str = "likes a third, rates all"
+    """Name in `PERSONS` of the person who is added or removed."""
     world: World = _TASTE
+    """The way to fit."""
     tool: Tool = "grey-box"
+    """The tool that has to find the bug."""
     epsilon: float = EPSILON
+    """Epsilon of the claim."""
     rule_of: RuleOf | None = None
+    """Describes the code for the rule engine; None if no rule can."""
     conditions: Fault = field(default_factory=dict)
-    """Values replaced in the faulty and in the shipped fit alike, so that the fault can show."""
+    """Values replaced in the faulty and in the shipped fit alike, without which the fault has no
+    effect in a small world."""
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Tell whether a fit loses more than it claims, or a sum more than its event.
 
-        No bound is returned.
+        Args:
+            planted: Whether the bug is planted; otherwise the shipped code is audited.
+
+        Returns:
+            Whether it does, and None in place of a bound.
         """
         fault = self.fault if planted else {}
         with plant(self.conditions), plant(fault):
@@ -346,13 +373,14 @@ SHARES_FORGOTTEN: Fault = {release: {"noise_multipliers": forget_shares}}
 HALF_SIGMA_BESIDE: Fault = {
     GramRelease: {"sigma_off_diagonal": property(lambda mechanism: mechanism.sigma / 2)}
 }
-"""Half of sigma, where its root of a half is due."""
+"""Noise off the diagonal of sigma / 2 instead of sigma / sqrt(2)."""
 SMALL_HEADS: Fault = {
     item_tastes: {"LEAST_HEAD": 8, "HEAD_FACTOR": 0.1},
     popular_counts: {"LEAST_POPULAR_HEAD": 8},
 }
-"""Heads that leave items out, also among few items."""
+"""Heads of 8 items, which do not have all of the 20 items."""
 SMALL_PAIR_HEADS: Fault = {like_pairs: {"MOST_PAIR_ITEMS": 8}}
+"""The same for pairs of likes."""
 COUNTS_BESIDE_CLIP = replace_item_sum(add_counts_beside_clip)
 TASTES_AROUND_TRUE_MEAN = show_people_after_counts("profile_centre", centre_at_true_mean)
 DAMPED_BY_TRUE_COUNTS = show_people_after_counts("profile_centre", centre_by_true_counts)
@@ -438,4 +466,4 @@ BUGS = (
         world=_PAIRS,
     ),
 )
-"""The first six are those a reader of the proof would look for first."""
+"""All bugs; the first six are the likeliest by the proof in docs/private-proof.md."""

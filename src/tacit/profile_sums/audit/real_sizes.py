@@ -1,9 +1,9 @@
-"""Whole fits at sizes that are used, drawn at random for each run, and faults that begin there.
+"""Audits of fits at realistic sizes, drawn at random for each run, and bugs that show only there.
 
-The small worlds of `worlds` have 40 people and 20 items. A fault that begins above a size passes
-them: a kernel that does not clip a person of more than 2,000 entries, or a table beyond 20,000
-cells whose zeros get no noise. Here about 2,000 people rate more than 5,000 items, and the person
-who is added or removed has more than 5,000 entries. One transcript of each mode is replayed.
+The ratings of `worlds` have 40 people and 20 items, which cannot show a bug that begins above some
+size, such as a kernel that does not clip a person with more than 2,000 entries, or a table of more
+than 20,000 cells whose zeros get no noise. Here 2,000 people or more rate more than 5,000 items,
+and the person who is added or removed has 5,000 entries or more. One fit of each way is replayed.
 """
 
 from __future__ import annotations
@@ -42,38 +42,40 @@ from tacit.profile_sums.people import people_between
 from tacit.profile_sums.settings import Settings
 
 PEOPLE, ENTRIES, FEATURES = 2_000, 5_000, 80
-"""Least numbers of people, of the one person's entries, and of features; a quarter more at most."""
+"""Least numbers of people, of the one person's entries, and of features; each size is drawn from
+this up to a quarter more."""
 _CELLS = 30_000
-"""Least cells of the largest sum that a fit of these items releases."""
+"""Lower bound of the number of cells in the largest sum of such a fit."""
 _GRAM = 64
-"""Least rows of the Gram matrix that is released of so many features."""
+"""Lower bound of the number of rows of the released Gram matrix."""
 _ANSWERED_PEOPLE = 20_000_000
-"""Number of people that the auditor lets the first sum say."""
+"""Number of people that sum 1 releases, set by the auditor."""
 _ENTRIES_EACH = 30
-"""Entries of each other person."""
+"""Number of entries that are drawn for each other person; some may be the same item."""
 _SCALE = RatingScale(1, 5, 1)
 Generator = np.random.Generator
 
 
 def large_tables(draws: Generator) -> NeighbouringTables:
-    """Draw ratings of many people, with one person of many entries, and without."""
+    """Draw ratings of many people, with one person of many entries and without that person."""
     people, entries, features = (_size(draws, least) for least in (PEOPLE, ENTRIES, FEATURES))
     items = entries + int(draws.integers(1, 200))
     genres = np.empty(items, object)
     for item in range(items):
-        own = {item % features, *draws.integers(0, features, 2).tolist()}
-        genres[item] = "|".join(f"g{genre}" for genre in sorted(own))
+        genres_of_item = {item % features, *draws.integers(0, features, 2).tolist()}
+        genres[item] = "|".join(f"g{genre}" for genre in sorted(genres_of_item))
     popularity = draws.permutation(1 / np.arange(1, items + 1))
     popularity /= popularity.sum()
-    rows = [np.sort(draws.choice(items, _ENTRIES_EACH, p=popularity)) for _ in range(people)]
-    columns = [np.unique(row) for row in rows]
-    columns.append(np.sort(draws.choice(items, entries, replace=False)))
-    users = np.repeat(np.arange(people + 1), [len(column) for column in columns])
+    items_of_people = [
+        np.unique(draws.choice(items, _ENTRIES_EACH, p=popularity)) for _ in range(people)
+    ]
+    items_of_people.append(np.sort(draws.choice(items, entries, replace=False)))
+    users = np.repeat(np.arange(people + 1), [len(rated) for rated in items_of_people])
     values = draws.integers(1, 6, len(users)).astype(float)
     values[users == people] = draws.choice([2.0, 5.0], entries, p=[0.2, 0.8])
     table = Ratings(
         users=users.astype(np.int32),
-        items=np.concatenate(columns).astype(np.int32),
+        items=np.concatenate(items_of_people).astype(np.int32),
         values=values,
         timestamps=None,
         user_ids=np.arange(people + 1),
@@ -86,37 +88,44 @@ def large_tables(draws: Generator) -> NeighbouringTables:
 
 
 def _size(draws: Generator, least: int) -> int:
-    """Draw a size from `least` to a quarter more."""
+    """Draw a size from `least` up to, and without, a quarter more."""
     return int(draws.integers(least, least + least // 4))
 
 
 def replay_once(world: World, tables: NeighbouringTables, seed: int) -> Replay:
-    """Record a fit of either table, and replay it on the other one."""
-    first, other = tables if seed % 2 else tables[::-1]
-    answer = _answer_many_directions(seed, first.n_items, pairs=world.pairs)
-    transcript = record_fit(world.fit, first, answer)
-    return transcript, compare_replay(world.fit, transcript, other)
+    """Record a fit of one table, and replay it on the other one.
+
+    Args:
+        world: The way to fit.
+        tables: The neighbouring tables; the parity of the seed decides which one is recorded.
+        seed: Seed of the answers.
+    """
+    recorded, replayed = tables if seed % 2 else tables[::-1]
+    answer = _answer_many_directions(seed, recorded.n_items, pairs=world.pairs)
+    transcript = record_fit(world.fit, recorded, answer)
+    return transcript, compare_replay(world.fit, transcript, replayed)
 
 
 def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
-    """Answer so that the sums after the first are as large as they can be.
+    """Make a function that answers in place of the sampler, so that later sums have most entries.
 
-    The first one says so many people that all items are asked for, and the Gram matrix is so large
-    that tastes have all directions that a fit may release.
+    Sum 1 says so many people that all items are in the head of sum 3, and the Gram matrix is so
+    large that tastes have the largest number of directions.
 
     Args:
         seed: Seed of the noise.
         items: Number of items.
-        pairs: Whether 'auto' asks for pairs of likes.
+        pairs: Whether sum 1 says so many likes that mode 'auto' releases pairs.
     """
     answer = answer_sampler(seed, pairs=pairs, items=items)
-    presence = int(_ANSWERED_PEOPLE * Settings().presence / 2.0**-12)
+    presence = int(_ANSWERED_PEOPLE * Settings().presence / 2.0**-12)  # steps of sum 1
 
     def enlarge(call: SamplerCall) -> NDArray[np.int64]:
         answered = answer(call)
         shape = call.values.shape
         if shape == (items + 1, 1):  # the first sum
             answered[-1] = presence
+        # Sums by items have more rows than sums by features; these are enlarged.
         is_sum_of_items = len(shape) == 2 and shape[0] > 2 * FEATURES
         return answered if is_sum_of_items else answered * 50
 
@@ -124,7 +133,12 @@ def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
 
 
 def list_faults(world: World, replayed: Replay) -> list[str]:
-    """List, in words, all that refutes the claim of one replay."""
+    """Describe each reason why one replay refutes the claim; empty if it does not.
+
+    Args:
+        world: The way to fit.
+        replayed: The recorded fit, and its comparison with the replay.
+    """
     transcript, moved = replayed
     faults = list(moved.differences)
     if not faults and exceeds(1.0, largest_share_used(world, moved.moves)):
@@ -133,22 +147,26 @@ def list_faults(world: World, replayed: Replay) -> list[str]:
         faults.append("all sums together move by more than the claim")
     if len(transcript.calls) != sum(draws_per_sum(world)):
         faults.append("noise is drawn another number of times than there are sums")
-    for beside, diagonal in pairwise(transcript.calls):
+    # A Gram matrix of n items draws n (n - 1) / 2 entries off its diagonal, then the diagonal.
+    for off_diagonal, diagonal in pairwise(transcript.calls):
         n = diagonal.values.size
-        is_gram = diagonal.values.ndim == 1 and beside.values.shape == (n * (n - 1) // 2,)
-        if is_gram and not math.isclose(diagonal.scale, beside.scale * math.sqrt(2)):
+        is_gram = diagonal.values.ndim == 1 and off_diagonal.values.shape == (n * (n - 1) // 2,)
+        if is_gram and not math.isclose(diagonal.scale, off_diagonal.scale * math.sqrt(2)):
             faults.append("a Gram matrix has another noise on its diagonal than its proof")
     return faults
 
 
 def add_large_pair(line: AuditedClaim, world: World) -> AuditedClaim:
-    """Add a pair of neighbours of sizes that this run draws; the pair's name repeats them."""
+    """Add a check of a large pair of neighbours to an audit; its name has the sizes and the seed.
+
+    The seed is drawn when this function is called.
+    """
     seed = secrets.randbits(32)
 
     def check(_samples: int, _alpha: float) -> PairResult:
         tables = large_tables(np.random.default_rng(seed))
         replayed = replay_once(world, tables, seed)
-        moved = replayed[1]
+        _, moved = replayed
         loss = math.inf if moved.differences else epsilon_of_mu(moved.mu, DELTA)
         name = f"{tables[1].n_users:,} people, {tables[0].n_items:,} items, seed {seed}"
         return PairResult(name, loss, None, 0.0, 0.0, 1, tuple(list_faults(world, replayed)))
@@ -157,40 +175,42 @@ def add_large_pair(line: AuditedClaim, world: World) -> AuditedClaim:
 
 
 Kernel = Callable[..., None]
-Weaken = Callable[[Kernel, Profiles, tuple[Any, ...]], None]
-"""Adds one heavy person to the total by a kernel, in a faulty way."""
+"""A kernel of a sum: its first argument are profiles, its last the total, changed in place."""
+AddPerson = Callable[[Kernel, Profiles, tuple[Any, ...]], None]
+"""A faulty way to add one person by a kernel; the last argument are the kernel's other arguments.
+"""
 
 
-def weaken_beyond(kernel: Kernel, threshold: int, add: Weaken) -> Kernel:
-    """Plant `if n > threshold` in a kernel, n being the entries of a person."""
+def weaken_beyond(kernel: Kernel, threshold: int, add_person: AddPerson) -> Kernel:
+    """Make a faulty kernel: people with more entries than `threshold` are added by `add_person`."""
 
-    def faulty(people: Profiles, *rest: Any) -> None:
+    def faulty(people: Profiles, *arguments: Any) -> None:
         sizes = np.diff(people.offsets)
         start = 0
         for heavy in np.flatnonzero(sizes > threshold).tolist():
-            kernel(people_between(people, start, heavy), *rest)
-            add(kernel, people_between(people, heavy, heavy + 1), rest)
+            kernel(people_between(people, start, heavy), *arguments)
+            add_person(kernel, people_between(people, heavy, heavy + 1), arguments)
             start = heavy + 1
-        kernel(people_between(people, start, len(sizes)), *rest)
+        kernel(people_between(people, start, len(sizes)), *arguments)
 
     return faulty
 
 
-def add_twice(kernel: Kernel, person: Profiles, rest: tuple[Any, ...]) -> None:
+def add_twice(kernel: Kernel, person: Profiles, arguments: tuple[Any, ...]) -> None:
     """Add a person's clipped table two times."""
-    kernel(person, *rest)
-    kernel(person, *rest)
+    kernel(person, *arguments)
+    kernel(person, *arguments)
 
 
-def add_unclipped(kernel: Kernel, person: Profiles, rest: tuple[Any, ...]) -> None:
-    """Add a person's item tastes, scaled and clipped at eight times their norms."""
-    *before, tastes_norm, mean_row, least, clip, total = rest
-    loose = ClipRule(8 * clip.norm, clip.resolution, 64 * clip.largest_square)
-    kernel(person, *before, 8 * tastes_norm, mean_row, least, loose, total)
+def add_unclipped(kernel: Kernel, person: Profiles, arguments: tuple[Any, ...]) -> None:
+    """Add a person's item tastes, scaled and clipped at eight times the norms of the query."""
+    *first_arguments, tastes_norm, mean_row, least, clip, total = arguments
+    loose_clip = ClipRule(8 * clip.norm, clip.resolution, 64 * clip.largest_square)
+    kernel(person, *first_arguments, 8 * tastes_norm, mean_row, least, loose_clip, total)
 
 
 def keep_zeros_beyond(threshold: int) -> Callable[..., NDArray[np.float64]]:
-    """Plant `if n > threshold` in the noise of a sum: empty cells stay empty."""
+    """Make a faulty `SumRelease.add_noise`: above `threshold` cells, cells of 0 get no noise."""
     shipped = SumRelease.add_noise
 
     def faulty(mechanism: SumRelease, total: NDArray[Any]) -> NDArray[np.float64]:
@@ -201,7 +221,7 @@ def keep_zeros_beyond(threshold: int) -> Callable[..., NDArray[np.float64]]:
 
 
 def shrink_diagonal_beyond(threshold: int) -> Callable[..., NDArray[np.float64]]:
-    """Make a faulty Gram release: above `threshold` items the diagonal gets too little noise."""
+    """Make a faulty `_add_symmetric_noise`: above `threshold` items the diagonal has less noise."""
     shipped = GramRelease._add_symmetric_noise
 
     def faulty(mechanism: GramRelease, gram: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -223,27 +243,45 @@ class ThresholdBug:
     """A step that is faulty above a size drawn at random, and the large fit that shows it."""
 
     name: str
+    """The bug in words."""
     world: World
+    """The way to fit that shows it."""
     fault: Callable[[int], dict[Any, dict[str, Any]]]
-    """Gives the faulty steps for a threshold."""
+    """Returns the faulty steps for a threshold: module or class to names and replacements."""
     least: int
+    """Smallest threshold."""
     most: int
-    """Between which thresholds are drawn."""
+    """Largest threshold, below the sizes of `large_tables`."""
     tool: Tool = "grey-box"
+    """The tool that has to find the bug."""
     epsilon: float = EPSILON
+    """Epsilon of the claim."""
     rule_of: RuleOf | None = None
+    """Describes the code for the rule engine; None if no rule can."""
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
-        """Tell whether a whole fit at real sizes loses more than it claims, without a bound."""
+        """Tell whether a fit at real sizes refutes its claim.
+
+        Args:
+            planted: Whether the bug is planted; otherwise the shipped code is audited.
+
+        Returns:
+            Whether it does, and None in place of a bound.
+        """
         threshold = self.draw_threshold(np.random.default_rng())
         return self.is_caught(threshold if planted else None, secrets.randbits(32)), None
 
     def draw_threshold(self, draws: Generator) -> int:
-        """Draw a size that the real one is above, log-uniformly."""
+        """Draw a threshold between `least` and `most`, log-uniformly."""
         return round(math.exp(draws.uniform(math.log(self.least), math.log(self.most))))
 
     def is_caught(self, threshold: int | None, seed: int) -> bool:
-        """Tell whether the fault at this threshold, or correct code for None, raises an alarm."""
+        """Tell whether the audit finds a fault.
+
+        Args:
+            threshold: Size above which the step is faulty; None: the shipped code is audited.
+            seed: Seed of the tables and of the answers.
+        """
         tables = large_tables(np.random.default_rng(seed))
         with plant({} if threshold is None else self.fault(threshold)):
             replayed = replay_once(self.world, tables, seed)
@@ -251,21 +289,23 @@ class ThresholdBug:
 
 
 def threshold_bugs(world: World, world_of_pairs: World) -> tuple[ThresholdBug, ...]:
-    """List faults `if n > t` in each kernel and mechanism of a fit.
+    """List bugs that begin above a size, in each kernel and mechanism of a fit.
 
     Args:
         world: One domain in mode "taste".
-        world_of_pairs: The same with pairs of likes.
+        world_of_pairs: One domain in mode "auto", with pairs of likes.
     """
 
     def kernel_bug(
-        module: Any, name: str, add: Weaken, words: str, world: World = world
+        module: Any, kernel_name: str, add_person: AddPerson, name: str, world: World = world
     ) -> ThresholdBug:
-        def fault(threshold: int) -> dict[Any, dict[str, Any]]:
-            return {module: {name: weaken_beyond(shipped, threshold, add)}}
+        """Make the bug of a kernel that adds people with many entries by `add_person`."""
+        shipped = getattr(module, kernel_name)
 
-        shipped = getattr(module, name)
-        return ThresholdBug(words, world, fault, 2 * _ENTRIES_EACH, ENTRIES - 1)
+        def fault(threshold: int) -> dict[Any, dict[str, Any]]:
+            return {module: {kernel_name: weaken_beyond(shipped, threshold, add_person)}}
+
+        return ThresholdBug(name, world, fault, 2 * _ENTRIES_EACH, ENTRIES - 1)
 
     return (
         kernel_bug(counts, "add_counts", add_twice, "counts: many entries added twice"),

@@ -1,9 +1,9 @@
-"""Small tables with and without one person, and whole fits of them.
+"""Small ratings with and without one person, and whole fits of them.
 
-The claim is audited in every mode, in one domain and across two; 'auto' comes to popularity among
-so few people. The noisy number of people is
-given by the auditor, for 40 people alone would end a fit after its first sum; and clips are small
-enough to bind in so small a world. Both leave every rule of the fit as it is shipped.
+The claim is audited in every mode, in one domain and across two; mode 'auto' chooses popularity for
+so few people. Two things differ from real fits, and neither changes a rule of the fit. The auditor
+sets the noisy number of people, because a fit of 40 people would stop after its first sum. And
+clips are so small that they bind in so small a world.
 """
 
 from __future__ import annotations
@@ -25,24 +25,27 @@ from tacit.profile_sums.model import PrivateLists
 from tacit.profile_sums.settings import Mode, Settings
 
 EPSILON, DELTA = 1.0, 1e-6
+"""Claim of the audited fits."""
 ITEMS, GENRES = 20, 5
+"""Numbers of items and of their first genres."""
 _ANSWERED_PEOPLE = 400
-"""Number of people that the auditor lets the first sum say."""
+"""Number of people that sum 1 releases, set by the auditor."""
 _ANSWERED_MANY_PEOPLE = 20_000
-"""The same, where stars have factors."""
+"""The same in worlds where stars have factors."""
 _ANSWERED_VERY_MANY_PEOPLE = 200_000
-"""The same, where pairs of likes are asked for."""
+"""The same in worlds with pairs of likes."""
 _ENLARGED = 50
-"""By how much answers grow where small ones would lead to other sums."""
+"""Factor of released sums that would be too small to lead to the sums under audit."""
 _TIGHT_CLIP = 0.02
+"""Norm of every clip, which nearly every person's table exceeds."""
 _SCALE = RatingScale(1, 5, 1)
 _RARE_ITEM = ITEMS - 1
-"""Nobody else rates it; its last genre is its own."""
+"""Number of an item that only the added person rates, and that has a genre of its own."""
 
 Stars = Mapping[int, float]
-"""One person's rows: item number to stars."""
+"""One person's ratings: item number to stars."""
 NeighbouringTables = tuple[Ratings, Ratings]
-"""The same people with one person, and without."""
+"""Ratings of the same people with one person, then without that person."""
 
 PERSONS: Mapping[str, Stars] = {
     "likes everything": dict.fromkeys(range(ITEMS), 5.0),
@@ -52,17 +55,17 @@ PERSONS: Mapping[str, Stars] = {
     "rates all 1": dict.fromkeys(range(ITEMS), 1.0),
     "has no rows": {},
 }
-"""Who is added or removed."""
+"""Persons who are added or removed, by name."""
 _REPLAY_SAMPLES: Mapping[str, tuple[int, int]] = {"likes two rare items": (12, 8)}
 """By person, `entries` and `sample_divisor` of `replay_check`; (1, 1,000) for other persons."""
 
 
 class TightClips(PrivateLists):
-    """Lists with clips that bind among few people; all else is as shipped."""
+    """The shipped recommender with smaller clips, which bind in a small world."""
 
     @property
     def settings(self) -> Settings:
-        """Settings of the base world, with clips that nearly everybody reaches."""
+        """The shipped settings with three smaller clips."""
         return replace(
             super().settings,
             moment_clip=_TIGHT_CLIP,
@@ -73,21 +76,25 @@ class TightClips(PrivateLists):
 
 @dataclass(frozen=True)
 class World:
-    """One way to fit."""
+    """One way to fit the small ratings."""
 
     mode: Mode
+    """Mode of the fit."""
     across: bool
-    """From the first half of the items to the second; otherwise one domain."""
+    """Whether the first half of the items is the context, and the second half the targets;
+    otherwise all items are one domain."""
     stars: bool = False
+    """Whether stars are released, too."""
     factors: bool = False
-    """Whether the answers let stars have factors."""
+    """Whether the auditor's answers lead to factors of stars."""
     pairs: bool = False
-    """Whether the answers say so many people that 'auto' asks for pairs of likes."""
+    """Whether the auditor's answers lead mode 'auto' to pairs of likes."""
     recommender: type[PrivateLists] = TightClips
+    """Class of the recommender that is fitted."""
 
     @property
     def name(self) -> str:
-        """Name of the world."""
+        """Name of this way to fit, as the audit prints it."""
         domains = "across domains" if self.across else "one domain"
         if self.pairs:
             return f"private, {self.mode}, {domains}, with pairs of likes"
@@ -98,7 +105,7 @@ class World:
         return f"private, {self.mode}, {domains}"
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
-        """Fit the recommender; give all numbers that it released."""
+        """Fit the recommender, and return all numbers that it released, by name."""
         model = self.recommender(
             EPSILON,
             DELTA,
@@ -111,7 +118,10 @@ class World:
 
 
 def released_numbers(model: PrivateLists) -> dict[str, NDArray[Any]]:
-    """Arrays of the model file, and the released numbers of its header."""
+    """Return the arrays of a model's file by name, and as "people" three numbers of its header.
+
+    These are the noisy number of people, the deviation of sum 1's noise, and `popular`.
+    """
     released = model.released_
     usefulness = released.usefulness
     people = np.array([usefulness.people, released.deviation, usefulness.popular])
@@ -119,7 +129,7 @@ def released_numbers(model: PrivateLists) -> dict[str, NDArray[Any]]:
 
 
 def all_worlds(recommender: type[PrivateLists]) -> tuple[World, ...]:
-    """Every way to fit this recommender, which has `TightClips`."""
+    """List every way to fit a recommender. It is `TightClips` or has clips as small."""
     return (
         World("taste", False, recommender=recommender),
         World("taste", True, recommender=recommender),
@@ -134,7 +144,12 @@ def all_worlds(recommender: type[PrivateLists]) -> tuple[World, ...]:
 
 
 def neighbouring_tables(person: Stars, people: int = 40) -> NeighbouringTables:
-    """Some people with arbitrary ratings, with `person` and without."""
+    """Make ratings of some people at random, by a fixed seed, with `person` and without.
+
+    Args:
+        person: Ratings of the person, who is the last one.
+        people: Number of the other people.
+    """
     draws = np.random.default_rng(1)
     rows: list[Stars] = []
     for _ in range(people):
@@ -144,11 +159,15 @@ def neighbouring_tables(person: Stars, people: int = 40) -> NeighbouringTables:
 
 
 def make_ratings(rows: Sequence[Stars]) -> Ratings:
-    """Ratings of everybody, also of people without rows, on one public catalogue."""
-    cells = []
+    """Make ratings on the public catalogue of these audits, also of people without rows.
+
+    Args:
+        rows: Ratings of each person.
+    """
+    triples = []
     for user, row in enumerate(rows):
-        cells += [(user, item, row[item]) for item in sorted(row)]
-    users, items, stars = zip(*cells, strict=True)
+        triples += [(user, item, row[item]) for item in sorted(row)]
+    users, items, stars = zip(*triples, strict=True)
     genres, domains = np.empty(ITEMS, object), np.empty(ITEMS, object)
     for item in range(ITEMS):
         genres[item] = "its own" if item == _RARE_ITEM else f"{item % GENRES}|{item % 3}"
@@ -169,20 +188,22 @@ def make_ratings(rows: Sequence[Stars]) -> Ratings:
 def answer_sampler(
     seed: int = 0, *, factors: bool = False, pairs: bool = False, items: int = ITEMS
 ) -> Answer:
-    """Answer for the sampler with a hundredth of the noise, and a first sum of 400 people.
+    """Make a function that answers in place of the noise sampler.
+
+    It adds a hundredth of the noise, and sets the number of people in sum 1 to 400 or more.
 
     Args:
         seed: Seed of the noise.
-        factors: Whether the first sum says so many people, and the Gram matrix of stars is so
-            large, that stars have factors.
-        pairs: Whether the first sum says so many people and likes that 'auto' asks for pairs.
-        items: Items of all domains together: the first sum has an entry for each, and one more.
+        factors: Whether sum 1 says so many people, and the Gram matrix of stars is so large, that
+            stars have factors.
+        pairs: Whether sum 1 says so many people and likes that mode 'auto' releases pairs.
+        items: Number of items of all domains together: sum 1 has an entry for each, and one more.
     """
     draws = np.random.default_rng(seed)
     people = _ANSWERED_MANY_PEOPLE if factors else _ANSWERED_PEOPLE
     if pairs:
         people = _ANSWERED_VERY_MANY_PEOPLE
-    resolution = 2.0**-12
+    resolution = 2.0**-12  # of sum 1, by `resolution_for(1.0)`
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         noise = np.rint(draws.normal(0, call.scale / 100, call.values.shape)).astype(np.int64)
@@ -200,25 +221,28 @@ def answer_sampler(
 
 
 def largest_share_used(world: World, moves: Sequence[float]) -> float:
-    """Largest share of its own event that a sum uses up in mu^2: at most 1.
+    """Return the largest share of its own mu^2 that a sum uses; it is at most 1 in a correct fit.
 
     Args:
         world: The way to fit.
-        moves: How far each draw moves with the person, over its noise.
+        moves: For each draw, the distance between its sums with and without the person, divided by
+            the standard deviation of its noise.
     """
     draws = draws_per_sum(world)
-    ends = np.cumsum((0, *draws))
+    bounds = np.cumsum((0, *draws))
     squares = np.square(moves)
-    mu_squared = [squares[start:end].sum() for start, end in pairwise(ends)]
+    used_mu_squared = [squares[start:end].sum() for start, end in pairwise(bounds)]
     noises = noise_multipliers(Settings(EPSILON, DELTA, stars=world.stars))
-    return max(float(mu2 * noise**2) for mu2, noise in zip(mu_squared, noises, strict=True))
+    # A sum with noise multiplier z has mu^2 = 1 / z^2.
+    shares = [float(used * noise**2) for used, noise in zip(used_mu_squared, noises, strict=True)]
+    return max(shares)
 
 
 def draws_per_sum(world: World) -> tuple[int, ...]:
-    """Count the draws of noise for each sum's event, in the order of the events.
+    """Return the number of calls of the noise sampler for each event, in the order of the events.
 
     The events are those of sums 1, 2a, 2b and 3, and of the three sums of stars if there are any.
-    A Gram matrix has two draws: off the diagonal and on it.
+    A Gram matrix takes two calls: for its entries off the diagonal, and for the diagonal.
     """
     gram_matrix = 2
     if world.pairs:  # the event of sum 3 is divided: item tastes, and pairs of likes
@@ -242,22 +266,22 @@ class FittedWorld(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the world."""
+        """Name of this way to fit, as the audit prints it."""
 
     @property
     def factors(self) -> bool:
-        """Whether stars have factors."""
+        """Whether the auditor's answers lead to factors of stars."""
 
     @property
     def pairs(self) -> bool:
-        """Whether pairs of likes are asked for."""
+        """Whether the auditor's answers lead to pairs of likes."""
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
-        """Fit once; return all numbers that were released."""
+        """Make all fits, and return all numbers that they released, by name."""
 
 
 def audit_line(world: FittedWorld) -> AuditedClaim:
-    """Replay one way to fit for every person who is added or removed."""
+    """Make the audit of one way to fit: a replay for each person of `PERSONS`."""
     checks = []
     for name, person in PERSONS.items():
         entries, sample_divisor = _REPLAY_SAMPLES.get(name, (1, 1_000))

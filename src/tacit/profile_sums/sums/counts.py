@@ -1,14 +1,16 @@
 """Sum 1: how often each item is used and liked, and how many people there are.
 
 Sees       all rows.
-Releases   one entry for an item's weight among context items (across domains), one for its likes
-           among target items, and one for the number of people.
-Clips      one person's whole vector at norm 1: two unit vectors of items and the entry `presence`.
-Makes      shares of likes, from which everybody's popularity is served; and the centre from which
-           profiles are measured.
+Releases   one entry for the weight of each context item (across domains only), one for the likes of
+           each target item, and one for the number of people.
+Clips      one person's whole vector at norm 1: a vector of context items (across domains only), one
+           of likes, and the entry `presence`.
+Makes      shares of likes, which are an item's popularity; and the damping and mean features by
+           which profiles are computed.
 
-An item's share of likes is the mean over people of its entry in their unit row of likes: each of a
-person's |L| likes counts 1 / sqrt(|L|). An item that everybody likes among 25 has the share 0.2.
+An item's share of likes is the mean, over people, of its entry in the person's row of likes scaled
+to norm 1: each of a person's |L| likes counts 1 / sqrt(|L|). If everybody likes 25 items, an item
+that everybody likes has the share 1 / sqrt(25) = 0.2.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 Floats = NDArray[np.float64]
 
 FEWEST_PEOPLE = 50
-"""At a noisy number of people of at most this, no sum of lists is made after the counts."""
+"""Largest noisy number of people at which no sum of lists is released after the counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,30 +43,29 @@ class CountTable:
     values: Floats
     """(context items + target items + 1,) noisy sums, the number of people last."""
     context_items: int
-    """How many entries context items have of their own; 0 in one domain."""
+    """Number of entries of context items; 0 in one domain, where they have none of their own."""
     deviation: float
     """Standard deviation of the noise in each entry."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The release of sum 1, over the number of people; unbiased, so that some may be negative."""
+    """Shares of sum 1: its release divided by the noisy number of people. Some may be negative."""
 
     context: Floats
-    """(context items,) mean over people of their unit row of weights of context items: w / |w|. In
-    one domain the same as `targets`."""
+    """(context items,) mean over people of w / |w|, with w the weights of their context items (1 if
+    liked, else `other_weight`). In one domain the same as `targets`."""
     targets: Floats
-    """(target items,) shares of likes: mean over people of their unit row of likes, in which each
-    of |L| likes is 1 / sqrt(|L|)."""
+    """(target items,) shares of likes, as the docstring of this file defines them."""
     deviation: float
     """Standard deviation of the noise in each share."""
     people: float
     """Noisy number of people, 1 or more."""
     too_few: bool
-    """Whether there are too few people for further sums."""
+    """Whether there are too few people for further sums of lists."""
     deviations_of_new: Floats | None = None
-    """(target items,) standard deviation of each share where a plan has new items; None: all have
-    `deviation`."""
+    """(target items,) standard deviation of the noise in each share, in a plan whose items came at
+    different fits; None: `deviation` for all."""
 
     @property
     def target_deviations(self) -> Floats:
@@ -75,30 +76,40 @@ class Counts:
 
     @property
     def means(self) -> Floats:
-        """(target items,) shares for serving: at least half the noise."""
+        """(target items,) shares of likes for serving, at least half their noise's deviation."""
         return np.maximum(self.targets, self.target_deviations / 2)
 
     @property
     def floored_context(self) -> Floats:
-        """(context items,) shares for damping: at least half the noise."""
+        """(context items,) shares for damping, at least half the deviation of their noise."""
         return np.maximum(self.context, self.deviation / 2)
 
 
 def norm_of_items(settings: Settings, *, one_domain: bool) -> float:
-    """Norm of the items in a person's vector, whose whole norm is 1; of each domain if two."""
+    """Return the norm of the part of a person's vector that is of items, in each domain.
+
+    The parts and the entry `presence` together have norm 1.
+    """
     vectors = 1 if one_domain else 2
     return math.sqrt((1 - settings.presence**2) / vectors)
 
 
 def counts_mechanism(entries: int, noise_multiplier: float) -> SumRelease:
-    """Return the mechanism of the counts, at norm 1."""
+    """Return the mechanism of a sum of vectors of norm 1 with so many entries."""
     return SumRelease(noise_multiplier, entries, norm=1.0, resolution=resolution_for(1.0))
 
 
 def sum_counts(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> NDArray[Any]:
-    """Sum everybody's clipped vector, before noise. Not protected: never release it."""
+    """Sum everybody's clipped vector, before noise. Not protected: never release it.
+
+    Args:
+        people: Everybody's profile.
+        context_items: Number of entries of context items; 0 in one domain.
+        mechanism: Determines the clip and the steps.
+        settings: Choices of the fit.
+    """
     from tacit.engine.profile_kernels.counts import add_counts  # numba is only needed here
 
     total = mechanism.zero_table()
@@ -119,9 +130,9 @@ def release_count_table(
 
     Args:
         people: Everybody's profile.
-        context_items: How many context items there are.
-        target_items: How many target items there are.
-        noise_multiplier: Noise multiplier of the sum; 0 without noise.
+        context_items: Number of context items; not used in one domain.
+        target_items: Number of target items.
+        noise_multiplier: Noise multiplier of the sum; 0: without noise.
         settings: Choices of the fit.
     """
     own_entries = 0 if people.one_domain else context_items
@@ -132,7 +143,10 @@ def release_count_table(
 
 
 def make_counts(table: CountTable, settings: Settings) -> Counts:
-    """Divide the released sum by the noisy number of people: post-processing."""
+    """Divide the released sum by the noisy number of people: post-processing.
+
+    The number is taken to be at least 50, or 1 without noise.
+    """
     noisy_people = float(table.values[-1]) / settings.presence
     fewest = FEWEST_PEOPLE if table.deviation else 1
     n_people = max(noisy_people, float(fewest))
@@ -149,12 +163,13 @@ def make_counts(table: CountTable, settings: Settings) -> Counts:
 
 
 def profile_centre(counts: Counts, features: FeatureTables, settings: Settings) -> ProfileCentre:
-    """Damp frequent context items, and average the features of a profile.
+    """Compute the damping of context items and the mean features of a profile.
 
-    With c the floored shares of context items, m their mean and F their features:
+    With c = `counts.floored_context`, m the mean of c, and F (context items, f) features:
 
-        damping_i = (max(c_i, median c, m / 1000) / m)^-settings.damping
-        mean      = F' (counts.context * damping), divided by the sum of these weights
+        damping_i = (max(c_i, median c, m / 1000) / m)^-settings.damping; 1 if m is 0
+        w_i       = counts.context_i * damping_i
+        mean      = F' w / max(sum w, 1e-6)
     """
     floored = counts.floored_context
     mean = float(floored.mean())

@@ -1,6 +1,6 @@
-"""Heads: the target items with the largest shares of likes that sum 1 released.
+"""The head: the target items with the largest released shares of likes.
 
-A later sum asks about these items alone.
+Some later sums are of these items alone, so that each entry has more likes beside the noise.
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ Ints = NDArray[np.int64]
 
 
 def choose_head(shares: Floats, size: int) -> Ints:
-    """Choose the items with the largest shares; their numbers ascend.
+    """Return the numbers (head,) of the items with the largest shares, ascending.
 
     Args:
-        shares: (items,) released; at equal shares the lower number comes first.
-        size: How many items.
+        shares: (items,) released shares; of equal ones the lower number comes first.
+        size: Number of items to choose; all are chosen if there are fewer.
     """
     return np.sort(np.argsort(-shares, kind="stable")[:size]).astype(np.int64)
 
 
 def places_in_head(head: Ints, items: int) -> Ints:
-    """Return the place of each of so many items in a head; -1 outside."""
+    """Return the place (items,) of each item in a head; -1 outside.
+
+    Args:
+        head: (head,) numbers of items.
+        items: Number of all items.
+    """
     places = np.full(items, -1, dtype=np.int64)
     places[head] = np.arange(len(head))
     return places

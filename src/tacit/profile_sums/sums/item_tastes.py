@@ -1,14 +1,15 @@
-"""Sum 3: what the likers of each popular item have in common, and how many they are.
+"""Sum 3: the tastes of the likers of each popular item, and the number of its likers.
 
 Sees       all rows, public features, and the releases of sums 1, 2a and 2b.
-Releases   for each target item of the head the sum of its likers' tastes, each without the like
-           itself; beside it, in a column, the number of its likers; and one row for the mean taste.
-Clips      one person's whole table, the column and the last row included, to `ItemQuery.norm`.
-           Before that the tastes alone are scaled to `ItemQuery.tastes_norm`, so that they leave
-           room for the counts. The arithmetic is in engine/profile_kernels: `item_tastes.py` adds
-           the people up, `clip.py` scales one person's table.
-Makes      more exact shares of likes, and the tastes B of items, which lists are scored with,
-           shrunk by how large the noise in them is.
+Releases   for each target item of the head the sum of its likers' tastes, each computed without
+           that like; in a further column the weighted number of its likers; and in a last row the
+           sum of everybody's tastes.
+Clips      one person's whole table to `ItemQuery.norm`. Before that the tastes alone are scaled to
+           `ItemQuery.tastes_norm` at most, so that they leave room for the counts. The arithmetic
+           is in engine/profile_kernels: `item_tastes.py` makes and adds the tables, `clip.py` clips
+           one person's table.
+Makes      more exact shares of likes, and the tastes B of items, which are shrunk the more the
+           larger their noise is.
 """
 
 from __future__ import annotations
@@ -36,26 +37,27 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAST_HEAD = 150
-"""Items in the head at least."""
+"""Least number of items in the head."""
 HEAD_FACTOR = 5.0
-"""Items in the head, over the root of the effective population."""
+"""Number of items in the head per square root of the effective population."""
 _COUNT_FACTOR = 14.0
-"""Weight of the count column, times the root of the effective population."""
+"""Weight of the count column at an effective population of 1; it falls with the square root."""
 _LEAST_COUNT_WEIGHT, _MOST_COUNT_WEIGHT = 0.4, 1.0
+"""Limits of the weight of the count column."""
 _LEAST_RESCALE = 0.2
-"""Least factor that makes the counts of sum 3 as large as those of sum 1."""
+"""Least factor g from shares among the head's items to shares among all items."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemQuery:
-    """The question of sum 3: of which items, and with which norms. All of it is released."""
+    """The question of sum 3: its items and norms. They follow from released values."""
 
     items: Ints
     """(head,) target items, ascending."""
     count_weight: float
-    """kappa: norm of a person's count column; 0 where there is none, without noise."""
+    """kappa: norm of a person's count column; 0: there is no such column, and no noise."""
     tastes_norm: float
-    """Largest norm of a person's tastes, the last row included."""
+    """Largest norm of the tastes in a person's table, including the last row."""
     k: int
     """Number of directions of taste."""
 
@@ -66,11 +68,11 @@ class ItemQuery:
 
     @property
     def width(self) -> int:
-        """Columns of the table: tastes, and the count where there is one."""
+        """Number of columns of the table: the tastes, and the count column if there is one."""
         return self.k + 1 if self.count_weight else self.k
 
     def mechanism(self, noise_multiplier: float) -> SumRelease:
-        """Return the mechanism of the sum, at this noise multiplier."""
+        """Return the mechanism of the sum at this noise multiplier."""
         return SumRelease(
             noise_multiplier,
             len(self.items) + 1,
@@ -85,41 +87,43 @@ class ItemTable:
     """The release of sum 3."""
 
     query: ItemQuery
+    """The question."""
     values: Floats
-    """(head + 1, width) noisy sums: an item's tastes and count; the last row is the mean taste."""
+    """(head + 1, width) noisy sums: a row of tastes and count for each item of the head; the last
+    row has everybody's tastes, times `Settings.mean_row`, and no count."""
     deviation: float
     """Standard deviation of the noise in each entry."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemTastes:
-    """Everything that sum 3 makes, for all target items."""
+    """Shares of likes and tastes of all target items, made from sums 1 and 3."""
 
     shares: Floats
-    """(target items,) shares of likes (`sums.counts`) by sums 1 and 3 together, some negative."""
+    """(target items,) shares of likes (`sums.counts`), some perhaps negative."""
     means: Floats
-    """(target items,) the same for serving: at least half the noise."""
+    """(target items,) shares of likes for serving, at least half the deviation of their noise."""
     tastes: Floats
     """(target items, k) B, shrunk."""
     deviation: float
-    """Standard deviation of the noise in an entry of B in the head before shrinking."""
+    """Standard deviation of the noise in an entry of B, for items of the head before shrinking."""
 
 
 def choose_query(
     counts: Counts, effective_population: float | None, k: int, settings: Settings
 ) -> ItemQuery:
-    """Choose what sum 3 asks, from released values.
+    """Choose the question of sum 3 from released values.
 
-    With v the effective population and N the target items:
+    With v the effective population and N the number of target items:
 
-        head          min(N, max(150, floor(5 sqrt(v)))) most liked items
-        count weight  14 / sqrt(v), within 0.4 and 1
+        head          the min(N, max(150, floor(5 sqrt(v)))) most liked items
+        count weight  min(max(14 / sqrt(v), 0.4), 1)
         tastes norm   settings.item_clip * sqrt(k)
 
     Args:
         counts: The release of sum 1.
-        effective_population: People over noise; None without noise: then all items, and no count
-            column.
+        effective_population: People over the noise multiplier of all sums; None: without noise, so
+            all items are in the head, and there is no count column.
         k: Number of directions.
         settings: Choices of the fit.
     """
@@ -145,12 +149,12 @@ def sum_item_tastes(
     """Sum everybody's clipped table, before noise. Not protected: never release it.
 
     Args:
-        people: Their profiles.
-        centre: From which profiles are measured.
-        features: Public features of both sides.
+        people: Everybody's profile.
+        centre: Damping of context items, and the mean features of a profile.
+        features: Public features of context and target items.
         directions: (f, k) V of sum 2b.
-        query: Which items are asked about, with which norms.
-        mechanism: Says how tables are clipped.
+        query: The question: items and norms.
+        mechanism: Determines the clip and the steps.
         settings: Choices of the fit.
     """
     from tacit.engine.profile_kernels.item_tastes import (
@@ -183,7 +187,7 @@ def release_item_table(
     noise_multiplier: float,
     settings: Settings,
 ) -> ItemTable:
-    """Release sum 3, as `sum_item_tastes` adds it up; a noise multiplier of 0 adds no noise."""
+    """Release sum 3: the total of `sum_item_tastes` plus noise, none at a noise multiplier of 0."""
     mechanism = query.mechanism(noise_multiplier)
     add = partial(
         sum_item_tastes,
@@ -200,18 +204,27 @@ def release_item_table(
 def make_item_tastes(
     table: ItemTable, counts: Counts, features: sparse.csr_array, settings: Settings
 ) -> ItemTastes:
-    """Make shares of likes and the tastes of items from sums 1 and 3: post-processing.
+    """Compute shares of likes and the tastes of items from sums 1 and 3: post-processing.
 
-    With n the number of people, S the tastes of a released row, q its count, s the last row, m its
-    weight, kappa that of counts, mu the shares of sum 1 and d_1 their deviation, in the head:
+    With n the number of people, S the tastes of an item's row, q its count, s the tastes of the
+    last row, m = `settings.mean_row`, kappa the weight of counts, mu the shares of likes by sum 1
+    and d_1 the standard deviation of their noise, for the items of the head:
 
-        g     = sum of mu / sum of q / (kappa n), within 0.2 and 1; 1 if the divisor is not above 0
-        d     = g * deviation of the table / n
-        mu   := mean of mu and g q / (kappa n), weighed by 1 / d_1^2 and (kappa / d)^2
-        C     = g S / n - mu s / (m n)
+        q'  = q / (kappa n)                        the item's share among the likes in the head
+        g   = (sum of mu) / (sum of q'), within 0.2 and 1; 1 if the sum of q' is not above 0
+        d   = g * standard deviation of the table's noise / n
+        mu  = mean of mu and g q', weighed by 1 / d_1^2 and (kappa / d)^2
+        C   = g S / n - mu s / (m n)
 
-    g undoes that counts among the items of a head are larger than those among all items. Outside
-    the head mu stays. B is C, shrunk by `shrink_to_features`; without noise it is C.
+    A like has 1 / sqrt(likes in the head) in sum 3, and 1 / sqrt(all likes) in sum 1: the factor g
+    corrects for this. Items outside the head keep the shares of sum 1. `shrink_to_features` makes B
+    from C; without noise B is C.
+
+    Args:
+        table: The release of sum 3.
+        counts: The release of sum 1.
+        features: (target items, f) public features.
+        settings: Choices of the fit.
     """
     query = table.query
     head = table.query.items
@@ -220,13 +233,13 @@ def make_item_tastes(
     if not query.count_weight:
         centred = tastes - counts.targets[:, None] * mean_taste
         return ItemTastes(counts.targets, counts.means, centred, 0.0)
-    counted = table.values[:-1, query.k] / (query.count_weight * counts.people)
-    rescale = _rescale(float(counts.targets[head].sum()), float(counted.sum()))
+    head_shares = table.values[:-1, query.k] / (query.count_weight * counts.people)
+    rescale = _rescale(float(counts.targets[head].sum()), float(head_shares.sum()))
     deviation = rescale * table.deviation / counts.people
     first_precision = counts.deviation**-2
     count_precision = (query.count_weight / deviation) ** 2
     shares = counts.targets.copy()
-    weighted = shares[head] * first_precision + rescale * counted * count_precision
+    weighted = shares[head] * first_precision + rescale * head_shares * count_precision
     shares[head] = weighted / (first_precision + count_precision)
     share_deviations = counts.target_deviations.copy()
     share_deviations[head] = (first_precision + count_precision) ** -0.5
@@ -236,30 +249,36 @@ def make_item_tastes(
     return ItemTastes(shares, means, shrunk, deviation)
 
 
-def _rescale(first: float, counted: float) -> float:
-    """Factor from shares counted among the head's items to those counted among all."""
-    if counted <= 0:
+def _rescale(first_sum: float, head_sum: float) -> float:
+    """Return g, the factor from shares among the likes in the head to shares among all likes.
+
+    Args:
+        first_sum: Sum of the head's shares by sum 1.
+        head_sum: Sum of the head's shares by sum 3.
+    """
+    if head_sum <= 0:
         return 1.0
-    return min(max(first / counted, _LEAST_RESCALE), 1.0)
+    return min(max(first_sum / head_sum, _LEAST_RESCALE), 1.0)
 
 
 def shrink_to_features(
     noisy: Floats, head: Ints, means: Floats, features: sparse.csr_array, deviation: float
 ) -> Floats:
-    """Shrink items' tastes towards what their features say, the more the larger their noise.
+    """Shrink items' tastes towards a prediction from their features, the more the larger the noise.
 
-    With D the rows [features, 1] scaled by `means`, H the head, d the deviation and I the identity:
+    With D the rows [features, 1], each times the item's entry in `means`, D_H its rows in the head
+    H, d the standard deviation of the noise and I the identity:
 
-        G = D (D_H' D_H + 10 d^2 I)^-1 D_H' noisy
+        G = D (D_H' D_H + 10 d^2 I)^-1 D_H' noisy                          prediction, all items
         a = max((|noisy - G_H|^2 / k - |H| d^2) / sum over H of means^2, 1e-9)
-        B = G + (noisy - G) a means^2 / (a means^2 + d^2) in the head, G outside
+        B = G + (noisy - G) a means^2 / (a means^2 + d^2)  in the head, G outside
 
     Post-processing of released values.
 
     Args:
-        noisy: (head, k) the tastes C that `make_item_tastes` finds in the released table.
+        noisy: (head, k) the tastes C of `make_item_tastes`.
         head: (head,) numbers of its items.
-        means: (items,) shares of likes, each at least half the noise of counts.
+        means: (items,) shares of likes, each at least half the deviation of its noise.
         features: (items, f) public features of the items.
         deviation: Standard deviation of the noise in an entry of `noisy`.
 
@@ -270,9 +289,9 @@ def shrink_to_features(
     inside = design[head]
     ridge = 10 * deviation**2 * np.eye(design.shape[1])
     shrunk: Floats = design @ np.linalg.solve(inside.T @ inside + ridge, inside.T @ noisy)
-    apart = noisy - shrunk[head]
-    beyond_noise = float((apart**2).sum()) / noisy.shape[1] - len(head) * deviation**2
+    residuals = noisy - shrunk[head]
+    beyond_noise = float((residuals**2).sum()) / noisy.shape[1] - len(head) * deviation**2
     squares = means[head] ** 2
-    spread = max(beyond_noise / float(squares.sum()), 1e-9) * squares
-    shrunk[head] += apart * (spread / (spread + deviation**2))[:, None]
+    variances = max(beyond_noise / float(squares.sum()), 1e-9) * squares
+    shrunk[head] += residuals * (variances / (variances + deviation**2))[:, None]
     return shrunk

@@ -1,15 +1,16 @@
-"""Pairs of likes: which popular items are liked together, for half of what sum 3 is charged.
+"""Pairs of likes: which popular items are liked together, for half of sum 3's mu^2.
 
-For very many people in one domain. There sum 3 has little noise, and the directions that features
-span are the limit of its lists.
+They are released for very many people in one domain. There sum 3 has little noise, and its lists
+are limited by what features can express.
 
 Source     the Gram matrix: Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014).
-Sees       likes of the items that are most popular by the release of sum 1.
+Sees       likes of the items that are most popular by the release of sum 1 (the head).
 Releases   for each two items of the head the sum of 1 / m over the people who like both, with m the
-           person's likes in the head.
+           number of the person's likes in the head.
 Clips      nothing: a person's m (m - 1) / 2 entries of 1 / m have the norm sqrt((1 - 1 / m) / 2),
-           below sqrt(1 / 2) whatever m is; in whole steps each is rounded towards zero.
-Makes      vectors of items, by which each of a person's likes speaks for others.
+           below sqrt(1 / 2) for every m. In whole steps each entry is rounded towards zero.
+Makes      vectors of items; the inner product of two says how much a like of one item raises the
+           score of the other.
 """
 
 from __future__ import annotations
@@ -33,23 +34,24 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_WITHOUT_PAIRS = 8000.0
-"""Effective population above which pairs of likes are asked for."""
+"""Largest effective population at which pairs of likes are not released."""
 PAIRS_SHARE = 0.5
 """Part of sum 3's mu^2 that pairs of likes take."""
 MOST_PAIR_ITEMS = 800
-"""Items in a head of pairs at most."""
+"""Largest number of items in the head of pairs."""
 PEOPLE_PER_PAIR_ITEM = 25
-"""Effective population that each item of the head stands for."""
+"""The head has one item per so many people of the effective population."""
 MOST_VECTORS = 40
-"""Numbers of an item's vector at most."""
+"""Largest length of an item's vector."""
 _LEAST_EDGE = 1e-6
-"""Eigenvalues at most this large are rounding errors; it counts without noise."""
+"""Largest eigenvalue that is a rounding error: the edge where there is no noise."""
 _ROUNDS = 4
-"""How often the diagonal is replaced by that of the large part."""
+"""Number of times that the unknown diagonal is replaced by that of the kept part."""
 _NORM = math.sqrt(0.5)
+"""Bound of the norm of one person's entries, for every number of likes."""
 _STEPS_OF_ONE = 2**20
-"""Steps of a product of 1. The largest entry of a person is half of that, for two likes: the
-entries of 2^44 - 1 people add up to 2^63 - 2^19, which 64 bits hold with their sign."""
+"""Steps in an entry of 1. A person's largest entry is 1 / 2, with two likes: such entries of
+2^44 - 1 people add up to 2^63 - 2^19 steps, which a signed integer of 64 bits holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,28 +61,28 @@ class PairTable:
     items: Ints
     """(head,) target items, ascending."""
     values: Floats
-    """(head * (head - 1) / 2,) noisy sums, one for each pair: those of the first item come first.
-    """
+    """(head * (head - 1) / 2,) noisy sums, one for each pair of items: the upper triangle without
+    its diagonal, row after row."""
     deviation: float
-    """Standard deviation of the noise in each."""
+    """Standard deviation of the noise in each sum."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairVectors:
-    """Vectors of items whose inner products say how much one like speaks for another item."""
+    """Vectors of items; an inner product is what a like of one item adds to the other's score."""
 
     items: Ints
     """(head,) target items, ascending."""
     vectors: Floats
-    """(head, d) P; numbers of 32 bits, as files hold. d is 1 or more."""
+    """(head, d) P, rounded to 32 bits as in files. d is 1 or more."""
     mean: Floats
-    """(d,) P'mu: the sum that an average person has."""
+    """(d,) P'mu: the sum of vectors of an average person."""
 
     def coordinates(self, unit_likes: sparse.csr_array) -> Floats:
-        """Return (people, d) P'x - P'mu, 0 for a person without likes.
+        """Return the coordinates (people, d) x P - mu P of people; 0 for a person without likes.
 
         Args:
-            unit_likes: (people, target items) x: likes over their norm, nothing else stored.
+            unit_likes: (people, target items) x: rows of likes of norm 1, with no stored zeros.
         """
         has_likes = np.diff(unit_likes.indptr)[:, None] > 0
         sums: Floats = sparse.csr_array(unit_likes[:, self.items]) @ self.vectors
@@ -88,13 +90,24 @@ class PairVectors:
         return coordinates
 
     def vectors_of_all(self, items: int) -> Floats:
-        """Return (items, d) vectors of so many target items: 0 outside the head."""
+        """Return the vectors (items, d) of all target items, 0 outside the head.
+
+        Args:
+            items: Number of target items.
+        """
         vectors = np.zeros((items, self.vectors.shape[1]))
         vectors[self.items] = self.vectors
         return vectors
 
     def products_with(self, item: int, items: int) -> Floats:
-        """Return (items,) inner products of one item's vector with those of so many items."""
+        """Return the inner products (items,) of one item's vector with those of all items.
+
+        They are 0 if the item is not in the head.
+
+        Args:
+            item: Number of the target item.
+            items: Number of target items.
+        """
         products = np.zeros(items)
         place = np.searchsorted(self.items, item)
         if place < len(self.items) and self.items[place] == item:
@@ -103,13 +116,14 @@ class PairVectors:
 
 
 def choose_pair_head(shares: Floats, effective_population: float | None) -> Ints:
-    """Choose the items whose pairs are asked for, from released values.
+    """Choose the head, the most liked items by sum 1; their numbers (head,) ascend.
+
+    With v the effective population it has min(v / 25, 800) items, which is 320 or more whenever
+    pairs are released. A catalogue with fewer items has all of them in its head.
 
     Args:
         shares: (target items,) shares of likes (`sums.counts`) by sum 1.
-        effective_population: v: the v / 25 most liked items are chosen, 800 at most, which is 320
-            or more where pairs are asked for; None without noise: then 800. A catalogue of fewer
-            items has all of them in its head.
+        effective_population: v; None: without noise, with 800 items.
     """
     size = MOST_PAIR_ITEMS
     if effective_population is not None:
@@ -118,20 +132,23 @@ def choose_pair_head(shares: Floats, effective_population: float | None) -> Ints
 
 
 def pairs_mechanism(head: int, noise_multiplier: float) -> SumRelease:
-    """Return the mechanism of the sum of pairs of so many items, 2 or more."""
+    """Return the mechanism of the sum of pairs. head: number of items, 2 or more."""
     entries = head * (head - 1) // 2
     return SumRelease(noise_multiplier, entries, norm=_NORM, resolution=1 / _STEPS_OF_ONE)
 
 
 def weights_by_likes(head: int, *, exact: bool) -> NDArray[Any]:
-    """(head + 1,) weight of each pair of a person's likes, by how many they have in the head.
+    """Return what a person with m likes in the head adds to each of their pairs, m = 0 .. head.
 
-    It is 1 / m for m likes, and 0 for none. In whole steps it is floor(2^20 / m): the squares of
-    m (m - 1) / 2 such numbers add up to less than 2^40 / 2, the mechanism's `squared_norm`.
+    It is 1 / m, and 0 for m = 0. In whole steps it is floor(2^20 / m): the squares of m (m - 1) / 2
+    such numbers add up to less than 2^40 / 2, the mechanism's `squared_norm`.
 
     Args:
         head: Number of items in the head.
-        exact: Whether there is no noise: then 1 / m itself, in floats.
+        exact: Whether the weights are exact floats, for a sum without noise, or whole steps.
+
+    Returns:
+        (head + 1,) weights by m.
     """
     likes = np.arange(1, head + 1)
     weights = 1 / likes if exact else _STEPS_OF_ONE // likes
@@ -141,7 +158,14 @@ def weights_by_likes(head: int, *, exact: bool) -> NDArray[Any]:
 def sum_like_pairs(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> NDArray[Any]:
-    """Sum everybody's pairs of likes, before noise. Not protected: never release it."""
+    """Sum everybody's pairs of likes, before noise. Not protected: never release it.
+
+    Args:
+        people: Everybody's profile.
+        head: (head,) target items, ascending.
+        target_items: Number of target items.
+        mechanism: Determines whether weights are whole steps.
+    """
     from tacit.engine.profile_kernels.like_pairs import add_like_pairs  # numba is only needed here
 
     total = mechanism.zero_table()
@@ -153,7 +177,7 @@ def sum_like_pairs(
 def release_like_pairs(
     people: People, head: Ints, target_items: int, noise_multiplier: float
 ) -> PairTable:
-    """Release the pairs of a head's items; a noise multiplier of 0 adds no noise."""
+    """Release the sums of all pairs of the head's items; a noise multiplier of 0 adds no noise."""
     mechanism = pairs_mechanism(len(head), noise_multiplier)
     add = partial(sum_like_pairs, head=head, target_items=target_items, mechanism=mechanism)
     released = mechanism.add_noise(people.total(add))[:, 0]
@@ -161,50 +185,54 @@ def release_like_pairs(
 
 
 def make_pair_vectors(table: PairTable, shares: Floats, people: float) -> PairVectors | None:
-    """Make vectors of items from the released pairs: post-processing.
+    """Compute vectors of items from the released pairs: post-processing.
 
-    With C the (head, head) matrix of values / people, less the products of the shares mu, and U, s
-    the eigenvectors and values that `large_part` finds above the noise, the vectors are
+    With mu the shares of likes, negative ones replaced by 0, and U (head, d) and s (d,) the
+    eigenvectors and eigenvalues that `find_large_part` finds in the covariance C:
 
-        P = U diag(sqrt(s h)),  h by `own_like_strengths`, as own likes are served by tastes
+        C_ij = values_ij / people - mu_i mu_j         (head, head), i != j
+        h    = `own_like_strengths` of s and the spread of U diag(sqrt(s))
+        P    = U diag(sqrt(s h))
 
     Args:
         table: The release.
-        shares: (target items,) released shares of likes (`sums.counts`), some perhaps below 0.
+        shares: (target items,) released shares of likes (`sums.counts`), some perhaps negative.
         people: Released number of people.
 
     Returns:
-        The vectors; None where no eigenvalue is above the noise.
+        The vectors; None if no eigenvalue is above the noise, or no share is above 0.
     """
     head, positive = table.items, np.maximum(shares, 0)
     covariance = -np.outer(positive[head], positive[head])
     upper = np.triu_indices(len(head), 1)
     covariance[upper] += table.values / people
     covariance[upper[::-1]] = covariance[upper]
-    strengths, vectors = find_large_part(covariance, table.deviation / people)
+    eigenvalues, vectors = find_large_part(covariance, table.deviation / people)
     total = float(positive.sum())
-    if not len(strengths) or total <= 0:
+    if not len(eigenvalues) or total <= 0:
         return None
-    spread = (positive[head] / total) @ (vectors**2 * strengths)
-    served = own_like_strengths(strengths, spread)
-    rounded = (vectors * np.sqrt(strengths * served)).astype(np.float32).astype(np.float64)
+    spread = (positive[head] / total) @ (vectors**2 * eigenvalues)
+    like_strengths = own_like_strengths(eigenvalues, spread)
+    scaled = vectors * np.sqrt(eigenvalues * like_strengths)
+    rounded = scaled.astype(np.float32).astype(np.float64)
     return PairVectors(head, rounded, rounded.T @ positive[head])
 
 
 def find_large_part(covariance: Floats, deviation: float) -> tuple[Floats, Floats]:
-    """Find what stands out of the noise in a symmetric matrix whose diagonal is not known.
+    """Find the eigenvalues above the noise of a symmetric matrix with an unknown diagonal.
 
-    With d the deviation and n the rows, eigenvalues above 2 d sqrt(n) (1 + n^(-2/3)) are kept, 40
-    at most; the diagonal is replaced by that of the kept part, four times. A kept value s then
-    shrinks to s - n d^2 / s, which is above 0.
+    With d the standard deviation of the noise and n the number of rows, eigenvalues above
+    2 d sqrt(n) (1 + n^(-2/3)) are kept, the 40 largest at most. The diagonal begins as 0 and is
+    replaced by that of the kept part four times. A kept eigenvalue s then shrinks to s - n d^2 / s,
+    which is above 0.
 
     The largest eigenvalue of noise alone lies around 2 d sqrt(n), and spreads by about
-    d n^(-1/6) (Tracy, Widom 1996). The margin is twice that: noise alone keeps a direction in at
+    d n^(-1/6) (Tracy, Widom 1996). The margin is twice this spread: noise alone exceeds it in at
     most 1 of 100 draws; 1 of 300 was measured for 200 rows, fewer for other sizes.
 
     Args:
         covariance: (n, n) symmetric matrix with noise; its diagonal is not used.
-        deviation: Standard deviation of the noise in each entry beside the diagonal.
+        deviation: Standard deviation of the noise in each entry off the diagonal; 0 without noise.
 
     Returns:
         (j,) shrunk eigenvalues, and (n, j) their eigenvectors.

@@ -2,9 +2,9 @@
 
 Source     the Gram matrix: Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014).
 Sees       all rows, public features, and the release of sum 1.
-Releases   sum over people of z z' (f, f), where z are a person's tastes.
+Releases   the sum over people of z z' (f, f), where z (f,) are a person's tastes.
 Clips      one person's row z.
-Makes      the whitening A, in which tastes have a second moment near 1.
+Makes      the whitening A (f, f): the tastes A' z have a second moment near the identity.
 """
 
 from __future__ import annotations
@@ -28,18 +28,22 @@ from tacit.profile_sums.sums.whole_steps import resolution_for
 Floats = NDArray[np.float64]
 
 _RIDGE_WITHOUT_NOISE = 1e-6
+"""Ridge without noise, so that no eigenvalue of 0 is inverted."""
 
 
 def people_tastes(
     people: Profiles, centre: ProfileCentre, features: sparse.csr_array, *, everybody: bool = False
 ) -> Floats:
-    """(people, f) tastes z: mean features of a profile less those of the average one.
+    """Compute tastes z (people, f): the mean features of a profile less those of the average one.
+
+    A person without context items has zeros.
 
     Args:
         people: Their profiles.
-        centre: Damping of context items, and the average profile.
+        centre: Damping of context items, and the mean features of a profile.
         features: (context items, f) public features of the context items.
-        everybody: For serving: also people without likes have tastes.
+        everybody: Whether, across domains, people without a like among target items have tastes,
+            too: they do in lists, and contribute zeros to sums.
     """
     from tacit.engine.profile_kernels.tastes import fill_tastes  # numba is only needed here
 
@@ -51,7 +55,14 @@ def people_tastes(
 def sum_moments(
     people: Profiles, centre: ProfileCentre, features: sparse.csr_array, mechanism: GramRelease
 ) -> NDArray[Any]:
-    """Sum z z' of everybody's clipped tastes, before noise. Not protected: never release it."""
+    """Sum z z' of everybody's clipped tastes, before noise. Not protected: never release it.
+
+    Args:
+        people: Everybody's profile.
+        centre: Damping of context items, and the mean features of a profile.
+        features: (context items, f) public features.
+        mechanism: Determines the clip and the steps.
+    """
     tastes = (people_tastes(block, centre, features) for block in blocks_of_people(people))
     return mechanism.total(tastes)
 
@@ -64,20 +75,23 @@ def release_whitening(
     noise_multiplier: float,
     settings: Settings,
 ) -> Floats:
-    """Release sum 2a and make (f, f) A from it.
+    """Release sum 2a and compute the whitening A (f, f) from it.
 
-    With M = sum / n_people = U diag(s) U', A = U diag(max(s, 0) + ridge)^(-1/2). The ridge is
-    sqrt(f) times the deviation of a diagonal entry of M, which is about 0.7 times the largest
-    eigenvalue of the noise in M; without noise it is 1e-6. So A' z has a second moment near 1 where
-    M exceeds the noise.
+    With M = sum / n_people and its eigenvalue decomposition M = U diag(s) U':
+
+        A = U diag(max(s, 0) + ridge)^(-1/2)
+
+    The ridge is sqrt(f) times the standard deviation of the noise in a diagonal entry of M, about
+    0.7 times the largest eigenvalue of the noise in M; without noise it is 1e-6. So the second
+    moment of A' z is near 1 in the directions in which M exceeds the noise.
 
     Args:
         people: Everybody's profile.
-        centre: Damping of context items, and the average profile.
-        features: Public features of the items.
-        n_people: Number of people, as released.
-        noise_multiplier: Of the sum; 0 without noise.
-        settings: The fit's choices.
+        centre: Damping of context items, and the mean features of a profile.
+        features: Public features of context and target items.
+        n_people: Released number of people.
+        noise_multiplier: Noise multiplier of the sum; 0: without noise.
+        settings: Choices of the fit.
     """
     mechanism = GramRelease(
         noise_multiplier, features.width, settings.moment_clip, resolution_for(settings.moment_clip)

@@ -1,11 +1,11 @@
-"""Popularity mode: likes of the most popular items, three times, in place of sums 2a, 2b and 3.
+"""Mode 'popularity': likes of the most popular items, three times, in place of sums 2a, 2b and 3.
 
-For releases in which sum 1 has too little signal for tastes: then more counts make better lists.
+It is chosen if sum 1 shows too little signal for tastes: then more counts make better lists.
 
 Sees       all rows, and the release of sum 1.
-Releases   three times the sum of everybody's likes in the head, each with noise of its own.
-Clips      one person's unit vector, at norm 1.
-Makes      shares of likes that are more exact in the head.
+Releases   the sum of everybody's likes in the head, drawn three times with independent noise.
+Clips      one person's vector of likes in the head, scaled to norm 1, at norm 1.
+Makes      more exact shares of likes for the items of the head.
 """
 
 from __future__ import annotations
@@ -30,27 +30,37 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAST_POPULAR_HEAD = 150
-"""Items in the head at least."""
+"""Least number of items in the head."""
 PART_IN_POPULAR_HEAD = 8
-"""One of so many items is in the head."""
+"""One in so many of the items is in the head."""
 _WEIGHT_OF_FIRST_COUNTS = 0.25
 """Weight of sum 1 in the shares of the head; the later counts have the rest."""
 
 
 def popular_head(shares: Floats) -> Ints:
-    """Choose the head of popularity mode from released shares of likes."""
+    """Choose the head of mode 'popularity' from released shares of likes (target items,).
+
+    It has an eighth of the items, but at least 150.
+    """
     return choose_head(shares, max(LEAST_POPULAR_HEAD, len(shares) // PART_IN_POPULAR_HEAD))
 
 
 def popular_counts_mechanism(head: int, noise_multiplier: float) -> SumRelease:
-    """Return the mechanism of a count of the head, at norm 1."""
+    """Return the mechanism of one draw of the head's counts, at norm 1. head: number of items."""
     return SumRelease(noise_multiplier, head, norm=1.0, resolution=resolution_for(1.0))
 
 
 def sum_popular_counts(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> NDArray[Any]:
-    """Sum everybody's clipped vector, before noise. Not protected: never release it."""
+    """Sum everybody's clipped vector, before noise. Not protected: never release it.
+
+    Args:
+        people: Everybody's profile.
+        head: (head,) target items, ascending.
+        target_items: Number of target items.
+        mechanism: Determines the clip and the steps.
+    """
     from tacit.engine.profile_kernels.popular_counts import (
         add_popular_counts,  # numba is only needed here
     )
@@ -63,24 +73,25 @@ def sum_popular_counts(
 
 @dataclass(frozen=True, eq=False)
 class PopularTable:
-    """The release of popularity mode: later counts of the head."""
+    """The release of mode 'popularity' after sum 1: counts of the head."""
 
     head: Ints
     """(head,) target items, ascending."""
     values: Floats
-    """(head,) noisy sums; of several draws their mean by precision."""
+    """(head,) noisy sums, the mean of all draws weighed by precision."""
 
 
 def release_popular_counts(
     people: People, counts: Counts, noises: Sequence[float], settings: Settings
 ) -> PopularTable:
-    """Release counts of popular items: one exact sum, drawn once with each noise multiplier.
+    """Release the counts of the head: draw the same sum once with each noise multiplier.
 
     Args:
         people: Everybody's profile.
-        counts: The release of sum 1.
-        noises: Noise multipliers of the three sums after the counts.
-        settings: Choices of the fit; counts are weighed by the shares of sums 2a, 2b and 3.
+        counts: The release of sum 1, which decides on the head.
+        noises: Noise multipliers of sums 2a, 2b and 3.
+        settings: Choices of the fit. The draws are weighed by the shares of sums 2a, 2b and 3, to
+            which their precisions are proportional.
     """
     head = popular_head(counts.targets)
     values = draw_popular_counts(people, head, len(counts.targets), noises, settings.shares[1:])
@@ -94,7 +105,15 @@ def draw_popular_counts(
     noises: Sequence[float],
     weights: Sequence[float],
 ) -> Floats:
-    """Draw everybody's sum once for each multiplier; return the weighted mean (head,)."""
+    """Draw everybody's sum once for each multiplier; return the weighted mean (head,).
+
+    Args:
+        people: Everybody's profile.
+        head: (head,) target items, ascending.
+        target_items: Number of target items.
+        noises: Noise multipliers, all above 0 or all 0.
+        weights: Weight of each draw in the mean.
+    """
     mechanisms = [popular_counts_mechanism(len(head), noise) for noise in noises]
     add = partial(sum_popular_counts, head=head, target_items=target_items, mechanism=mechanisms[0])
     total = people.total(add)
@@ -105,22 +124,24 @@ def draw_popular_counts(
 
 
 def merge_popular_counts(counts: Counts, table: PopularTable) -> Floats:
-    """Make (target items,) shares for serving from sum 1 and the later counts of the head.
+    """Compute the shares of likes (target items,) for serving: post-processing.
 
-    With c the later shares, m those of sum 1 and d their deviation:
+    With c the shares of the head by its own counts, m the shares of sum 1 and d the standard
+    deviation of the noise in m:
 
-        in the head:  m / 4 + 3 c / 4
-        outside:      m + min(0, least in the head - largest m outside - d)
+        in the head:  share = m / 4 + 3 c / 4
+        outside:      share = m + min(0, least share in the head - largest m outside - d)
 
-    so that items outside follow all of the head. Post-processing of released values.
+    Items outside the head thus rank below all items of the head.
     """
-    first = _WEIGHT_OF_FIRST_COUNTS
+    first_weight = _WEIGHT_OF_FIRST_COUNTS
     head = table.head
-    means = counts.targets.copy()
-    outside = np.ones(len(means), dtype=bool)
-    outside[head] = False
-    means[head] = first * means[head] + (1 - first) * table.values / counts.people
-    if outside.any():
-        gap = means[head].min() - means[outside].max() - counts.deviation
-        means[outside] += min(0.0, float(gap))
-    return means
+    shares = counts.targets.copy()
+    is_outside = np.ones(len(shares), dtype=bool)
+    is_outside[head] = False
+    head_shares = table.values / counts.people
+    shares[head] = first_weight * shares[head] + (1 - first_weight) * head_shares
+    if is_outside.any():
+        gap = shares[head].min() - shares[is_outside].max() - counts.deviation
+        shares[is_outside] += min(0.0, float(gap))
+    return shares

@@ -1,10 +1,10 @@
-"""Sum 2b: features of a person's likes times their tastes without the like.
+"""Sum 2b: features of a person's likes times their tastes, each computed without that like.
 
 Sees       all rows, public features, and the releases of sums 1 and 2a.
-Releases   sum over people of an (f, f) table; its rows are features of likes, its columns whitened
-           tastes.
+Releases   the sum over people of an (f, f) table; its rows are features of likes, its columns
+           whitened tastes.
 Clips      one person's whole table.
-Makes      the directions V of taste that tell which features are liked.
+Makes      the directions V (f, k) of taste that best predict the features of likes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 def products_mechanism(width: int, noise_multiplier: float, settings: Settings) -> SumRelease:
-    """Return the mechanism of the sum of products of features."""
+    """Return the mechanism of the sum of tables. width: number of features."""
     norm = settings.feature_clip * math.sqrt(width)
     return SumRelease(noise_multiplier, width, width, norm, resolution_for(norm))
 
@@ -45,12 +45,12 @@ def sum_feature_products(
     """Sum everybody's clipped table, before noise. Not protected: never release it.
 
     Args:
-        people: Their profiles.
-        centre: From which profiles are measured.
-        features: Public features of both sides.
+        people: Everybody's profile.
+        centre: Damping of context items, and the mean features of a profile.
+        features: Public features of context and target items.
         whitening: (f, f) A of sum 2a.
-        mean_likes: (f,) mean features of likes.
-        mechanism: Says how tables are clipped.
+        mean_likes: (f,) features of target items, summed by their released shares of likes.
+        mechanism: Determines the clip and the steps.
     """
     from tacit.engine.profile_kernels.products import (
         add_feature_products,  # numba is only needed here
@@ -80,10 +80,20 @@ def release_directions(
     noise_multiplier: float,
     settings: Settings,
 ) -> Floats:
-    """Release sum 2b and make (f, k) V = A U_k from it.
+    """Release sum 2b and compute the directions V = A U_k (f, k) from it.
 
-    U_k are the left singular vectors of the transposed sum whose values exceed `settings.edge`
-    times the largest singular value of noise, about 2 sqrt(f) deviation; two at least.
+    U_k (f, k) are the left singular vectors of the transposed sum whose singular values exceed
+    `settings.edge` times the largest one of noise, about 2 sqrt(f) times its standard deviation. k
+    is at least 2, and at most `settings.directions`.
+
+    Args:
+        people: Everybody's profile.
+        centre: Damping of context items, and the mean features of a profile.
+        features: Public features of context and target items.
+        counts: The release of sum 1.
+        whitening: (f, f) A of sum 2a.
+        noise_multiplier: Noise multiplier of the sum; 0: without noise.
+        settings: Choices of the fit.
     """
     width = features.width
     mechanism = products_mechanism(width, noise_multiplier, settings)

@@ -11,15 +11,16 @@ from tacit.engine.profile_kernels.types import ProfileCentre, TasteMap
 Floats = NDArray[np.float64]
 
 LEAST_REST = 1e-9
-"""A like is left out where all other weights of the person add up to at most this."""
+"""Largest sum of the weights of a person's other items at which a like is left out: without these
+items the person has no tastes."""
 
 
 def taste_map(matrix: Floats, centre: ProfileCentre, targets: sparse.csr_array) -> TasteMap:
-    """Map the mean profile and each target item's features.
+    """Prepare a released linear map: compute the images of the mean profile and of the items.
 
     Args:
         matrix: (f, d) released map.
-        centre: The mean profile (f,).
+        centre: Has the mean features (f,) of a profile.
         targets: (target items, f) features.
     """
     images = np.ascontiguousarray(targets @ matrix)
@@ -27,7 +28,14 @@ def taste_map(matrix: Floats, centre: ProfileCentre, targets: sparse.csr_array) 
 
 
 def map_features(vector: Floats, matrix: Floats) -> Floats:
-    """Return `matrix.T @ vector`, added up feature by feature: equal to the bit everywhere."""
+    """Return `matrix.T @ vector` (d,), added up in the order of features.
+
+    The order makes the result equal to the last bit on every machine.
+
+    Args:
+        vector: (f,) features.
+        matrix: (f, d) linear map.
+    """
     image = np.zeros(matrix.shape[1])
     for share, row in zip(vector, matrix, strict=True):
         if share != 0:
@@ -36,6 +44,9 @@ def map_features(vector: Floats, matrix: Floats) -> Floats:
 
 
 def orient_columns(vectors: Floats) -> Floats:
-    """Give each column the sign that makes its largest entry positive."""
+    """Give each column (of n, k) the sign that makes its entry of largest absolute value positive.
+
+    Singular vectors are defined up to a sign, which differs between machines otherwise.
+    """
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
