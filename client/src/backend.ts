@@ -7,7 +7,7 @@
 
 import type { ItemId } from "./items.js";
 
-/** Stars by item; or ids of what was liked or bought, and items with stars or quantities. */
+/** Stars by item; or a list of ids that were liked or bought, and of items with stars or quantities. */
 export type History =
   | ReadonlyMap<ItemId, number>
   | readonly (ItemId | { readonly item: ItemId; readonly stars?: number; readonly quantity?: number })[];
@@ -40,7 +40,7 @@ export interface ListedItem {
   /** From 1. */
   readonly rank: number;
   readonly item_id: string;
-  /** What the list is ranked by; these are not stars. */
+  /** The list is ranked by this number, which is no number of stars. */
   readonly score: number;
   readonly title: string | null;
   /** Whether no one rated the item: its features alone were scored. */
@@ -51,7 +51,7 @@ export interface ListedItem {
 export interface ServedList {
   /** The shop's id of the person, as the question had it. */
   readonly customer?: string | null;
-  /** Whether the person's history went into it, or everybody gets this list. */
+  /** Whether the list was made from the person's history; if not, everybody gets the same list. */
   readonly personal: boolean;
   /** The best item first. */
   readonly items: readonly ListedItem[];
@@ -59,7 +59,7 @@ export interface ServedList {
   readonly ignored: readonly string[];
 }
 
-/** The service refused or failed. The message is its sentence. */
+/** Error: the service refused or failed. The message is the sentence that it answered. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
 
@@ -110,6 +110,7 @@ export class Backend {
     return items;
   }
 
+  /** Send a request with the key, and return its JSON. ServiceError if the service refuses. */
   private async ask(method: string, path: string, question?: object): Promise<unknown> {
     const headers = { Authorization: `Bearer ${this.key}`, "Content-Type": "application/json" };
     const body = question === undefined ? null : JSON.stringify(question);
@@ -119,12 +120,12 @@ export class Backend {
   }
 }
 
-/** Write a history as JSON has it: a map as an object. */
+/** Return a history in the form that JSON can write: a map becomes an object. */
 function writeHistory(history: History): unknown {
   return history instanceof Map ? Object.fromEntries(history) : history;
 }
 
-/** Read the sentence of a problem response. */
+/** Read the sentence of a response that reports a problem. */
 async function readDetail(response: Response): Promise<string> {
   const problem = (await response.json().catch(() => ({}))) as { detail?: unknown };
   return typeof problem.detail === "string" ? problem.detail : `status ${response.status}`;

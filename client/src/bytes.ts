@@ -1,7 +1,8 @@
-/** Bytes from and to text and numbers. Numbers of several bytes are big-endian. */
+/** Conversions of bytes from and to text and numbers. Numbers of several bytes are big-endian. */
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
+/** Join parts to one array. */
 export function concatBytes(...parts: readonly Uint8Array[]): Bytes {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let position = 0;
@@ -12,6 +13,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Bytes {
   return whole;
 }
 
+/** Say whether two arrays hold the same bytes. */
 export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && compareBytes(left, right) === 0;
 }
@@ -25,10 +27,12 @@ export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   return left.length - right.length;
 }
 
+/** Write bytes as hexadecimal digits in lower case. */
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Read bytes from hexadecimal digits in lower case. RangeError for other text. */
 export function fromHex(text: string): Bytes {
   if (!/^(?:[0-9a-f]{2})*$/.test(text)) throw new RangeError("expected hexadecimal digits");
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
@@ -39,13 +43,13 @@ export function firstWord(bytes: Uint8Array): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0);
 }
 
-/** Encode a text in UTF-8. RangeError for half of a surrogate pair, which has no UTF-8. */
+/** Encode a text in UTF-8. RangeError for half of a surrogate pair, which UTF-8 cannot encode. */
 export function encodeUtf8(text: string): Bytes {
   if (/\p{Surrogate}/u.test(text)) throw new RangeError("half a character has no UTF-8");
   return new TextEncoder().encode(text);
 }
 
-/** Encode a text in UTF-8; half of a surrogate pair has three bytes, like other code points there. */
+/** Encode a text in UTF-8; half of a surrogate pair becomes three bytes, like any such code point. */
 export function encodeUtf8WithSurrogates(text: string): Bytes {
   if (!/\p{Surrogate}/u.test(text)) return new TextEncoder().encode(text);
   const parts = Array.from(text, (character) => {

@@ -2,7 +2,7 @@
 
 import { concatBytes, encodeUtf8, firstWord, type Bytes } from "./bytes.js";
 
-/** At least 32 bytes, or the HMAC key made of them, which can be stored so that no script reads it. */
+/** At least 32 bytes, or the HMAC key made of them, whose bytes no script can read. */
 export type Secret = Bytes | CryptoKey;
 
 /** Draw 32 bytes from the platform's generator: make one secret per account and never show it. */
@@ -10,7 +10,7 @@ export function newSecret(): Bytes {
   return crypto.getRandomValues(new Uint8Array(32));
 }
 
-/** Make an HMAC-SHA256 key of a secret; no script can read its bytes, and IndexedDB can store it. */
+/** Make an HMAC-SHA256 key of a secret. IndexedDB can store it, and no script can read its bytes. */
 export async function importSecret(secret: Secret): Promise<CryptoKey> {
   if (!(secret instanceof Uint8Array)) return secret;
   checkSecret(secret);
@@ -31,6 +31,7 @@ export async function hmac(key: CryptoKey, ...message: (string | Uint8Array)[]):
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, concatBytes(...parts)));
 }
 
+/** Compute SHA-256: 32 bytes. */
 export async function sha256(bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
@@ -44,6 +45,8 @@ export async function drawFromSystem(bound: number): Promise<number> {
  * Draw a uniform integer in [0, bound).
  *
  * Words from the largest multiple of `bound` on are skipped: they would favour small results.
+ *
+ * @param nextWord draws a uniform word of 64 bits.
  */
 export async function drawBelow(nextWord: () => Promise<bigint>, bound: number): Promise<number> {
   const limit = (1n << 64n) - ((1n << 64n) % BigInt(bound));

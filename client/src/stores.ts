@@ -1,14 +1,15 @@
 /**
  * Stores of what a device has drawn and sent.
  *
- * A device that lost its store draws the same for the same stars, since draws are made of its
- * secret; but it no longer knows how much epsilon was spent.
+ * A device that lost its store draws the same for the same stars, because draws are derived from its
+ * secret. But it does not know how much epsilon was spent before.
  */
 
 /** Values by keys. */
 export interface Store<V> {
-  /** Run one piece of work at a time, in all tabs that share the store. */
+  /** Run some work while no other work runs on this store, in any tab that shares it. */
   runExclusively<T>(work: () => Promise<T>): Promise<T>;
+  /** Read all entries. */
   read(): Promise<Map<string, V>>;
   /** Add or replace entries, all or none; resolves when they are durable. */
   write(entries: ReadonlyMap<string, V>): Promise<void>;
@@ -18,6 +19,7 @@ export interface Store<V> {
 class Queue {
   private lastWork: Promise<unknown> = Promise.resolve();
 
+  /** Run some work after all earlier work, whether or not that failed; return its result. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const result = this.lastWork.then(work);
     this.lastWork = result.catch(() => undefined);
@@ -43,7 +45,7 @@ export class TemporaryStore<V> implements Store<V> {
   }
 }
 
-/** A store in the browser's IndexedDB, for this site. `name`: one for each account and purpose. */
+/** A store in the browser's IndexedDB, for this site. Each account and purpose needs its own `name`. */
 export class BrowserStore<V> implements Store<V> {
   private readonly queue = new Queue();
   private database: Promise<IDBDatabase> | undefined;
@@ -80,6 +82,7 @@ export class BrowserStore<V> implements Store<V> {
     await done;
   }
 
+  /** Open the database at the first call; later calls return the same one. */
   private open(): Promise<IDBDatabase> {
     this.database ??= openDatabase(`tacit ${this.name}`).catch((error: unknown) => {
       this.database = undefined; // the next try may work
@@ -89,12 +92,14 @@ export class BrowserStore<V> implements Store<V> {
   }
 }
 
+/** Open a database of this site; a new one gets its object store. */
 function openDatabase(name: string): Promise<IDBDatabase> {
   const request = indexedDB.open(name, 1);
   request.onupgradeneeded = () => void request.result.createObjectStore("kept");
   return resultOf(request);
 }
 
+/** Wait for the result of a request to IndexedDB. */
 function resultOf<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);

@@ -67,22 +67,28 @@ _HOMES = {
     "tacit.designs.standard_scheme": ("StandardScheme",),
     "tacit.designs.xmap": ("XMap",),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-_HOME["__version__"] = "importlib.metadata"
-__all__ = list(_HOME)
+_MODULE_OF_NAME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULE_OF_NAME["__version__"] = "importlib.metadata"
+__all__ = list(_MODULE_OF_NAME)
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name from its module, when it is first used.
+
+    Raises:
+        AttributeError: tacit has no such public name.
+    """
     if name == "__version__":
         from importlib.metadata import version
 
         return version("tacit-rec")
-    if name not in _HOME:
+    if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'tacit' has no attribute '{name}'")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_MODULE_OF_NAME[name]), name)
     globals()[name] = value  # the next use finds it without this function
     return value
 
 
 def __dir__() -> list[str]:
+    """Return the names in this module and all public names, imported or not."""
     return sorted({*globals(), *__all__})

@@ -26,9 +26,9 @@ def check_writable(path: str | Path) -> None:
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write all of a file or nothing: an old file stays until the new one is on disk.
+    """Write all of a file or nothing: an old file stays until the new content is on disk.
 
-    A file that replaces another keeps the other's mode; a new one has the system's usual mode.
+    The permissions of a replaced file are kept; a new file gets the system's default permissions.
 
     Raises:
         OutputError: The file cannot be written; the old file is untouched.
@@ -59,7 +59,7 @@ def explain_write_error(path: str | Path, error: OSError) -> OutputError:
 
 
 def _find_obstacle(target: Path) -> str | None:
-    """Say why no file can be written at this path; None if one can."""
+    """Return why no file can be written at this path, in words; None if one can."""
     if target.is_dir():
         return "this is a folder. Add a file name."
     if not target.parent.is_dir():

@@ -29,7 +29,9 @@ MAGIC = b"tacit\x00\x01\n"
 FORMAT = 1
 """Version of the layout."""
 _DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|u1")
+"""Types of arrays that a file may hold, as NumPy writes them."""
 _MAX_HEADER_BYTES = 1 << 26
+"""Longest header: 64 MiB."""
 _MAX_HEADER_VALUES = 1 << 22
 """Largest number of commas and colons in a header; a million items with titles need two million."""
 _MAX_HEADER_BRACKETS = 1 << 20
@@ -37,9 +39,11 @@ _MAX_HEADER_BRACKETS = 1 << 20
 _MAX_EXTENT = 1 << 31
 """Every axis of an array is shorter than this."""
 _MAX_DIMENSIONS = 4
+"""Most axes of an array."""
 _LENGTH_BYTES = 8
-"""Bytes of the header's length."""
+"""Bytes of the number that states the header's length."""
 _HASH_BYTES = 32
+"""Bytes of the SHA-256 at the end of a file."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,11 @@ class _ArrayEntry:
     """One array, as the header describes it."""
 
     name: str
+    """Its name, unique in a valid file."""
     dtype: str
+    """Its type, one of `_DTYPES` in a valid file."""
     shape: tuple[Any, ...]
+    """Its shape, integers from 0 in a valid file."""
 
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -56,7 +63,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
     Args:
         path: The file.
-        header: Names and values, of types that JSON has.
+        header: Names and values; the values have types of JSON.
         arrays: Arrays by name, of float64, float32, int64, int32, int16 or uint8.
 
     Raises:
@@ -67,7 +74,11 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the bytes that `write` would write, from the same arguments and with its errors."""
+    """Return the bytes of a model file; arguments as in `write`.
+
+    Raises:
+        ModelFileError: An array has a type that a model file cannot hold.
+    """
     packed = {name: _to_little_endian(name, array) for name, array in arrays.items()}
     entries = []
     for name, array in packed.items():
@@ -153,7 +164,7 @@ def _check_body(content: bytes, file: str | Path) -> bytes:
 
 
 def _check_header_size(text: bytes, file: str | Path) -> None:
-    """Raise ModelFileError if parsing this header, not parsed yet, would take too much memory."""
+    """Raise ModelFileError if parsing the text of this header could take too much memory."""
     values = text.count(b",") + text.count(b":")
     brackets = text.count(b"[") + text.count(b"{")
     for unit, count, limit in (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class TacitError(Exception):
-    """Base of every error tacit raises on purpose; the command line prints it without traceback."""
+    """Base of the errors that tacit raises on purpose; the command line shows no traceback."""
 
     exit_code = 1
     """Exit code of the command line."""
@@ -43,14 +43,14 @@ class DataError(TacitError):
         """Compose the message; parts that are None are left out.
 
         Args:
-            what: What is wrong, without place or full stop.
+            what: What is wrong, without a place and without a full stop.
             path: The file.
-            row: Number of the row; the kind of file decides whether its heading counts.
+            row: Number of the row. Whether a file's heading counts as row 1 depends on its format.
             column: Name of the column.
             found: The wrong value. It is shown in the message: pass only a value that the caller
                 supplied, never another person's data.
-            expected: A right value, in words.
-            fix: What to do, as a sentence.
+            expected: Description of a valid value.
+            fix: What the user can do, as a sentence with a full stop.
         """
         self.what = what
         self.path = path
@@ -83,7 +83,7 @@ class DataError(TacitError):
         column: str | None = None,
         expected: str | None = None,
     ) -> DataError:
-        """Return a copy with another path, row, column or expectation; None leaves one as it is."""
+        """Return a copy with another path, row, column or expectation; None keeps the old one."""
         return DataError(
             self.what,
             path=self.path if path is None else path,
@@ -139,7 +139,7 @@ class MissingExtra(TacitError):
     exit_code = 6
 
     def __init__(self, package: str, extra: str) -> None:
-        """Name the package that is missing, and tacit's extra that installs it."""
+        """Compose the message from the missing package and the extra of tacit that installs it."""
         self.package = package
         self.extra = extra
         super().__init__(
@@ -174,4 +174,4 @@ UNUSABLE_CONTENT = (
     ValueError,
     TacitError,
 )
-"""Errors that reading code may raise if a file's values are not of the form that tacit writes."""
+"""Errors that code may raise while it reads a file whose values tacit did not write."""

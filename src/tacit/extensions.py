@@ -30,7 +30,7 @@ def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, E
     """Find the extensions of a group that other packages register.
 
     Args:
-        group: One of the groups above.
+        group: One of the groups in this module's description.
         reserved: Names that tacit itself uses.
 
     Returns:
@@ -57,13 +57,13 @@ def _read_entry_points(
 ) -> tuple[EntryPoint, ...]:
     """Read the entry points of a group from every installed package, once for each search path.
 
-    Cached because a comparison asks once for each figure, and one reading takes longer than
-    computing many figures.
+    The result is cached because a comparison asks for it once for each metric that it computes,
+    and reading takes longer than computing many of them.
 
     Args:
-        read: `importlib.metadata.entry_points`, or what a test put in its place.
-        group: One of the groups above.
-        folders: The search path, `sys.path`; a part of the cache's key and nothing else.
+        read: `importlib.metadata.entry_points`, or a function that a test put in its place.
+        group: One of the groups in this module's description.
+        folders: The search path, `sys.path`. It only makes the cached result depend on the path.
     """
     del folders
     return tuple(read(group=group))

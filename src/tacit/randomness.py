@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tacit.errors import ConfigError, PrivacyError
 
 _WORD_VALUES = 1 << 64
-"""Number of 64-bit words: one more than the largest."""
+"""Number of different 64-bit words."""
 
 
 class Source(Protocol):
@@ -30,14 +30,14 @@ class Source(Protocol):
 
     @property
     def is_private(self) -> bool:
-        """Whether its draws may protect a person: not if they can be replayed from a seed."""
+        """Whether its draws may protect a person, which they do not if a seed can replay them."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Draw (count,) independent uniform 64-bit words."""
 
 
 class SecureSource:
-    """The operating system's generator. It has no state here that a forked process could repeat."""
+    """The operating system's generator. It keeps no state that a forked process could repeat."""
 
     is_private = True
 
@@ -52,6 +52,7 @@ class ReplaySource:
     is_private = False
 
     def __init__(self, seed: int | str) -> None:
+        """Begin the stream of a seed; equal seeds give equal streams."""
         digest = hashlib.sha256(f"tacit replay {seed}".encode()).digest()
         self._generator = np.random.Generator(np.random.Philox(np.frombuffer(digest[:16], "<u8")))
         self._process = os.getpid()
@@ -98,7 +99,7 @@ def secure() -> Source:
 
 
 def replay(seed: int | str) -> Source:
-    """Return a seeded source for a simulation. Streams of two seeds are unrelated.
+    """Return a seeded source for a simulation. Streams of different seeds are unrelated.
 
     Raises:
         PrivacyError: Outside `with simulation():`.
@@ -124,8 +125,8 @@ def integers_below(source: Source, bound: int, count: int) -> NDArray[np.int64]:
     """
     if not 1 <= bound <= 1 << 62:
         raise ConfigError(f"A random integer needs a bound from 1 to 2**62; got {bound}.")
-    # Only a multiple of `bound` many words gives each remainder equally often: words at or above
-    # the largest such multiple are rejected and drawn anew.
+    # Among the words below a multiple of `bound`, each remainder is equally frequent. Words from
+    # the largest such multiple on are rejected and drawn again.
     limit = _WORD_VALUES - _WORD_VALUES % bound
     words = source.words(count)
     if limit < _WORD_VALUES:

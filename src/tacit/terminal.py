@@ -36,7 +36,7 @@ JSON = Annotated[
 ]
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Seconds between two lines about progress where standard error is not a terminal."""
+"""Seconds between two lines about progress, which replace a bar if there is no terminal."""
 _PIPED_WIDTH = 100
 """Columns of a table that is printed to a file or a program."""
 console = Console(highlight=False, emoji=False)
@@ -86,7 +86,7 @@ def render(result: Result) -> None:
 
 
 def say(text: str) -> None:
-    """Print text as it is: long lines are not broken, so that a path stays in one piece."""
+    """Print text without markup or line breaks of its own, so that a path stays in one piece."""
     console.print(text, soft_wrap=True, markup=False)
 
 
@@ -98,7 +98,8 @@ def command_line() -> str:
 def to_json_types(value: Any) -> Any:
     """Convert a value to JSON's own types.
 
-    NumPy values and dataclasses are unpacked; NaN and infinities are null.
+    Dataclasses become objects, sets become sorted lists, NumPy values become numbers and lists; NaN
+    and infinities become null.
 
     Raises:
         TypeError: The value has no JSON form.
@@ -126,14 +127,14 @@ def to_json_types(value: Any) -> Any:
 def progress(
     description: str, total: int | None, *, quiet: bool
 ) -> Iterator[Callable[[float], None]]:
-    """Yield `advance(steps)`, which moves a bar on standard error of a terminal.
+    """Yield `advance(steps)`, which moves a progress bar on standard error.
 
-    Where standard error is a file or a pipe, a line is written to it every thirty seconds instead.
+    If standard error is a file or a pipe, a line is written to it every thirty seconds instead.
 
     Args:
         description: Words before the bar.
         total: Number of steps; None if it is not known.
-        quiet: Whether nothing is shown, as for `--json`.
+        quiet: True shows nothing, as for `--json`.
     """
     if quiet:
         yield lambda _: None
@@ -196,7 +197,7 @@ class ProgressLines:
 
 
 def describe_progress(description: str, done: float, total: int | None, seconds: float) -> str:
-    """Describe how far a command is, and about how long the other steps take at the same speed.
+    """Describe how far a command is, and about how long it will take at the same speed.
 
     Args:
         description: Words before the numbers.
@@ -214,7 +215,7 @@ def describe_progress(description: str, done: float, total: int | None, seconds:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a time in the largest unit that says enough, such as "40 s", "12 min" or "3.5 h"."""
+    """Format a time: "40 s" up to 90 seconds, "12 min" up to 90 minutes, and "3.5 h" above."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -234,8 +235,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
         pad_edge=False,
     )
     for number, heading in enumerate(columns):
-        numeric = all(isinstance(row[number], int | float | None) for row in cells)
-        grid.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
+        is_numeric = all(isinstance(row[number], int | float | None) for row in cells)
+        grid.add_column(Text(heading), justify="right" if is_numeric else "left", overflow="fold")
     for row in cells:
         texts = [Text(_cell_text(entry)) for entry in row]
         grid.add_row(*texts)
@@ -244,10 +245,10 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 
 def show_next(next_step: str) -> None:
-    """Print what to type next: a sentence about it, and the command on a line of its own.
+    """Print what to type next: a sentence about a command, and the command on a line of its own.
 
-    Words in capitals, such as RATINGS, are placeholders: the sentence asks the user to put their
-    own in place of them.
+    Words in capitals, such as RATINGS, are placeholders: the sentence asks the user to replace them
+    by their own words.
 
     Args:
         next_step: A command of tacit, two spaces, and what the command does.
@@ -267,7 +268,7 @@ def show_next(next_step: str) -> None:
 
 
 def say_quietly(text: str) -> None:
-    """Print a line in a dim style: not the answer of a command, but what to type next."""
+    """Print a line to standard output in a dim style, apart from a command's answer."""
     console.print(Text(text), style="dim", soft_wrap=True)
 
 
@@ -277,7 +278,7 @@ def note(text: str) -> None:
 
 
 def print_error(message: str) -> None:
-    """Print an error message to standard error; it is not broken, so that paths stay whole."""
+    """Print an error message to standard error without line breaks, so that paths stay whole."""
     paragraph = Text.assemble(("Error: ", "bold red"), message)
     _error_console.print(paragraph, soft_wrap=True)
 
@@ -309,7 +310,7 @@ def parse_name_values(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def parse_ids(texts: Sequence[str]) -> list[str]:
-    """Parse ids typed one by one, separated by commas, or as @FILE with one id a line.
+    """Parse ids that were typed with commas between them, or as @FILE, which has one id a line.
 
     Raises:
         DataError: A file cannot be read.
@@ -328,15 +329,15 @@ def parse_ids(texts: Sequence[str]) -> list[str]:
 
 
 def parse_numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, ...]:
-    """Parse `"0.5,1"` as (0.5, 1.0), each number once, in the order typed; nan is refused.
+    """Parse `"0.5,1"` as (0.5, 1.0), each number once, in the order typed.
 
     Args:
         text: What was typed.
         option: The option's name, for error messages.
-        kind: `int` or `float`.
+        kind: `int` or `float`, the type of the numbers.
 
     Raises:
-        ConfigError: A part is not a number.
+        ConfigError: A part is not such a number or is NaN, or there is no part.
     """
     try:
         values = tuple(kind(part) for part in text.split(",") if part.strip())

@@ -18,8 +18,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) 
     """Write a table as HTML, with a caption; floats have four significant digits.
 
     Args:
-        title: Caption; "": no caption.
-        columns: Headings; empty: no line of headings.
+        title: Caption; "" for none.
+        columns: Headings; empty for a table without headings.
         rows: Cells of each row.
     """
     headings = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in columns)

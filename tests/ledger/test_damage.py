@@ -109,7 +109,7 @@ def test_large_answers_are_read_in_portions(quick_folder, ledger_at, monkeypatch
             size = 120_000 if number == 5 else 20_000
             ask(ledger, str(number), FILMS, draw=lambda _, size=size: bytes(size))
         assert ledger.verify().is_sound
-    engine = sqlite_store.engine(path, patience=5)
+    engine = sqlite_store.make_engine(path, patience=5)
     with read_transaction(engine) as connection:
         for last in (0, 6, 7, 9):
             replay_module.read_entries_in_one_row(connection, last, 1000)
@@ -559,7 +559,7 @@ def test_commits_go_on_while_a_copy_is_made(tmp_path, monkeypatch):
             asked += 1
             ask(ledger, f"k{asked}", FILMS)
         copying.result()
-    engine = sqlite_store.engine(tmp_path / "copy.db", patience=0, owns=False)
+    engine = sqlite_store.make_engine(tmp_path / "copy.db", patience=0, owns=False)
     found = replay(partial(read_transaction, engine))
     engine.dispose()
     assert found.is_sound

@@ -179,3 +179,19 @@ def test_a_second_place_is_found_after_a_power_cut(tmp_path, monkeypatch):
     assert len(folders) == 2
     again.advance(heads[2], chain.get)
     assert len(folders) == 2
+
+
+def test_a_torn_write_never_costs_the_newest_head(tmp_path):
+    """A write goes to the slot that does not hold the newest head, however far the numbers jump."""
+    path = tmp_path / "head"
+    chain = {number: f"{number:064}" for number in (1, 3, 5)}
+    for number, digest in chain.items():
+        newest = FileHead(path).read()
+        before = path.read_bytes() if newest else b""
+        FileHead(path).advance(Head("l", number, digest), chain.get)
+        after = path.read_bytes()
+        if newest:
+            (written,) = [at for at in (0, 4096) if after[at:][:512] != before[at:][:512]]
+            path.write_bytes(after[:written] + b"x" * 256 + after[written + 256 :])
+            assert FileHead(path).read() == newest
+            path.write_bytes(after)

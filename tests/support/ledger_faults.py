@@ -127,7 +127,7 @@ def sum_under_repeatable_read(plant: Plant) -> None:
     columns = (head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
     plant(transactions, "_LOCK_HEAD", Statement(select(*columns)))
     alone = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-    plant(postgres, "_begin", lambda connection: connection.exec_driver_sql(alone))
+    plant(postgres, "_set_isolation", lambda connection: connection.exec_driver_sql(alone))
 
 
 _SUM = """:amount <= ledger_budgets.cap - (

@@ -23,7 +23,7 @@ from tacit.ledger import Cap, open_ledger, sqlite
 from tacit.ledger.checkpoints import newest_checkpoint
 from tacit.ledger.log_state import LogState
 from tacit.ledger.replay import read_transaction, replay
-from tacit.ledger.sqlite import engine
+from tacit.ledger.sqlite import make_engine
 from tests.support.ledger_requests import FILMS, ask, by_hand, count
 
 SECTOR = 512
@@ -217,7 +217,7 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> _Restart | None:
     for end, content in files.items():
         (folder / f"image.db{end}").write_bytes(content)
     path = folder / "image.db"
-    store = engine(path, patience=1)
+    store = make_engine(path, patience=1)
     try:
         with by_hand(path) as file:
             whole = file.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -1,4 +1,4 @@
-/** The frame: a visitor's four steps, or the operator's view. */
+/** The frame of the page, with a visitor's steps or the operator's view in it. */
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -7,6 +7,7 @@ import { useRoute } from "./route";
 import { VisitorSteps } from "./visitor/steps";
 import { useVisit } from "./visitor/visit";
 
+/** The whole page. A new route moves the focus to its heading. */
 export function Page() {
   const route = useRoute();
   const visitState = useVisit(route !== "operator");
@@ -65,16 +66,16 @@ const TITLES = {
   operator: "Operator",
 };
 
-/** Find the heading of what is shown. An address cannot lead to it, since that names the step. */
+/** Find the heading in the main part. Links cannot lead to it, because addresses name the steps. */
 function findHeading(main: HTMLElement | null): HTMLElement | null {
   return main?.querySelector("h1") ?? null;
 }
 
 /**
- * Focus the new heading when a heading that had the focus is replaced, as it is once its content has
- * been fetched.
+ * Focus the new heading whenever a heading that has the focus is replaced, as happens after the
+ * content of a step was fetched.
  *
- * @returns a function that ends this.
+ * @returns a function that stops this.
  */
 function keepHeadingFocused(main: HTMLElement): () => void {
   let focusedHeading: HTMLElement | undefined;
@@ -94,6 +95,7 @@ function keepHeadingFocused(main: HTMLElement): () => void {
   };
 }
 
+/** The logo. */
 function Mark() {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">

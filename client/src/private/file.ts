@@ -9,18 +9,21 @@ import { equalBytes } from "../bytes.js";
 import { require } from "../message-error.js";
 import { sha256 } from "../randomness.js";
 
+/** "tacit", a zero byte, 1 and a line feed. */
 const MAGIC = Uint8Array.of(0x74, 0x61, 0x63, 0x69, 0x74, 0, 1, 0x0a);
+/** The header follows the magic and its own length in 8 bytes. */
 const HEADER_START = MAGIC.length + 8;
 const HASH_BYTES = 32;
 const BYTES_PER_NUMBER = { "<i2": 2, "<i4": 4 } as const;
+/** Largest file that is read: 256 MiB. */
 const MOST_BYTES = 2 ** 28;
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An array: its shape, and its whole numbers row by row. */
+/** An array: its shape, and its whole numbers in row-major order. */
 export type IntegerArray = readonly [shape: readonly number[], numbers: readonly number[]];
 
-/** Content of such a file. */
+/** Content of a file from which devices make lists. */
 export interface ListsFile {
   readonly header: Json;
   /** Arrays by name. */
@@ -29,7 +32,7 @@ export interface ListsFile {
   readonly digest: Uint8Array;
 }
 
-/** Read such a file. MessageError for other bytes, or for a file that was changed. */
+/** Read the bytes of such a file. MessageError for other bytes, or for a file that was changed. */
 export async function unpackFile(data: Uint8Array): Promise<ListsFile> {
   const hasSize = data.length >= HEADER_START + HASH_BYTES && data.length <= MOST_BYTES;
   require(hasSize && equalBytes(data.subarray(0, MAGIC.length), MAGIC), "these bytes are no lists");
@@ -55,6 +58,7 @@ export function requireObject(value: unknown): Json {
   return value as Json;
 }
 
+/** Parse the JSON of a header. MessageError for anything but an object. */
 function parseHeader(text: Uint8Array): Json {
   try {
     return requireObject(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text)));
@@ -76,9 +80,11 @@ function readArrays(table: unknown, view: DataView, start: number): Map<string, 
     const count = (shape as number[]).reduce((product, extent) => product * extent, 1);
     const width = BYTES_PER_NUMBER[dtype];
     require(position + count * width <= view.byteLength, "an array is longer than its file");
-    const first = position;
-    const numberAt = (index: number) =>
-      width === 2 ? view.getInt16(first + 2 * index, true) : view.getInt32(first + 4 * index, true);
+    const arrayStart = position;
+    const numberAt = (index: number) => {
+      const offset = arrayStart + width * index;
+      return width === 2 ? view.getInt16(offset, true) : view.getInt32(offset, true);
+    };
     const numbers = Array.from({ length: count }, (_, index) => numberAt(index));
     arrays.set(name, [shape as number[], numbers]);
     position += count * width;

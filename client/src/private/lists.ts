@@ -20,56 +20,65 @@ type Floats = readonly number[];
 /** Largest absolute value of a number, as in model files: a product of three stays finite. */
 const LARGEST_NUMBER = 1e100;
 
-/** An item and what it is ranked by. */
+/** An item and the score by which it is ranked. */
 export type ScoredItem = readonly [item: ItemId, score: number];
 
-/** A released model of tastes: k directions of the space of features. */
+/**
+ * A released model of tastes: k directions in the space of features. `context` is the number of items
+ * that a history may hold, `items` that of items that may be listed.
+ */
 interface Tastes {
   /** (context) weight of each item in a person's mean features. */
   readonly damping: Floats;
-  /** (context, ...) columns of the features that each item has. */
+  /** (context, ...) columns of the named features that each item has. */
   readonly features: readonly (readonly number[])[];
   /** (features) features of an average person. */
   readonly mean: Floats;
-  /** (features, k) */
+  /** (features, k) maps features to tastes. */
   readonly directions: readonly Floats[];
   /** (items, k) tastes of the items that may be listed. */
   readonly items: readonly Floats[];
-  /** What the tastes of liked items add to a person's; within one domain alone. */
+  /** Maps the tastes of liked items to an addition to the person's taste; in one domain only. */
   readonly ownLikes?: OwnLikesMap;
-  /** What likes add by pairs of likes, in place of `ownLikes`. */
+  /** Additions to scores by pairs of likes, instead of `ownLikes`. */
   readonly pairs?: PairVectors;
-  /** (context, r) features beside the named ones: the last r columns of all features. */
+  /** (context, r) features without names: the last r columns of all features. */
   readonly dense?: readonly Floats[];
-  /** Length of an item's row of named features. */
+  /** L2 norm of an item's row of named features. */
   readonly namedFeatures: number;
-  /** What a like of each item adds to others, by people who agreed not to be protected. */
+  /**
+   * (context) for each item, the weights that a like of it adds to other items' scores, learned from
+   * people who agreed not to be protected.
+   */
   readonly consented?: readonly (readonly (readonly [item: number, weight: number])[])[];
 }
 
-/** With x the unit row of the likes and B the items' tastes, likes add (x B - mean) matrix. */
+/**
+ * The map of likes to tastes: likes add (x B - mean) matrix, where x is the row of likes divided by
+ * its length, and B the items' tastes.
+ */
 interface OwnLikesMap {
   /** (k, k) */
   readonly matrix: readonly Floats[];
-  /** (k) the sum x B that an average person has. */
+  /** (k) x B of an average person. */
   readonly mean: Floats;
 }
 
-/** Vectors of popular items: what a like of one adds to another is their product. */
+/** Vectors of popular items: a like of one adds the product of both vectors to another's score. */
 interface PairVectors {
-  /** (head) item numbers, ascending. */
+  /** (head) numbers of the popular items, ascending. */
   readonly items: readonly number[];
   /** (head, d) */
   readonly vectors: readonly Floats[];
-  /** (d) what an average person has. */
+  /** (d) x P of an average person, for the row x of their likes and the vectors P: see `addPairs`. */
   readonly mean: Floats;
 }
 
 /** Released weights between popular items. */
 interface TopItems {
-  /** Positions of the items whose ratings count. */
+  /** Positions, in the history's context, of the items whose ratings count. */
   readonly context: readonly number[];
-  /** Positions of the items whose scores they change. */
+  /** Positions of the items whose scores change. */
   readonly targets: readonly number[];
   /** (context, targets) */
   readonly weights: readonly Floats[];
@@ -88,10 +97,10 @@ export interface ListOptions {
 /**
  * A released model, from which a device makes lists.
  *
- * header: all that the file says, with `titles` and the `card` of the model. digest: SHA-256 of the
- * file, in hex. items: those that may be listed; the last of them, `cold`, were rated by no one and
- * have features alone. context: the items that a history may hold. Ids are texts, or integers that a
- * number holds exactly.
+ * header: the file's JSON header, with `titles` and the `card` of the model. digest: SHA-256 of the
+ * file, in hex. items: the items that may be listed. cold: the last of these items, which no one rated
+ * and which have features only. context: the items that a history may hold. Ids are texts, or integers
+ * that a number holds exactly.
  */
 export class DeviceLists {
   private constructor(
@@ -107,8 +116,8 @@ export class DeviceLists {
   /** Read a file of lists. MessageError for other bytes, or for parts that do not fit together. */
   static async decode(data: Uint8Array): Promise<DeviceLists> {
     const { header, arrays, digest } = await unpackFile(data);
-    const known = header["message"] === "private-lists" && header["version"] === 1;
-    require(known, "these lists are of a form that is not known here");
+    const isReadable = header["message"] === "private-lists" && header["version"] === 1;
+    require(isReadable, "these lists are of a form that is not known here");
     const items = requireIds(header["items"]);
     const rated = items.slice(0, items.length - requireColdCount(header, items.length));
     const context = header["context"] === null ? rated : requireIds(header["context"]);
@@ -141,9 +150,9 @@ export class DeviceLists {
   }
 
   /**
-   * Find, for each item, the n items of the history without which its score would fall most, and by
-   * how much. Items that raise no score are left out; ties in the order of the items. RangeError for
-   * stars off the scale.
+   * Find, for each item, the n items of the history that raise its score most: the score without one
+   * of them is lower by the number returned with it. Items that do not raise the score are left out;
+   * ties are in the order of the context. RangeError for stars off the scale.
    */
   reasons(
     history: ReadonlyMap<ItemId, number>,
@@ -168,7 +177,7 @@ export class DeviceLists {
     return reasonsOfItems.map((reasons) => reasons.slice(0, options.n ?? 3));
   }
 
-  /** Compute the score of every item for a person with this history. */
+  /** Compute the score of every item for a person with this history. RangeError for other stars. */
   scores(history: ReadonlyMap<ItemId, number>): number[] {
     const [least, most] = this.header["scale"] as [number, number];
     if (![...history.values()].every((stars) => least <= stars && stars <= most)) {
@@ -201,7 +210,7 @@ export class DeviceLists {
   }
 }
 
-/** Read how many items no one rated: the last ones of the file, which have tastes alone. */
+/** Read the number of items that no one rated. MessageError for an invalid number. */
 function requireColdCount(header: Json, items: number): number {
   const count = header["cold"];
   const isCount = typeof count === "number" && Number.isSafeInteger(count) && count >= 0;
@@ -214,8 +223,8 @@ function requireColdCount(header: Json, items: number): number {
 type OwnRating = readonly [position: number, liked: boolean];
 
 /**
- * Compute (items) mean + taste . item, with the person's taste clipped to length clip * sqrt(k), and
- * what consenting people's ratings add for the likes.
+ * Compute (items) scores: mean + taste . item, with the person's taste clipped to length
+ * clip * sqrt(k), plus what pairs of likes and the ratings of consenting people add.
  */
 function scoreByTastes(
   tastes: Tastes,
@@ -245,7 +254,7 @@ function scoreByTastes(
 
 /**
  * Compute (k) taste + (x B - mean) matrix, where x is the row of the likes divided by its length and
- * B (items, k) are the items' tastes. Without likes, or without the map, it is the taste itself.
+ * B (items, k) are the items' tastes. Without likes or without the map, return the taste unchanged.
  */
 function addOwnLikes(tastes: Tastes, likes: number[], clipped: number[]): number[] {
   const map = tastes.ownLikes;
@@ -265,8 +274,8 @@ function addOwnLikes(tastes: Tastes, likes: number[], clipped: number[]): number
 }
 
 /**
- * Add (x P - mean) P' to the scores of the popular items, the head: x is the unit row of the likes,
- * and P the (head, d) vectors.
+ * Add (x P - mean) P' to the scores of the popular items, where x is the row of the likes divided by
+ * its length, and P (head, d) are the items' vectors.
  */
 function addPairs(pairs: PairVectors, likes: number[], scores: number[]): void {
   const vectorOf = new Map(pairs.items.map((item, row) => [item, pairs.vectors[row] as Floats]));
@@ -284,8 +293,8 @@ function addPairs(pairs: PairVectors, likes: number[], scores: number[]): void {
 
 /**
  * Compute (k) the taste of a person: the weighted mean of the features of their items, minus the
- * average features, times the directions. An item weighs its damping, times `lowWeight` if it was
- * not liked. Without items it is 0.
+ * features of an average person, times the directions. An item's weight is its damping, times
+ * `lowWeight` if it was not liked. Without items, or if all weights are 0, the taste is 0.
  */
 function personTaste(tastes: Tastes, ratings: OwnRating[], lowWeight: number): number[] {
   let totalWeight = 0;
@@ -353,6 +362,7 @@ class Reader {
     private readonly arrays: ReadonlyMap<string, IntegerArray>,
   ) {}
 
+  /** Read the parts of the model that its mode needs; a model of popularity has none. */
   readModel(contextSize: number, items: number): { tastes?: Tastes; topItems?: TopItems } {
     const mode = this.header["mode"];
     if (mode === "taste") return { tastes: this.readTastes(contextSize, items) };
@@ -422,7 +432,7 @@ class Reader {
     return [offsets, columns];
   }
 
-  /** What likes add within one domain: by pairs where there are some, else by tastes of items. */
+  /** Read what likes add within one domain: by pairs if the file has them, else by tastes of items. */
   private readLikes(contextSize: number, k: number): Pick<Tastes, "ownLikes" | "pairs"> {
     if (this.arrays.has("pairs")) return { pairs: this.readPairs(contextSize) };
     return { ownLikes: this.readOwnLikes(k) };
@@ -430,8 +440,8 @@ class Reader {
 
   private readPairs(contextSize: number): PairVectors {
     const items = this.readPositions("pair_items", contextSize);
-    const ascend = items.every((item, at) => at === 0 || (items[at - 1] as number) < item);
-    require(ascend, "pair_items ascend");
+    const isAscending = items.every((item, row) => row === 0 || (items[row - 1] as number) < item);
+    require(isAscending, "pair_items ascend");
     const mean = this.readColumn("pairs_mean");
     return { items, vectors: this.readTable("pairs", items.length, mean.length), mean };
   }

@@ -5,8 +5,8 @@
  * Sees        the person's true stars, and the recommender's public campaign and clusters.
  * Releases    a few bits per campaign, each flipped with a stated chance, once.
  * Guarantee   epsilon-local differential privacy of one report for the campaign's unit, whatever the
- *             recommender asks and knows. Noise is made from a secret of 32 random bytes: that is as
- *             good as HMAC-SHA256 is hard to tell from chance.
+ *             recommender asks and knows. Noise is derived from a secret of 32 random bytes, under the
+ *             assumption that HMAC-SHA256 cannot be told from chance.
  *
  * Mirrors src/tacit/designs/sketches/device.py: the same secret, campaign and stars give the
  * same bytes in both languages.
@@ -39,9 +39,9 @@ export interface Answer {
 }
 
 /**
- * Answers by the digest of their campaign, in hex. The recommender has all of it already. It has to
- * be stored with the secret: devices of one account that do not share it each spend the whole
- * lifetime.
+ * Answers by the digest of their campaign, in hex. The recommender knows all of them already. They
+ * have to be stored with the secret: devices of one account that do not share them each spend the
+ * whole lifetime limit.
  */
 export type Memory = Store<Answer>;
 
@@ -64,14 +64,15 @@ export class Device {
   }
 
   /**
-   * Answer a campaign: with the report that was sent before, or with one that is drawn and stored
-   * now. Throws Refusal for a campaign beyond the limits, which is never answered in part.
+   * Return the report that answers a campaign: the one that was sent before, or a new one, which is
+   * stored first. Throws Refusal for a campaign beyond the limits, which is never answered in part.
    *
    * @param catalogue item ids in the campaign's order.
+   * @param history the owner's true stars.
    */
   async report(campaign: Campaign, catalogue: readonly ItemId[], history: History): Promise<Report> {
     const name = toHex(await campaign.digest());
-    // One after another: two campaigns at once must not both fit into the lifetime that is left.
+    // One at a time: two campaigns must not both be checked against the same remaining lifetime.
     return this.memory.runExclusively(async () => {
       const answers = await this.memory.read();
       const earlierAnswer = answers.get(name);
@@ -116,7 +117,7 @@ export class Device {
     refuseIf(hasRepeatedItem, "this campaign's list names an item twice");
   }
 
-  /** Throw a Refusal where no further pair of rated items may be named. */
+  /** Throw a Refusal if no further pair of rated items may be named. */
   private checkRatedPairs(answers: readonly Answer[]): void {
     const { ratedPairs, mostRatedPairs } = this.limits;
     refuseIf(!ratedPairs, "this campaign asks about items that its owner rated, which shows them");
@@ -142,17 +143,17 @@ class Noise {
   }
 
   /**
-   * Release a bit: as it is with chance truth / 2^53, else flipped.
+   * Release a bit: the true one with chance truth / 2^53, otherwise the opposite.
    *
-   * The draw depends on the true bit. So if the memory was lost and the bit has changed since, it is
-   * drawn afresh, and the earlier report does not reveal the change.
+   * The draw depends on the true bit. If the memory was lost and the bit has changed since, there is a
+   * new draw, so that two reports do not reveal the change.
    */
   async releaseBit(question: number, bit: boolean): Promise<boolean> {
     const coin = firstWord(await this.draw(`coin ${question} ${Number(bit)}`)) >> 11n;
     return bit === coin < BigInt(this.campaign.truth);
   }
 
-  /** Choose `count` of these items by the secret alone: those with the smallest draws. */
+  /** Choose `count` of these items by the secret alone, those with the smallest draws; all if fewer. */
   async choose(items: ReadonlySet<number>, count: number): Promise<number[]> {
     const drawn = await Promise.all(
       [...items].map(async (item) => ({ item, bytes: await this.draw(`use ${item}`) })),
@@ -162,7 +163,12 @@ class Noise {
   }
 }
 
-/** Compute the true answers to a campaign's questions, and release them with noise. */
+/**
+ * Compute the true answers to a campaign's questions, and release them with noise.
+ *
+ * A set is answered by whether it has a liked item. A pair is answered by whether both items are
+ * liked or, if the campaign asks so, both are rated and not liked.
+ */
 async function answerCampaign(
   campaign: Campaign,
   catalogue: readonly ItemId[],
@@ -205,6 +211,7 @@ async function chooseRatedPair(rated: ReadonlySet<number>, noise: Noise): Promis
   return [Math.min(first, second), Math.max(first, second)];
 }
 
+/** Throw a Refusal with this sentence if the condition holds. */
 function refuseIf(condition: boolean, sentence: string): void {
   if (condition) throw new Refusal(sentence);
 }
@@ -212,11 +219,11 @@ function refuseIf(condition: boolean, sentence: string): void {
 /**
  * List the n best items that the owner has not rated. Nothing is sent.
  *
- * Items are ordered by their cluster, then by their score. A cluster is ranked by
- * (liked + 1) / (rated + 2), of the owner's ratings in it. RangeError for another catalogue than that
- * of the clusters.
+ * Items are ordered by the owner's share of likes in their cluster, (liked + 1) / (rated + 2), then by
+ * their score. RangeError for another catalogue than that of the clusters.
  *
  * @param catalogue item ids in the campaign's order.
+ * @param likedFrom the lowest number of stars that is a like.
  */
 export async function recommend(
   clusters: Clusters,
@@ -228,7 +235,7 @@ export async function recommend(
     catalogue.length === clusters.labels.length &&
     equalBytes(await catalogueDigest(catalogue), clusters.catalogue);
   if (!fits) throw new RangeError("these clusters are of another list of items");
-  // By label, which is a byte; one like and one dislike are added to each cluster.
+  // Counts by label, which is a byte. Each cluster begins with one like and one dislike.
   const liked = new Float64Array(256).fill(1);
   const rated = new Float64Array(256).fill(2);
   const unrated: number[] = [];

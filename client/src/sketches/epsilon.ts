@@ -1,6 +1,6 @@
-/** Whether a chance of the truth keeps its epsilon, computed in integers to 70 digits. */
+/** A check in integers that a chance of the truth costs no more than its epsilon, to 70 digits. */
 
-/** Numbers are integers in units of 1 / SCALE. */
+/** Logarithms are integers in units of 1 / SCALE. */
 const SCALE = 1n << 256n;
 
 /**

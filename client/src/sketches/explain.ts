@@ -27,7 +27,12 @@ function beginQuestion(campaign: Campaign): string {
   return "do you like both of";
 }
 
-/** Explain every byte of a report: rows of [bytes in hex, meaning]. */
+/**
+ * Explain every byte of a report, in rows of [bytes in hex, meaning].
+ *
+ * After the row of the answers comes one row for each of them, with "bit 0" and so on instead of
+ * bytes.
+ */
 export function explain(
   campaign: Campaign,
   report: Report,
@@ -35,12 +40,12 @@ export function explain(
 ): [bytes: string, meaning: string][] {
   const data = report.encode();
   const lie = 1 - campaign.truth / CERTAIN;
-  const chooses = report.pair === undefined ? " that chooses the questions" : "";
+  const purpose = report.pair === undefined ? " that chooses the questions" : "";
   const rows: [string, string][] = [
     [toHex(data.subarray(0, 1)), "version of the message"],
     [toHex(data.subarray(1, 2)), "kind of the message: a report"],
     [toHex(data.subarray(2, 10)), "which campaign this answers"],
-    [toHex(data.subarray(10, 18)), `a random number${chooses}; another one in every campaign`],
+    [toHex(data.subarray(10, 18)), `a random number${purpose}; another one in every campaign`],
     [
       toHex(data.subarray(18, 22)),
       `the answers, ${campaign.questions} in all, each flipped with probability ` +

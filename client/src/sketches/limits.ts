@@ -24,16 +24,16 @@ const DEFAULTS: Limits = {
   mostRatedPairs: 3,
 };
 
-/** Complete limits by the defaults. RangeError for a value that would limit nothing by mistake. */
+/** Add the defaults of limits that were not chosen. RangeError for an invalid value. */
 export function completeLimits(chosen: Partial<Limits>): Limits {
   const limits = { ...DEFAULTS, ...chosen };
   for (const name of ["epsilon", "lifetime"] as const) {
-    // A limit that is not a number would refuse nothing, since no number is greater than it.
-    const fits = typeof limits[name] === "number" && limits[name] >= 0;
-    if (!fits) throw new RangeError(`the limit ${name} is a number of nats from 0 up`);
+    // NaN would limit nothing, because no number is greater than it.
+    const isAmount = typeof limits[name] === "number" && limits[name] >= 0;
+    if (!isAmount) throw new RangeError(`the limit ${name} is a number of nats from 0 up`);
   }
-  const named = Array.isArray(limits.units) && limits.units.every((unit) => UNITS.includes(unit));
-  if (!named) throw new RangeError(`units is a list of ${UNITS.join(", ")}`);
+  const areUnits = Array.isArray(limits.units) && limits.units.every((unit) => UNITS.includes(unit));
+  if (!areUnits) throw new RangeError(`units is a list of ${UNITS.join(", ")}`);
   if (typeof limits.ratedPairs !== "boolean") throw new RangeError("ratedPairs is true or false");
   if (!Number.isInteger(limits.mostRatedPairs) || limits.mostRatedPairs < 0) {
     throw new RangeError("mostRatedPairs counts from 0 up");
@@ -41,7 +41,7 @@ export function completeLimits(chosen: Partial<Limits>): Limits {
   return limits;
 }
 
-/** Write a limit in whole millionths, as campaigns state epsilons; infinity stays infinity. */
+/** Convert a limit to whole millionths, the unit of a campaign's epsilon; infinity stays infinity. */
 export function limitMicros(nats: number): number {
   return Number.isFinite(nats) ? Number(toMicros(nats)) : nats;
 }

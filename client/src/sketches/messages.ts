@@ -15,8 +15,10 @@ import { MessageError, require } from "../message-error.js";
 import { sha256 } from "../randomness.js";
 import { keepsEpsilon } from "./epsilon.js";
 
+/** Version of campaigns and reports. */
 export const VERSION = 1;
 export const CLUSTERS_VERSION = 2;
+/** Millionths in 1. */
 export const MICRO = 1_000_000;
 /** Chances are whole numbers from 0 to this, which is a chance of 1. */
 export const CERTAIN = 2 ** 53;
@@ -67,27 +69,29 @@ export async function catalogueDigest(items: readonly ItemId[]): Promise<Bytes> 
   return sha256(concatBytes(...parts));
 }
 
+/** Fields of a campaign. */
 export interface CampaignFields {
   readonly method: Method;
   readonly unit: Unit;
-  /** Size of the catalogue, whose ids in order have the SHA-256 `catalogue`. */
+  /** Number of items in the catalogue. */
   readonly items: number;
-  /** w, items that a person is taken to have rated. */
+  /** w, the number of items that a person is assumed to have rated. */
   readonly rated: number;
-  /** Millionths; a sensed set holds theta * items / rated items. 0 for pairs. */
+  /** In millionths; a sensed set has about theta * items / rated items. 0 for pairs. */
   readonly theta: number;
-  /** Bits in a report. */
+  /** Number of bits in a report. */
   readonly questions: number;
   /** Millionths of a nat, for the whole report and the stated unit. */
   readonly epsilon: number;
-  /** Thousandths of a star: ratings from here up are likes. */
+  /** Lowest rating that is a like, in thousandths of a star. */
   readonly likedFrom: number;
-  /** Parts of 2^53: chance that a bit is released as it is. */
+  /** Chance that a bit is released and not flipped, in units of 2^-53. */
   readonly truth: number;
-  /** Unix seconds; later reports are not counted. */
+  /** Unix second after which reports are not counted. */
   readonly closes: number;
   /** 16 public bytes, from which the questions are drawn. */
   readonly seed: Bytes;
+  /** SHA-256 of the item ids in their order. */
   readonly catalogue: Bytes;
 }
 
@@ -117,9 +121,9 @@ export class Campaign implements CampaignFields {
   readonly closes: number;
   readonly seed: Bytes;
   readonly catalogue: Bytes;
-  /** The smallest prime that is at least `items`: places on the wheel of sensed sets. */
+  /** The smallest prime that is at least `items`: number of places from which sensed sets are drawn. */
   readonly modulus: number;
-  /** Places in a sensed set: theta * modulus / rated, rounded, at least 1; 0 for pairs. */
+  /** Number of places in a sensed set: theta * modulus / rated, rounded, at least 1; 0 for pairs. */
   readonly setSize: number;
   private digestPromise: Promise<Bytes> | undefined;
 
@@ -169,12 +173,12 @@ export class Campaign implements CampaignFields {
     return this.method === "pairwise-identical" || this.method === "pairwise-rated-identical";
   }
 
-  /** How many bits two neighbouring inputs can differ in. */
+  /** Number of bits in which the answers to two neighbouring inputs can differ. */
   get exposedBits(): number {
     return exposedBits(this.method, this.unit, this.questions, this.rated);
   }
 
-  /** Most liked items that a device uses; undefined: all of them. */
+  /** Most liked items that a device uses; undefined if it uses all of them. */
   get likesCap(): number | undefined {
     return this.hasSensedSets && this.unit === "user" ? this.rated : undefined;
   }
@@ -237,6 +241,7 @@ export class Campaign implements CampaignFields {
     return (await this.digest()).slice(0, 8);
   }
 
+  /** Say whether the chance of the truth costs no more than epsilon. */
   private keepsEpsilon(): boolean {
     if (this.truth === CERTAIN || this.epsilon === NO_NOISE) {
       return this.truth === CERTAIN && this.epsilon === NO_NOISE;
@@ -352,6 +357,7 @@ export class Clusters {
   }
 }
 
+/** Throw a MessageError for another version. */
 function requireVersion(found: number | undefined, expected: number): void {
   require(found === expected, `expected version ${expected}, found ${found}`);
 }
@@ -369,7 +375,7 @@ function dataViewOf(data: Uint8Array): DataView {
   return new DataView(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Convert 64 bits to a number that holds them exactly; larger ones are beyond every bound here. */
+/** Convert 64 bits to a number that holds them exactly. MessageError for a value above CERTAIN. */
 function exactNumber(value: bigint, name: string): number {
   require(value <= BigInt(CERTAIN), `${name} is out of bounds`);
   return Number(value);

@@ -21,7 +21,7 @@ export function mixWord(input: bigint): bigint {
   return mixed ^ (mixed >> 31n);
 }
 
-/** Yield the words of one ticket in a campaign with this seed of 16 bytes, without end. */
+/** Yield endlessly the words of one ticket, in a campaign with this seed of 16 bytes. */
 export function* wordStream(seed: Bytes, ticket: bigint): Generator<bigint, never> {
   let state = mixWord(firstWord(seed) ^ mixWord(firstWord(seed.subarray(8)) ^ ticket));
   for (;;) {

@@ -1,12 +1,12 @@
 /**
  * One account on one device: when it sends a letter, what the letter holds, and what is stored first.
  *
- * A device sends one letter an epoch, at a time that no rating changes, whether or not anything is
- * new, with all that it has shown so far. It decides items on the account's first day, and later only
- * until a letter shows one: letters that grew would reveal in which order items were rated. Where it
- * may not decide more (another attribute value, a disclosure that is not the log's), it still sends a
- * letter, because a missing one would reveal that: it repeats the last letter, and says so to its
- * owner.
+ * A device sends one letter in each epoch, at a time that no rating changes, whether or not anything
+ * is new. A letter holds all that the device has shown so far. The device decides items on the
+ * account's first day, and later only until a letter shows an item: letters that grew would reveal in
+ * which order items were rated. If it may not decide more (another attribute value, a disclosure that
+ * the log does not have), it repeats the last letter, because a missing letter would reveal that, and
+ * tells its owner.
  *
  * Mirrors src/tacit/designs/standard_scheme/account.py.
  */
@@ -39,25 +39,25 @@ export interface Published {
 
 /** The ratings of a person. Ids that no message can hold are ignored. */
 export interface PersonRatings {
-  /** All stars of now, by the id that they were given for; a letter renames ids by the aliases. */
+  /** The present stars, by the ids under which they were given; a letter renames ids by the aliases. */
   readonly history: History;
-  /** The second at which each item was first entered, where it is known. */
+  /** The second at which each item was first rated, if it is known. */
   readonly entered: ReadonlyMap<ItemId, number>;
 }
 
 /** The result of `makeLetter`. */
 export interface LetterOutcome {
-  /** The letter's bytes; null where none is due. */
+  /** The letter's bytes; null if none is due, or none may be sent. */
   readonly letter: Bytes | null;
-  /** Why nothing new was decided, for the owner. */
+  /** What the owner should know: why nothing new, or not every item, was decided. */
   readonly notice?: string;
 }
 
 /** The result of `draft`. */
 interface DraftOutcome {
-  /** Null where there is nothing to send. */
+  /** Null if there is nothing to send. */
   readonly release: Release | null;
-  /** Why nothing new is decided, for the owner. */
+  /** What the owner should know: why nothing new, or not every item, is decided. */
   readonly notice?: string;
 }
 
@@ -117,7 +117,7 @@ export class Account {
     });
   }
 
-  /** The second from which on the next letter may leave. It may have passed. */
+  /** Return the second from which on the next letter may leave, which may have passed. */
   async nextSendingTime(now: number, disclosure: Disclosure): Promise<number | undefined> {
     const state = await this.readState();
     if (state === undefined) return undefined;
@@ -148,18 +148,19 @@ export class Account {
     });
   }
 
+  /** Return the letter of the latest ended epoch: the stored one, a new one if it is due, or null. */
   private async makeDueLetter(
     state: State,
     prepared: PreparedRatings,
-    turn: Published & TurnInputs,
+    inputs: Published & LetterInputs,
   ): Promise<LetterOutcome> {
     const { calendar } = prepared;
-    if (latestEndedEpoch(turn.now, calendar) === state.lastEpoch) return { letter: state.letter };
-    const epoch = await dueEpoch(state.lastEpoch, turn.now, calendar, this.secret);
+    if (latestEndedEpoch(inputs.now, calendar) === state.lastEpoch) return { letter: state.letter };
+    const epoch = await dueEpoch(state.lastEpoch, inputs.now, calendar, this.secret);
     if (epoch === undefined) return { letter: null };
     const enteredBefore = epochEnd(epoch, calendar);
     const { release, ...notice } = await this.composeRelease(state, prepared, {
-      ...turn,
+      ...inputs,
       epoch,
       enteredBefore,
     });
@@ -189,12 +190,13 @@ export class Account {
     });
   }
 
+  /** Decide the items that may be decided, change the state, and make a release of what is shown. */
   private async composeRelease(
     state: State,
     prepared: PreparedRatings,
-    turn: Turn,
+    inputs: ReleaseInputs,
   ): Promise<DraftOutcome> {
-    const { disclosure, values, epoch, enteredBefore } = turn;
+    const { disclosure, values, epoch, enteredBefore } = inputs;
     if (prepared.refusalReason !== undefined) {
       return {
         release: repeatLastLetter(state, prepared, epoch),
@@ -211,9 +213,11 @@ export class Account {
       for (const item of offScale) decidable.delete(item);
       return { release: await device.release(decidable, epoch), ...describeSkipped(offScale) };
     } catch (error) {
-      const isMute = state.closed && state.letter === null;
-      const notice = `Nothing new is decided${isMute ? " or sent" : ""}: ${reasonOf(error)}.`;
-      return { release: isMute ? null : await releaseShown(state, disclosure, epoch), notice };
+      // A closed account that never sent a letter goes on sending none.
+      const sendsNothing = state.closed && state.letter === null;
+      const notice = `Nothing new is decided${sendsNothing ? " or sent" : ""}: ${reasonOf(error)}.`;
+      const release = sendsNothing ? null : await releaseShown(state, disclosure, epoch);
+      return { release, notice };
     }
   }
 
@@ -224,27 +228,31 @@ export class Account {
 
 /** Ratings, renamed by the aliases that the account follows. */
 interface PreparedRatings extends PersonRatings {
-  /** Ids of the ratings that count, as they were given. */
+  /** Ids of the ratings that count, before they are renamed. */
   readonly given: readonly ItemId[];
   readonly calendar: EpochCalendar;
-  /** Why the disclosure is not followed; undefined where it is. */
+  /** Why the disclosure is not followed; undefined if it is. */
   readonly refusalReason?: string;
 }
 
 /** The owner's values, and the second at which a letter is made. */
-interface TurnInputs {
+interface LetterInputs {
   readonly values: Values;
   readonly now: number;
 }
 
-/** All that one release is made from. */
-interface Turn extends Published, TurnInputs {
+/** All that one release is made from, apart from the ratings and the state. */
+interface ReleaseInputs extends Published, LetterInputs {
+  /** The epoch whose letter is made. */
   readonly epoch: number;
   /** Items entered before this second are decided. */
   readonly enteredBefore: number;
 }
 
-/** Choose the ratings that count, rename them, and check the disclosure and its log. */
+/**
+ * Choose the ratings that count, rename them, and check the disclosure and its log. The state takes
+ * the checked log, and forgets merged ids whose ratings are gone.
+ */
 async function prepareRatings(
   state: State,
   published: Published,
@@ -378,7 +386,7 @@ async function checkLog(
   return log;
 }
 
-/** Return the sentence of a Refusal. Any other error is thrown again. */
+/** Return the message of a Refusal; any other error is thrown again. */
 function reasonOf(error: unknown): string {
   if (error instanceof Refusal) return error.message;
   throw error;

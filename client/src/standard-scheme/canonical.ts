@@ -21,7 +21,7 @@ export class Real {
 export type Json =
   null | boolean | number | bigint | Real | string | readonly Json[] | ReadonlyMap<string, Json>;
 
-/** Make a map of an object, with its keys in order. */
+/** Make a map of an object's fields, sorted by key. */
 export function sortedFields(fields: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {
   return new Map(Object.entries(fields).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
@@ -31,7 +31,12 @@ export function encode(value: Json): Bytes {
   return new TextEncoder().encode(writeJson(value));
 }
 
-/** Read a message by the function `build`; MessageError for anything but its canonical bytes. */
+/**
+ * Read a message. MessageError for anything but its canonical bytes.
+ *
+ * @param kind the value of its field `message`.
+ * @param build makes the message from all its fields.
+ */
 export function decode<M extends { encode(): Bytes }>(
   data: Uint8Array,
   kind: string,
@@ -53,7 +58,11 @@ function checkVersion(found: Json | undefined, version: number): void {
   require(found === version, `this message is of version ${String(found)}; ${readableVersion}`);
 }
 
-/** Return the values of these fields of a map, which may have no others, in this order. */
+/**
+ * Return the values of these fields of a map, in this order. MessageError for other or missing fields.
+ *
+ * @param kind what error messages call the map.
+ */
 export function readFields(value: Json | undefined, kind: string, ...names: string[]): Json[] {
   const fits = value instanceof Map && value.size === names.length;
   const values = names.map((name) =>
@@ -81,6 +90,7 @@ export function isTable(
   return value.every((row) => isTable(row, shape.slice(1), lowest, highest));
 }
 
+/** Write a value as canonical JSON. MessageError for a value that a message cannot hold. */
 function writeJson(value: Json): string {
   if (typeof value === "number") {
     require(Number.isInteger(value), "a number here is whole");
@@ -102,7 +112,7 @@ function writeJson(value: Json): string {
   return value instanceof Real ? writeReal(value.value) : String(value);
 }
 
-/** Write a number as Python does: the fewest digits, and a point or an exponent of two digits. */
+/** Write a Real as Python does: the fewest digits, and a point, an exponent, or both. */
 function writeReal(value: number): string {
   require(Number.isFinite(value), "a number here is finite");
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
@@ -119,6 +129,7 @@ function writeReal(value: number): string {
   return `${sign}${whole}.${digits.slice(exponent + 1) || "0"}`;
 }
 
+/** Decode UTF-8. MessageError for other bytes. */
 function decodeText(data: Uint8Array, kind: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
@@ -129,7 +140,7 @@ function decodeText(data: Uint8Array, kind: string): string {
 
 /** Most levels of nested lists and maps. */
 const MOST_LEVELS = 16;
-/** Most digits of an integer; Python reads no longer ones. */
+/** Most digits of an integer, the limit of Python. */
 const MOST_DIGITS = 4300;
 const NUMBER = /-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)/y;
 const WORDS: readonly (readonly [string, Json])[] = [
@@ -147,13 +158,15 @@ class Reader {
     private readonly kind: string,
   ) {}
 
+  /** Read the whole text as one value. */
   readAll(): Json {
-    const readValue = this.value(0);
+    const value = this.readValue(0);
     this.check(this.position === this.text.length);
-    return readValue;
+    return value;
   }
 
-  private value(depth: number): Json {
+  /** Read the value at the position, inside `depth` lists and maps. */
+  private readValue(depth: number): Json {
     this.check(depth <= MOST_LEVELS);
     const first = this.text[this.position];
     if (first === "[") return this.readList(depth);
@@ -174,7 +187,7 @@ class Reader {
 
   private readList(depth: number): Json[] {
     const entries: Json[] = [];
-    this.readEntries("]", () => entries.push(this.value(depth + 1)));
+    this.readEntries("]", () => entries.push(this.readValue(depth + 1)));
     return entries;
   }
 
@@ -184,7 +197,7 @@ class Reader {
       const key = this.readString();
       this.check(this.text[this.position] === ":");
       this.position += 1;
-      entries.set(key, this.value(depth + 1));
+      entries.set(key, this.readValue(depth + 1));
     });
     return entries;
   }
@@ -205,6 +218,7 @@ class Reader {
     }
   }
 
+  /** Read a text: its end is the next quotation mark without an odd number of backslashes before it. */
   private readString(): string {
     const start = this.position;
     this.check(this.text[start] === '"');
@@ -227,6 +241,7 @@ class Reader {
     return (this.position - firstBackslash) % 2 === 1;
   }
 
+  /** Read a number: an integer, or a Real if it has a point or an exponent. */
   private readNumber(): Json {
     NUMBER.lastIndex = this.position;
     const [spelled, pointAndExponent] = NUMBER.exec(this.text) ?? [];

@@ -6,8 +6,8 @@
  * Releases    obfuscated stars of some of the items that were rated on the account's first day. Each
  *             item is decided once, for ever.
  * Guarantee   none with an epsilon. If stars follow the linear model exactly, and people choose what
- *             to rate independently item by item, the release is independent of the attribute. Nobody
- *             who sees only tables and releases can be certain.
+ *             to rate independently item by item, the release is independent of the attribute. Someone
+ *             who sees only tables and releases can never be certain of the attribute.
  *
  * Mirrors src/tacit/designs/standard_scheme/device.py. account.ts decides when a letter is sent.
  * Disclosures that would reveal the attribute are always refused here; experiments on the paper are
@@ -39,7 +39,7 @@ export type History = ReadonlyMap<ItemId, number>;
 /** The person's value of each disclosed attribute. */
 export type Values = Readonly<Record<string, string>>;
 
-/** Distance from a level at which stars still count as on it, for errors of floats. */
+/** Largest distance from a level, in levels, at which stars count as on it in spite of float errors. */
 const LEVEL_TOLERANCE = 1e-6;
 
 /** One person's device. The values never leave this object. */
@@ -55,7 +55,7 @@ export class Device {
    * Create a device. Refusal for an unsafe disclosure, an unknown value, or a state that was made
    * under another rule, scale or value.
    *
-   * @param state what was decided before; it has to be stored durably before a release leaves.
+   * @param state the decisions made so far; it has to be stored durably before a release leaves.
    * @param secretOrDrawing the account's secret, from which draws are made, or a source of draws.
    */
   static async create(
@@ -88,8 +88,8 @@ export class Device {
   }
 
   /**
-   * Decide the undecided items of a history, and release all that are shown. Nothing is decided in an
-   * epoch in which the account decides no more: see `State.mayDecide`.
+   * Decide the undecided items of a history, and release all items that are shown. In an epoch in
+   * which `State.mayDecide` is false, nothing is decided.
    *
    * RangeError for an undecided item with stars off the scale; then nothing was decided.
    */
@@ -101,7 +101,7 @@ export class Device {
       throw new RangeError(`the stars given to item ${String(item)} lie off the scale`);
     }
     const digest = await disclosure.digest();
-    for (const { number, item, level } of this.ratedLevels(rated, epoch)) {
+    for (const { number, item, level } of this.itemsToDecide(rated, epoch)) {
       const released = await this.decide(number, level as number, this.drawing(item));
       state.records.set(item, { level: released, digest, epoch, withdrawn: false });
       state.arrivals.delete(item);
@@ -113,7 +113,7 @@ export class Device {
 
   /** List the undecided items whose stars `release` refuses in this epoch. */
   offScale(history: History, epoch: number): ItemId[] {
-    return this.ratedLevels(history, epoch).flatMap(({ item, level }) =>
+    return this.itemsToDecide(history, epoch).flatMap(({ item, level }) =>
       level === undefined ? item : [],
     );
   }
@@ -130,14 +130,14 @@ export class Device {
       if (number === undefined) {
         throw new RangeError("these scores name an item that the disclosure does not have");
       }
-      const level = Number(BigInt(score) + this.offset(number));
+      const level = Number(BigInt(score) + this.ownOffset(number));
       completed.set(item, toNumber(minimum) + (toNumber(step) * level) / MICRO);
     }
     return completed;
   }
 
   /** List the items to decide, with their micro-levels; undefined for stars off the scale. */
-  private ratedLevels(
+  private itemsToDecide(
     rated: History,
     epoch: number,
   ): { number: number; item: ItemId; level: number | undefined }[] {
@@ -145,20 +145,22 @@ export class Device {
     return [...this.disclosure.items.entries()]
       .filter(
         ([number, item]) =>
-          rated.has(item) && this.state.isUndecided(item) && this.decidable(number),
+          rated.has(item) && this.state.isUndecided(item) && this.isDecidable(number),
       )
-      .map(([number, item]) => ({ number, item, level: this.level(rated.get(item) as number) }));
+      .map(([number, item]) => {
+        return { number, item, level: this.toMicroLevel(rated.get(item) as number) };
+      });
   }
 
   /**
    * Convert stars to micro-levels; undefined for stars off the scale. On a scale of whole levels,
    * stars between two levels are off the scale.
    */
-  private level(stars: number): number | undefined {
+  private toMicroLevel(stars: number): number | undefined {
     const { minimum, step, levels } = this.disclosure;
     const isContinuous = levels === 0;
     const level = (stars - toNumber(minimum)) / toNumber(step);
-    const isInside = level >= -LEVEL_TOLERANCE && level <= this.highest() + LEVEL_TOLERANCE;
+    const isInside = level >= -LEVEL_TOLERANCE && level <= this.highestLevel() + LEVEL_TOLERANCE;
     const isWhole = Math.abs(level - roundHalfEven(level)) <= LEVEL_TOLERANCE;
     if (!isInside || !(isContinuous || isWhole)) return undefined;
     const micros = isContinuous ? roundHalfEven(level * MICRO) : roundHalfEven(level) * MICRO;
@@ -166,15 +168,18 @@ export class Device {
     return micros;
   }
 
-  /** Say whether these tables have a chance for the item; otherwise it waits for other tables. */
-  private decidable(number: number): boolean {
+  /** Say whether an item may be decided: it may not if its chance to be shown is 0 in these tables. */
+  private isDecidable(number: number): boolean {
     return !this.disclosure.rule.selection || this.chances(number).every((chance) => chance > 0);
   }
 
   /**
-   * Decide an item: return the released level, or null if the item is held back. Draws are made in a
-   * fixed order: one for each attribute, all of them even if the first one holds the item back; then
-   * those of the level.
+   * Decide an item: return the released micro-levels, or null if the item is held back. Draws are made
+   * in a fixed order: first one for each attribute, even if an earlier one holds the item back, then
+   * those for the level.
+   *
+   * @param number the item's position in the disclosure.
+   * @param level the true micro-levels.
    */
   private async decide(number: number, level: number, draw: Draw): Promise<number | null> {
     const { rule } = this.disclosure;
@@ -186,24 +191,24 @@ export class Device {
       if (!isShown) return null;
     }
     const released = await this.transform(number, level, draw);
-    return rule.rounding ? this.round(released, draw) : Number(released);
+    return rule.rounding ? this.roundAtRandom(released, draw) : Number(released);
   }
 
   /** Transform a level by the disclosure's rule, before it is rounded; in micro-levels. */
   private async transform(number: number, level: number, draw: Draw): Promise<bigint> {
     const { rule, itemMeans, attributes } = this.disclosure;
-    if (rule.transform === "scheme") return BigInt(level) - this.offset(number);
-    if (rule.transform === "coupling") return BigInt(await this.couple(number, level, draw));
+    if (rule.transform === "scheme") return BigInt(level) - this.ownOffset(number);
+    if (rule.transform === "coupling") return BigInt(await this.drawCoupled(number, level, draw));
     if (rule.transform === "movie-average") return BigInt(itemMeans[number] as number);
     const { means } = attributes[0] as AttributeTable;
     return BigInt(means[await draw(means.length)]?.[number] as number);
   }
 
   /** Draw a new level by each attribute's coupling, one after the other; in micro-levels. */
-  private async couple(number: number, level: number, draw: Draw): Promise<number> {
+  private async drawCoupled(number: number, level: number, draw: Draw): Promise<number> {
     let wholeLevel = Math.floor(level / MICRO);
     for (const [attribute, table] of this.disclosure.attributes.entries()) {
-      const rowsOfItem = this.row(table.coupling, attribute)[number];
+      const rowsOfItem = this.ownRow(table.coupling, attribute)[number];
       const cumulative = rowsOfItem?.[wholeLevel] as readonly number[];
       wholeLevel = bisectRight(cumulative, await draw(MICRO));
     }
@@ -211,45 +216,47 @@ export class Device {
   }
 
   /**
-   * Round a level at random to a whole one, k or k + 1, so that its mean is the level: to k + 1 with
-   * chance level - k. The result is clipped to the scale.
+   * Round micro-levels at random to a whole level, so that the mean of the result is the level: from
+   * between k and k + 1 up to k + 1 with chance level - k. The result, in micro-levels, is clipped to
+   * the scale.
    */
-  private async round(level: bigint, draw: Draw): Promise<number> {
+  private async roundAtRandom(level: bigint, draw: Draw): Promise<number> {
     const micro = BigInt(MICRO);
     const fraction = ((level % micro) + micro) % micro;
     const isRoundedUp = (await draw(MICRO)) < Number(fraction);
     const below = Number((level - fraction) / micro);
     const rounded = isRoundedUp ? below + 1 : below;
-    return Math.min(Math.max(rounded, 0), this.highest()) * MICRO;
+    return Math.min(Math.max(rounded, 0), this.highestLevel()) * MICRO;
   }
 
   /** Return the owner's chances to show an item, one for each attribute. */
   private chances(number: number): number[] {
     return this.disclosure.attributes.map(
-      ({ keep }, attribute) => this.row(keep, attribute)[number] as number,
+      ({ keep }, attribute) => this.ownRow(keep, attribute)[number] as number,
     );
   }
 
   /** Sum the micro-levels to subtract for the person's own values. */
-  private offset(number: number): bigint {
-    return this.disclosure.attributes.reduce(
-      (sum, table, attribute) => sum + BigInt(this.row(table.offsets, attribute)[number] as number),
-      0n,
-    );
+  private ownOffset(number: number): bigint {
+    let sum = 0n;
+    for (const [attribute, { offsets }] of this.disclosure.attributes.entries()) {
+      sum += BigInt(this.ownRow(offsets, attribute)[number] as number);
+    }
+    return sum;
   }
 
   /** Return the row of one attribute's table for the person's own value. */
-  private row<T>(table: readonly T[], attribute: number): T {
+  private ownRow<T>(table: readonly T[], attribute: number): T {
     return table[this.ownRows[attribute] as number] as T;
   }
 
   /** Return the highest level of the scale. */
-  private highest(): number {
+  private highestLevel(): number {
     return this.disclosure.levels > 0 ? this.disclosure.levels - 1 : CONTINUOUS_LEVELS;
   }
 }
 
-/** Release all shown items of the disclosure. It needs neither values nor draws. */
+/** Make a release of all shown items of the disclosure, without deciding any item. */
 export async function releaseShown(
   state: State,
   disclosure: Disclosure,

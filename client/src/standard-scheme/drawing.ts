@@ -1,9 +1,9 @@
 /**
  * Sources of a device's draws: the platform's generator, or the account's secret.
  *
- * The draws from a secret are the item's own, and depend on nothing else: not on the star, the other
- * items, the tables or the time. So the draws of an item are the same whether or not another one is
- * held back, and after the memory was lost. The word of each draw is
+ * Draws from a secret depend on the item alone, and not on its stars, other items, the tables or the
+ * time. So the draws of an item are the same whether or not another item is held back, and even after
+ * the memory was lost. The word of each draw is
  *
  *   root   HMAC(secret, "tacit standard scheme 2" 0)
  *   word   first 8 bytes of HMAC(root, {"draw":n,"item":...})
@@ -19,10 +19,10 @@ import { sortedFields, encode } from "./canonical.js";
 /** Draws a uniform integer in [0, bound). */
 export type Draw = (bound: number) => Promise<number>;
 
-/** Returns the draws for one item, from its first one on. */
+/** Returns the function that draws for one item, beginning with the item's first draw. */
 export type Drawing = (item: ItemId) => Draw;
 
-/** Make draws of the platform's generator, different each time: for tests, and without a secret. */
+/** Make draws by the platform's generator, which differ each time: for tests, or without a secret. */
 export function systemDrawing(): Drawing {
   return () => drawFromSystem;
 }

@@ -1,5 +1,5 @@
 /**
- * When a device sends a letter: pure functions of the time, in whole seconds UTC.
+ * The times at which a device sends letters: pure functions of the time in whole seconds UTC.
  *
  * An account's first epochs end 30 minutes and 24 hours after its creation; a device sends their
  * letters as soon as they have ended. Later epochs are those of the calendar: epoch k ends where
@@ -73,7 +73,7 @@ export async function sendingTime(
   return end + Number(delay);
 }
 
-/** Find the epoch after `lastEpoch` whose letter may leave now; undefined where there is none. */
+/** Find the latest epoch that has ended, if its letter may leave now and `lastEpoch` is before it. */
 export async function dueEpoch(
   lastEpoch: number,
   now: number,
@@ -85,6 +85,7 @@ export async function dueEpoch(
   return now < (await sendingTime(epoch, calendar, secret)) ? undefined : epoch;
 }
 
+/** Return the first second of a calendar epoch. */
 function epochStart(epoch: number, length: number): number {
   return MONDAY + epoch * length;
 }

@@ -12,19 +12,23 @@ import { State } from "./state.js";
 
 /** The time, and what the account knows, when a device starts. */
 export interface Start {
+  /** The present second. */
   readonly now: number;
   /** The disclosure's epoch length. */
   readonly length: number;
-  /** Epoch of the latest letter, as stored beside the secret; -1 where there was none. */
+  /** Epoch of the latest letter, as stored beside the secret; -1 if there was none. */
   readonly lastLetterEpoch: number;
 }
 
 /**
  * Choose the state to go on with, when a device starts.
  *
- * A secret that sent letters, and whose memory is lost or older, may have decided anything that is
- * rated. With a secret that was made on another device, that device may still decide, so nothing is
- * ever decided here; then `lastLetterEpoch` is null.
+ * If letters were sent with this secret, but the memory is lost or older than them, any rated item may
+ * have been decided, so no rated item is decided again. If the secret was made on another device,
+ * `lastLetterEpoch` is null: that device may go on deciding, so nothing is ever decided here.
+ *
+ * @param state the stored state; undefined if there is none.
+ * @param rated items that are rated by now.
  */
 export function openState(
   state: State | undefined,
@@ -49,7 +53,7 @@ export function openState(
 
 /**
  * Make the state of an account whose memory is lost: no item that is rated by now is ever decided.
- * Where a letter was made, which may have shown an item, later items are not decided either.
+ * If a letter was made, which may have shown an item, items that are rated later are not decided either.
  */
 export function lostState(rated: Iterable<ItemId>, { now, length, lastLetterEpoch }: Start): State {
   const created = Math.max(0, now - DAY);
@@ -93,7 +97,7 @@ function freezeUnrecorded(
   closeEndedEpochs(state, now, length);
 }
 
-/** Close all epochs that have ended by now: another letter of theirs may have left. */
+/** Make no further letter for the epochs that have ended by now: one of each may have left already. */
 function closeEndedEpochs(state: State, now: number, length: number): void {
   const { created, epochLength } = state;
   const ended = latestEndedEpoch(now, { created, length: epochLength || length }) ?? -1;

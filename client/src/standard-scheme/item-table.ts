@@ -18,24 +18,25 @@ import { sortedFields, decode, encode, readFields, isInteger, isTable, type Json
 import { VERSION } from "./messages.js";
 import { toNumbers } from "./tables.js";
 
-/** Largest weight of a level in a person's preferences. */
+/** Largest weight of a level, in tenths. */
 const MOST_LIKED = 10;
 /** Most weights of one item. */
 const LARGEST_COLUMN = 256;
+/** Largest absolute value of a weight, in thousandths. */
 const LARGEST_WEIGHT = 1_000_000_000;
 
 /** Numbers of other items in rising order, and their weights in thousandths. */
 export type Column = readonly [rows: readonly number[], weights: readonly number[]];
 
-/** An item with what it is ranked by, in ten-thousandths. */
+/** An item and its preference in ten-thousandths, by which lists are ranked. */
 export type PreferredItem = readonly [item: ItemId, preference: number];
 
 /**
  * Weights by which liked items recommend others.
  *
  * disclosure: digest of the disclosure whose items the columns belong to, in its order. liked: weight
- * of each whole level, from the lowest up. columns: one for each item, empty for an item that the
- * table leaves out.
+ * of each whole level in tenths, from the lowest level up. columns: one for each item, empty for an
+ * item that the table leaves out.
  */
 export class ItemTable {
   constructor(
@@ -103,6 +104,7 @@ export class ItemTable {
   }
 }
 
+/** Throw a MessageError unless a column has valid weights for items other than its own, `number`. */
 function checkColumn(column: Column, number: number, items: number): void {
   require(Array.isArray(column) && column.length === 2, "a column has items and weights");
   const [rows, weights] = column;

@@ -60,11 +60,11 @@ export interface DisclosureFields {
   /** Number of whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long. */
   readonly levels: number;
   readonly items: readonly ItemId[];
-  /** In seconds. */
+  /** Seconds of an epoch of the calendar. */
   readonly epochLength: number;
-  /** Each old id is there once and is not an item any more; no new id is an old one, too. */
+  /** Renamed ids. Each old id comes once and is none of `items`; no new id is also an old one. */
   readonly aliases: readonly Alias[];
-  /** In micro-levels; empty unless the rule sends them. */
+  /** Average level of each item in micro-levels; empty unless the rule sends it. */
   readonly itemMeans: readonly number[];
   readonly attributes: readonly AttributeTable[];
 }
@@ -80,6 +80,7 @@ export class Disclosure implements DisclosureFields {
   readonly aliases: readonly Alias[];
   readonly itemMeans: readonly number[];
   readonly attributes: readonly AttributeTable[];
+  /** Position of each item in `items`. */
   readonly itemNumber: ReadonlyMap<ItemId, number>;
   private digestPromise: Promise<string> | undefined;
 
@@ -170,14 +171,15 @@ export class Disclosure implements DisclosureFields {
 /** An item with its released micro-levels. */
 export type Pair = readonly [item: ItemId, level: number];
 
-/** An item with its predicted micro-levels, and what lists are ranked by, in thousandths. */
+/** An item, its predicted micro-levels, and its preference in thousandths, by which lists are ranked. */
 export type Score = readonly [item: ItemId, level: number, preference: number];
 
 /**
- * A letter, and all that leaves the device: (item, released micro-levels) in the disclosure's order.
+ * A letter, which is all that leaves the device: pairs of an item and its released micro-levels, in
+ * the disclosure's order.
  *
- * epoch: the latest epoch that had ended when it was made. It has no user id, no attribute, no number
- * of items that were held back, and no exact time.
+ * It has no user id, no attribute, no number of items that were held back, and no exact time.
+ * disclosure: digest of the disclosure. epoch: the latest epoch that had ended when it was made.
  */
 export class Release {
   constructor(
@@ -242,6 +244,7 @@ export function scaleToWire({
   return sortedFields({ minimum, step, levels });
 }
 
+/** Throw a MessageError unless aliases are pairs of ids, and no old id is used for anything else. */
 function checkAliases(aliases: readonly Alias[], items: readonly ItemId[]): void {
   const arePairs = aliases.every(
     (pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isItemId),
@@ -265,6 +268,7 @@ function checkRows(disclosure: string, rows: readonly (readonly unknown[])[], wi
   require(new Set(rows.map(([item]) => item)).size === rows.length, "an item comes once");
 }
 
+/** Return rows of an item and numbers. MessageError for anything but a list of lists. */
 function parseRows(value: Json | undefined): Json[][] {
   require(Array.isArray(value) && value.every(Array.isArray), "a list for a named disclosure");
   return (value as Json[][]).map(

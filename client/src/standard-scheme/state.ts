@@ -1,7 +1,7 @@
 /**
  * The memory of a device: one record for each item that it decided. It stays where the stars are.
  *
- * It holds no true star and no draw, since neither is used again. It is encoded like a message, but
+ * It holds no true star and no draw, because neither is used again. It is encoded like a message but
  * never sent. A changed state has to be stored durably before a letter leaves.
  * Mirrors src/tacit/designs/standard_scheme/memory.py.
  */
@@ -17,20 +17,20 @@ import { toNumbers } from "./tables.js";
 
 /** The decision about one item, which holds for ever. */
 export interface Record {
-  /** The released micro-levels; null: held back. */
+  /** The released micro-levels; null if the item is held back. */
   readonly level: number | null;
   /** Digest of the disclosure by which it was decided. */
   readonly digest: string;
   /** Label of the epoch in whose letter it was decided. */
   readonly epoch: number;
-  /** Whether its owner deleted the rating; then no letter holds it until it is rated again. */
+  /** Whether the owner deleted the rating; then no letter holds the item until it is rated again. */
   readonly withdrawn: boolean;
 }
 
-/** Calendar epoch, and the digest of the disclosure that is followed from then on. */
+/** A calendar epoch, and the digest of the disclosure that is followed from that epoch on. */
 export type LogEntry = readonly [epoch: number, digest: string];
 
-/** Fields of a state; those that are left out are as in a new account. */
+/** Fields of a state; a field that is left out has its value in a new account. */
 export interface StateFields {
   /** Second of the account's creation. */
   readonly created: number;
@@ -41,11 +41,11 @@ export interface StateFields {
   readonly frozen?: Iterable<ItemId>;
   /** Undecided items: the second at which each was first seen rated. */
   readonly arrivals?: Iterable<readonly [ItemId, number]>;
-  /** The latest epoch that is closed, -1 at first. */
+  /** The latest epoch for which no further letter is made; -1 at first. */
   readonly lastEpoch?: number;
-  /** The bytes that were made for that epoch, if any were. */
+  /** The bytes of the last letter; null if there is none. */
   readonly letter?: Bytes | null;
-  /** The latest epoch that a letter was made for, -1 at first; kept beside the secret as well. */
+  /** The latest epoch for which a letter was made, -1 at first; also stored beside the secret. */
   readonly lastLetterEpoch?: number;
   /** The service's log as far as this device has seen it. */
   readonly log?: readonly LogEntry[];
@@ -55,7 +55,7 @@ export interface StateFields {
   readonly epochLength?: number;
   /** Whether no item is decided any more, since another memory of this account exists. */
   readonly closed?: boolean;
-  /** Whether a letter showed an item, or may have. Then items are decided on the first day only. */
+  /** Whether a letter showed an item, or may have; then items are decided on the first day only. */
   readonly showed?: boolean;
   /**
    * Ids of ratings that are ignored, because their item was merged with a shown one: no letter
@@ -64,7 +64,7 @@ export interface StateFields {
   readonly merged?: Iterable<ItemId>;
 }
 
-/** An account on one device. */
+/** The memory of an account on one device. Its fields are explained in `StateFields`. */
 export class State {
   readonly created: number;
   binding: string;
@@ -99,7 +99,7 @@ export class State {
     this.check();
   }
 
-  /** Say whether nothing was decided about an item, or may have been. */
+  /** Say whether an item was certainly never decided: it has no record and is not frozen. */
   isUndecided(item: ItemId): boolean {
     return !this.records.has(item) && !this.frozen.has(item);
   }
@@ -107,23 +107,22 @@ export class State {
   /**
    * Say whether the account decides items in the epoch with this label.
    *
-   * It does on its first day, and later until a letter shows an item. After that letters show nothing
-   * new, whatever is deleted, renamed or lost, so that they never reveal in which order items were
-   * rated.
+   * It does on its first day, and later until a letter shows an item. After that, letters show nothing
+   * new, whatever is deleted, renamed or lost. So they never reveal in which order items were rated.
    */
   mayDecide(epoch: number): boolean {
     return epoch <= LAST_EPOCH_OF_FIRST_DAY || !this.showed;
   }
 
-  /** Rename items by the aliases that are followed. */
+  /** Rename items by the aliases of the last disclosure that was followed. */
   renameItems(items: Iterable<ItemId>): Set<ItemId> {
     const newIds = new Map(this.aliases);
     return new Set([...items].map((item) => newIds.get(item) ?? item));
   }
 
   /**
-   * Throw a Refusal if these aliases drop or contradict one that was followed: its item would be
-   * decided a second time.
+   * Throw a Refusal if new aliases drop or contradict an alias that was followed before. Otherwise the
+   * item of that alias would be decided a second time.
    */
   checkNames(aliases: readonly Alias[]): void {
     const newIds = new Map(aliases);
@@ -155,8 +154,8 @@ export class State {
   /**
    * Move what is known about an old id to its new one.
    *
-   * Of two records a shown one is kept, the new id's first, else one that is held back. A withdrawn
-   * record is held back from then on.
+   * If both ids have a record, one of them is kept: the new id's if it is shown, else the old id's if
+   * that is shown, else the new id's. A withdrawn record becomes one that is held back.
    */
   private moveItem(oldId: ItemId, newId: ItemId): void {
     if (this.frozen.delete(oldId)) this.frozen.add(newId);
@@ -175,16 +174,16 @@ export class State {
     if (chosen !== undefined) this.records.set(newId, chosen);
   }
 
-  /** Note that an item was shown, if one is shown now; that is never forgotten. */
+  /** Note for ever that a letter shows an item, if one is shown now. */
   noteShown(): void {
     this.showed ||= this.shownLevels().size > 0;
   }
 
   /**
-   * Ignore ratings whose item is merged with a shown one that is rated itself: otherwise they would
-   * keep that item in the letters when its own rating is deleted.
+   * Ignore ratings of items that are merged with a shown item which is rated itself. Otherwise they
+   * would keep that item in the letters after its own rating is deleted.
    *
-   * @param given ids of all ratings that count, as they were given.
+   * @param given ids of all ratings that count, before they are renamed.
    * @param aliases the aliases that are followed from now on.
    */
   setMergedAside(given: readonly ItemId[], aliases: readonly Alias[]): void {
@@ -284,6 +283,7 @@ export class State {
     });
   }
 
+  /** Throw a MessageError unless all fields have valid types and values. */
   private check(): void {
     require(isInteger(this.created, 0), "a memory has the second of its creation");
     const areEpochs = isInteger(this.lastEpoch, -1) && isInteger(this.lastLetterEpoch, -1);
@@ -322,11 +322,12 @@ function sortItems(items: Iterable<ItemId>): ItemId[] {
   return sortByJson(new Map([...items].map((item) => [item, null]))).map(([item]) => item);
 }
 
-/** Write an item's id as JSON. */
+/** Write an item's id as JSON. A text that UTF-8 cannot encode is written with escapes. */
 export function itemJson(item: ItemId): string {
   return typeof item === "string" ? JSON.stringify(item) : String(item);
 }
 
+/** Say whether a record is valid; one that is held back is never withdrawn. */
 function isRecord({ level, digest, epoch, withdrawn }: Record): boolean {
   const hasLevel = level === null || isInteger(level);
   const isHeldBackAndWithdrawn = withdrawn && level === null;
@@ -343,12 +344,14 @@ function requireList(value: Json | undefined): Json[] {
   return value as Json[];
 }
 
+/** Return rows of an item and numbers. MessageError for anything but lists of `width` entries. */
 function parseRows(value: Json | undefined, width: number): Json[][] {
   return requireRows(value, width).map(
     ([item, ...rest]) => [item, ...rest.map(toNumbers)] as Json[],
   );
 }
 
+/** Return a list of lists of `width` entries. MessageError for anything else. */
 function requireRows(value: Json | undefined, width = 2): Json[][] {
   const rows = requireList(value);
   const fits = rows.every((row) => Array.isArray(row) && row.length === width);

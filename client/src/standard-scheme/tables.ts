@@ -13,26 +13,28 @@ export const TRANSFORMS = [
 ] as const;
 export type Transform = (typeof TRANSFORMS)[number];
 
-/**
- * How a device turns its owner's stars into a release.
- *
- * mix: parts per million, the chance that a rating is obfuscated and not shown as it is.
- */
+/** How a device turns its owner's stars into a release. */
 export interface Rule {
+  /** How a level is changed before it is rounded. */
   readonly transform: Transform;
+  /** Whether some rated items are held back at random. */
   readonly selection: boolean;
+  /** Whether a released level is rounded to a whole one at random. */
   readonly rounding: boolean;
+  /** Chance that a rating is obfuscated and not released as it is, in parts per million. */
   readonly mix: number;
 }
 
 /**
  * One attribute's public numbers; tables are indexed [value][item].
  *
- * offsets    micro-levels to subtract for a person with this value (they sum to 0 over values)
- * keep       parts per million: chance that a rated item is shown; 0 for all values: never decided
- * means      micro-levels: average level that such people give; empty unless the rule sends it
- * coupling   [value][item][level]: cumulative parts per million over the released levels; empty
- *            unless the rule couples
+ * offsets    micro-levels to subtract for a person with this value
+ * keep       chance that a rated item is shown, in parts per million; an item with 0 for all values is
+ *            never decided
+ * means      average level that people with this value give, in micro-levels; empty unless the rule's
+ *            transform is "attribute-average"
+ * coupling   [value][item][level][released level]: cumulative chances in parts per million; empty
+ *            unless the rule's transform is "coupling"
  */
 export interface AttributeTable {
   readonly name: string;
@@ -71,7 +73,7 @@ export function parseTable(value: Json): AttributeTable {
   return { name, values, offsets, keep, means, coupling } as unknown as AttributeTable;
 }
 
-/** What tables have to fit: the numbers of items and of whole levels, and the rule. */
+/** What determines the shapes of tables: the numbers of items and of whole levels, and the rule. */
 export interface TableShape {
   readonly items: number;
   readonly levels: number;
@@ -106,6 +108,7 @@ export function toNumbers(value: Json | undefined): unknown {
   return value === BigInt(LARGEST) || value === -BigInt(LARGEST) ? Number(value) : value;
 }
 
+/** Say whether no entry of a row is below the one before it. */
 function isRising(row: readonly number[]): boolean {
   return row.every((entry, index) => index === 0 || (row[index - 1] as number) <= entry);
 }

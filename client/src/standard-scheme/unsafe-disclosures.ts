@@ -45,6 +45,7 @@ export function refuseUnsafe(disclosure: Disclosure): void {
   }
 }
 
+/** Throw a Refusal for a rule that releases true stars, or values that are not rounded. */
 function checkRule(rule: Rule): void {
   if (rule.transform === "scheme" && !rule.rounding) {
     throw new Refusal(
@@ -58,6 +59,7 @@ function checkRule(rule: Rule): void {
   }
 }
 
+/** Throw a Refusal if offsets of all attributes together could move a star by too much. */
 function checkOffsets({ items, attributes }: Disclosure): void {
   const largestOffset = (table: AttributeTable, number: number) =>
     Math.max(...table.offsets.map((row) => Math.abs(row[number] as number)));
@@ -69,6 +71,10 @@ function checkOffsets({ items, attributes }: Disclosure): void {
   }
 }
 
+/**
+ * Throw a Refusal unless each item's chances to be shown are all 0, or within the bounds and at their
+ * largest value for some attribute value.
+ */
 function checkChances({ keep }: AttributeTable): void {
   for (const number of keep[0]?.keys() ?? []) {
     const chances = keep.map((row) => row[number] as number);
@@ -83,7 +89,7 @@ function checkChances({ keep }: AttributeTable): void {
   }
 }
 
-/** Check that, whatever the owner's values, the same levels can be released for an item. */
+/** Throw a Refusal unless the same levels can be released for an item whatever the owner's values. */
 function checkCouplings({ levels, attributes }: Disclosure, number: number): void {
   let reached = Array.from({ length: levels }, (_, level) => level);
   for (const { coupling } of attributes) {

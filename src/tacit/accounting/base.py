@@ -14,7 +14,7 @@ from tacit.accounting.rounding import float_above, sum_above
 from tacit.errors import ConfigError, PrivacyError
 
 Price = Fraction | float
-"""Loss of one event, in what the accountant adds up (nats, rho or mu^2).
+"""Loss of one event, in the unit that the accountant adds up (nats, rho or mu^2).
 
 A fraction is exact; a float is never too low."""
 Prices = Mapping[type[Event], Callable[[Any], Price]]
@@ -24,8 +24,8 @@ Prices = Mapping[type[Event], Callable[[Any], Price]]
 class Accountant(ABC):
     """Base of accountants: counts equal events, and converts the counts to (epsilon, delta).
 
-    Since it adds up no floats on the way, neither the order nor the nesting of events changes the
-    total.
+    Losses are computed from the counts only when a total is asked for, so neither the order nor the
+    nesting of events changes the total.
     """
 
     adaptive: ClassVar[bool] = False
@@ -33,7 +33,8 @@ class Accountant(ABC):
     `PrivacyFilter` needs that."""
 
     def __init__(self) -> None:
-        self._counts: dict[Event, int] = {}
+        """Begin without events."""
+        self._counts: dict[Event, int] = {}  # how often each event, not composed, was added
 
     def add(self, event: Event, count: int = 1) -> Self:
         """Add `count` times `event`: all of it, or nothing.
@@ -87,10 +88,11 @@ class Accountant(ABC):
 
     @abstractmethod
     def refusal(self, event: Event) -> str | None:
-        """Return why the accountant cannot price this event; None if it can.
+        """Return why the accountant cannot price this event, as a sentence; None if it can.
 
         Args:
-            event: Not a `ComposedEvent`: `add` asks about each of its parts.
+            event: An event that is not composed. For a `ComposedEvent`, `add` calls this with each
+                of its parts.
         """
 
 
@@ -117,7 +119,9 @@ def total_price(counts: Iterable[tuple[Event, int]], prices: Prices) -> float:
     products = []
     for event, times in counts:
         price = prices[type(event)](event)
-        products.append(math.inf if price == math.inf else float_above(times * Fraction(price)))
+        if price == math.inf:
+            return math.inf
+        products.append(float_above(times * Fraction(price)))
     return sum_above(products)
 
 

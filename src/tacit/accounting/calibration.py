@@ -10,6 +10,7 @@ from tacit.accounting.events import Event
 from tacit.errors import ConfigError
 
 _LARGEST_MULTIPLIER = 2.0**60
+"""Largest noise multiplier that is tried; the smallest is its inverse."""
 _FINEST_PRECISION = 2.0**-50
 """Relative precision that the spacing of floats still allows."""
 _NARROWINGS = 60
@@ -37,7 +38,8 @@ def smallest_noise(
             (1 - precision) times the answer does not.
 
     Raises:
-        ConfigError: An argument is out of range, or no multiplier meets the budget, or all do.
+        ConfigError: An argument is out of range, or no multiplier from 2**-60 to 2**60 meets the
+            budget, or all of them do.
     """
     check_epsilon(epsilon)
     check_delta(delta)
@@ -45,39 +47,46 @@ def smallest_noise(
         raise ConfigError(f"precision is a share, from 2**-50 to below 1; got {precision}.")
 
     def price(noise: float) -> float:
+        """Return epsilon of a noise multiplier."""
         return accountant().add(make_event(noise)).epsilon(delta)
 
     test = _BudgetTest(price, epsilon)
-    low, high = _bracket(test.meets, epsilon, delta)
+    low, high = _find_bracket(test.meets, epsilon, delta)
     test.narrow_bracket(precision)
     while high - low > precision * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if test.meets(middle) else (middle, high)
-    # The rounding of two prices this close may order them the other way: the answer is priced.
+        if test.meets(middle):
+            high = middle
+        else:
+            low = middle
+    # `test.meets` may have inferred that `high` meets the budget, from a smaller multiplier that
+    # does. Rounding errors of prices could make that wrong, so the answer itself is priced.
     return high if price(high) <= epsilon else test.enough
 
 
 class _BudgetTest:
-    """Says whether noise multipliers meet a budget.
+    """Says whether noise multipliers meet a budget, with few calculations of a price.
 
-    A larger one costs less: so what was priced before answers for those beyond it.
-
-    Args:
-        price: Epsilon of a noise multiplier.
-        epsilon: The budget.
+    A larger multiplier costs less. So a multiplier below one that was found too small is too small,
+    and one above a multiplier that met the budget meets it; neither is priced.
 
     Attributes:
         enough: The smallest multiplier that was priced and met the budget.
     """
 
     def __init__(self, price: Callable[[float], float], epsilon: float) -> None:
+        """Begin without any price.
+
+        Args:
+            price: Returns epsilon of a noise multiplier.
+            epsilon: The budget, in nats.
+        """
         self._price = price
         self._epsilon = epsilon
-        # The largest multiplier that was too small, the smallest that met the budget, their prices.
-        self._too_small = 0.0
-        self._high_price = math.inf
+        self._too_small = 0.0  # the largest multiplier that was priced and exceeded the budget
+        self._high_price = math.inf  # its price
         self.enough = math.inf
-        self._low_price = 0.0
+        self._low_price = 0.0  # the price of `enough`
 
     def meets(self, noise: float) -> bool:
         """Say whether a noise multiplier meets the budget."""
@@ -93,12 +102,17 @@ class _BudgetTest:
         return False
 
     def narrow_bracket(self, precision: float) -> None:
-        """Bring the two multipliers within a quarter of a relative precision of each other.
+        """Test multipliers until the largest too small one is close to the smallest sufficient one.
 
-        By the rule of false position: the next multiplier is where a line through the logarithms
-        of both, over those of their prices, meets the budget. It is moved by an eighth of the
-        precision to the side that is farther away, so that both ends move. What is left is halved
-        where that was not enough.
+        Close means that their logarithms differ by a quarter of `precision` at most.
+
+        By the rule of false position, the next multiplier lies where a straight line between both,
+        in logarithms of multiplier and price, meets the budget. It is moved by an eighth of the
+        precision towards the end that is farther away, so that both ends move in the course of the
+        steps. If this does not halve the bracket, its middle is tested too.
+
+        Args:
+            precision: Relative precision of the answer that is sought.
         """
         for _ in range(_NARROWINGS):
             width = math.log(self.enough / self._too_small)
@@ -111,20 +125,32 @@ class _BudgetTest:
                 self.meets(math.sqrt(self._too_small * self.enough))
 
     def _share_of_budget(self) -> float:
-        """Return where the budget lies between the logarithms of both prices, from 0 to 1."""
+        """Return where the budget lies between the two prices, on a logarithmic scale.
+
+        0 is the higher price, that of the too small multiplier; 1 is the lower price. If one of the
+        logarithms is infinite, 0.5 is returned.
+        """
         if self._high_price == math.inf or self._low_price == 0:
             return 0.5
         whole = math.log(self._high_price / self._low_price)
         return math.log(self._high_price / self._epsilon) / whole
 
 
-def _bracket(
+def _find_bracket(
     meets_budget: Callable[[float], bool], epsilon: float, delta: float
 ) -> tuple[float, float]:
-    """Find a multiplier that is too small, and twice as large a one that meets the budget.
+    """Find a multiplier that is too small, and one twice as large that meets the budget.
+
+    Args:
+        meets_budget: Says whether a multiplier meets the budget.
+        epsilon: The budget, for the error message.
+        delta: The delta of the budget, for the error message.
 
     Returns:
-        Both, the smaller first.
+        Both multipliers, the smaller first.
+
+    Raises:
+        ConfigError: There are none from 2**-60 to 2**60.
     """
     high = 1.0
     while not meets_budget(high):

@@ -1,10 +1,9 @@
 """Events: immutable facts about one release, all that an accountant needs to charge for it.
 
 Every field is public: it comes from the configuration, never from the data. The meaning of an
-event never changes; a new meaning gets a new class. Noise is relative to the sensitivity, so an
-event does not name its adjacency (whether it protects a person, or one rating): it holds for the
-one that the sensitivity was computed for, and the guarantee states which. Equal events cost the
-same.
+event never changes; a new meaning gets a new class. Noise is stated relative to the sensitivity, so
+an event does not name its adjacency (whether it protects a person, or one rating): it holds for the
+adjacency of that sensitivity, which the guarantee names. Equal events cost the same.
 """
 
 from __future__ import annotations
@@ -88,9 +87,9 @@ class DiscreteGaussian(Event):
     noise_multiplier: float
     """Parameter sigma / L2 sensitivity, above 0."""
     steps: int | None = None
-    """The sensitivity, a whole number, if neighbours differ in ONE entry. None if they may differ
-    in several: the loss then depends on how the distance is divided among the entries, and only
-    its rho is known."""
+    """The sensitivity in steps of the grid, if neighbours differ in ONE entry. None if they may
+    differ in several: the loss then depends on how the distance is divided among the entries, and
+    only its rho is known."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "noise_multiplier", self.noise_multiplier)
@@ -107,11 +106,12 @@ class DiscreteGaussianVector(Event):
     """
 
     noise_multiplier: float
-    """1 / L2 distance of neighbours, after each entry is divided by its own sigma; or less."""
+    """1 / L2 distance of neighbours after each entry is divided by its own sigma, or a lower bound
+    of that."""
     sigma: float
-    """The smallest sigma of the entries, in steps of its grid; or less."""
+    """The smallest sigma of the entries, in steps of its grid, or a lower bound of that."""
     entries: int
-    """Number of integers; or more."""
+    """Number of integers, or an upper bound of that."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "noise_multiplier", self.noise_multiplier)
@@ -194,7 +194,7 @@ class PostProcessing(Event):
 
 @dataclass(frozen=True, slots=True)
 class NonPrivate(Event):
-    """A release whose dependence on the data no epsilon bounds. It costs infinity."""
+    """A release without any bound on its loss, such as exact data. Its epsilon is infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,23 +221,22 @@ def compose(*events: Event) -> ComposedEvent:
 
 
 def repeat(event: Event, n: int) -> ComposedEvent:
-    """Combine n >= 0 repetitions of one event, each with fresh randomness."""
+    """Combine n repetitions of one event, each with fresh randomness; n is 0 or more."""
     return ComposedEvent(((event, n),) if n != 0 else ())
 
 
 def leaves(event: Event, count: int = 1) -> Iterator[tuple[Event, int]]:
-    """Yield the single events of which `count` times `event` is composed, in their order.
+    """Yield the events that are not composed, out of `count` repetitions of `event`, in order.
 
     Yields:
-        An event that is not composed, and how often it happens. Equal events may come twice.
+        An event, and how often it happens. Equal events may come more than once.
     """
     stack = [(event, count)]
     while stack:
         current, times = stack.pop()
         if type(current) is ComposedEvent:
-            stack.extend(
-                (part, times * repetitions) for part, repetitions in reversed(current.events)
-            )
+            for part, repetitions in reversed(current.events):
+                stack.append((part, times * repetitions))
         else:
             yield current, times
 

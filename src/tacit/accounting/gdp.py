@@ -4,12 +4,13 @@ Source     Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022), for mu a
            Wang: Improving the Gaussian mechanism (2018), for the formula. Discrete noise: Peikert:
            An efficient and parallel Gaussian sampler for lattices (2010), Theorem 3.1; the
            constants are proved in docs/accounting.md.
-Guarantee  Holds for a list of events that is fixed in advance. What is asked in each event may
-           depend on earlier releases, but not which events follow: so it is not for a filter.
+Guarantee  Holds for a list of events that is fixed in advance. The question behind each event may
+           depend on earlier releases, but the events themselves may not: so this accountant cannot
+           be used for a filter.
 Discrete   Discrete Gaussian noise of parameter sigma steps is as private as continuous noise of
-           variance sigma^2 - 9 that is then rounded at random: chances differ by a factor within
-           e^(+-3e-77) for each entry. Noise with sigma of 3 steps or fewer has no such form; a list
-           with such an event costs what zCDP says.
+           variance sigma^2 - 9 that is then rounded at random: the probabilities of the two differ
+           by a factor within e^(+-3e-77) for each entry. Noise with sigma of 3 steps or fewer has
+           no such form; a list with such an event gets its price in zCDP.
 """
 
 from __future__ import annotations
@@ -32,17 +33,19 @@ from tacit.accounting.rounding import MARGIN, find_root, round_up
 from tacit.accounting.zcdp import ZCDPAccountant
 
 ROUNDING = 3
-"""Parameter sigma, in steps, of the random rounding: 9 in the variance above is its square."""
+"""Parameter sigma, in steps, of the random rounding; its square is the 9 in the variance above."""
 
 DELTA_PER_ENTRY = 1.2e-76
-"""What each entry of a discrete release adds to delta: at least 16 exp(-2 pi^2 ROUNDING^2)."""
+"""Share of delta that each entry of a discrete release adds: an upper bound of
+16 exp(-2 pi^2 ROUNDING^2)."""
 
 _LEAST_TAIL = 1e-300
-"""Smallest tail that is computed: the upper bound of a smaller one is this, its lower bound 0."""
+"""Smallest tail probability that is computed. Of a smaller one, this is the upper bound, and 0 is
+the lower bound."""
 
 _LARGEST_EXPONENT = 700.0
-"""Largest epsilon for which e^epsilon is computed. For a larger one, the tail that it is multiplied
-by is below `_LEAST_TAIL` and counts as 0."""
+"""Largest epsilon for which e^epsilon is computed. For a larger one, the tail that is multiplied by
+it is below `_LEAST_TAIL` and counts as 0."""
 
 
 def _mu_squared_of_one_entry(event: events.DiscreteGaussian) -> Price:
@@ -60,9 +63,9 @@ def _mu_squared_of_vector(event: events.DiscreteGaussianVector) -> Price:
 
 
 def _mu_squared_of_discrete(noise_multiplier: Fraction, sigma: Fraction) -> Price:
-    """Return mu^2 of discrete noise: that of the continuous noise before the random rounding.
+    """Return mu^2 of discrete noise, which is that of the continuous noise before rounding.
 
-    1 / (m^2 (1 - (ROUNDING / sigma)^2)) for multiplier m; infinite unless sigma > ROUNDING.
+    It is 1 / (m^2 (1 - (ROUNDING / sigma)^2)) for multiplier m; infinite unless sigma > ROUNDING.
 
     Args:
         noise_multiplier: m, sigma / L2 sensitivity.
@@ -80,7 +83,8 @@ MU_SQUARED: Prices = {
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: math.inf,
 }
-"""mu^2 of one event; infinite if it has no mu. A Tree here has Gaussian noise."""
+"""For each class of events, mu^2 of one event; infinite if it has no mu. Trees have Gaussian noise.
+"""
 
 _DELTAS: Prices = {
     events.Gaussian: lambda _: 0.0,
@@ -90,14 +94,14 @@ _DELTAS: Prices = {
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: 0.0,
 }
-"""What one event adds to delta, apart from its mu."""
+"""For each class of events, the delta of one event in addition to that of its mu."""
 
 
 class GDPAccountant(Accountant):
-    """Accountant of Gaussian noise: adds up mu^2, and rho too, and answers with the lower result.
+    """Accountant of Gaussian noise: adds up mu^2, and rho too, and returns the lower result.
 
-    It takes no other noise. For continuous noise its numbers are exact, except that they are
-    rounded up.
+    It refuses other noise. For continuous noise its numbers are exact, except that they are rounded
+    up.
     """
 
     @property

@@ -5,7 +5,8 @@ Source     Koskela, Jälkö, Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar, M
            to a multiple of 1e-4, so the result is never too low.
 Guarantee  Holds for a list of events that is fixed in advance; so it cannot be used for a filter.
 Limit      A discrete Gaussian has a distribution here if neighbours differ in one entry and sigma
-           is at most 2^14 steps. Otherwise the whole list costs what GDP or zCDP says.
+           is at most 2^14 steps. Otherwise the whole list gets its price from the other
+           accountants.
 
 The distributions are composed here and not by the library's own accountant, because that of release
 0.6.0 charges a randomized response only once, however often it happened.
@@ -32,30 +33,32 @@ from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
 
 _LARGEST_RHO = 50.0
-"""Largest total rho with a distribution: beyond it, the table of losses outgrows memory, and the
-releases protect nobody anyway."""
+"""Largest total rho for which a distribution is computed. Beyond it, the table of losses does not
+fit into memory, and the releases protect hardly anyone."""
 
 _LEAST_DELTA = 1e-10
-"""Smallest delta that is read from a table of losses. Below it there are rounding errors: many
-small choices would seem to have a pure epsilon far below their sum, which is impossible."""
+"""Smallest delta that is read from a table of losses. Smaller ones are lost in rounding errors:
+many small choices would seem to have a pure epsilon far below their sum, which is impossible."""
 
 _DELTA_ERROR = 1e-4
 """Relative error of delta that the library's floats and transforms are allowed for."""
 
 _LARGEST_SIGMA = 1 << 14
-"""Largest sigma, in steps, of a discrete Gaussian with a distribution: that of a larger one takes
-seconds and more to compute, and lowers the cost by hardly anything."""
+"""Largest sigma, in steps, of a discrete Gaussian for which a distribution is computed. A larger
+one takes seconds or more, and its distribution hardly lowers the cost."""
 
 _TAILS = 11.6
-"""Sigmas after which the table of a discrete Gaussian ends. The chance of what lies beyond is below
-1e-29, and is given an infinite loss."""
+"""Number of sigmas after which the table of a discrete Gaussian ends. Noise beyond it has a
+probability below 1e-29, and is given an infinite loss."""
 
 
 class PLDAccountant(Accountant):
-    """Accountant by privacy loss distributions; never above the pure, zCDP and GDP accountants.
+    """Accountant by privacy loss distributions.
 
-    Noise and randomized response have distributions of their own, which are lower. A choice has the
-    distribution of the worst mechanism of its pure epsilon, so for many choices zCDP is lower.
+    Its result is the lowest of the distribution's and those of the pure, zCDP and GDP accountants
+    that fit. Most noise and randomized response have distributions of their own, which give lower
+    results. A choice has the distribution of the worst mechanism of its pure epsilon, so for many
+    choices zCDP gives the lower result.
     """
 
     def __init__(self) -> None:
@@ -68,7 +71,7 @@ class PLDAccountant(Accountant):
         _import_library()
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return the smallest epsilon of the distribution and of all accountants that fit."""
+        """Return the smallest epsilon, from the distribution and all accountants that fit."""
         check_delta(delta)
         epsilons = [accountant.epsilon(delta) for accountant in self._fitting_accountants()]
         loss = self._composed_loss() if delta >= _LEAST_DELTA else None
@@ -77,7 +80,7 @@ class PLDAccountant(Accountant):
         return min(epsilons, default=math.inf)
 
     def delta(self, epsilon: float) -> float:
-        """Return the smallest delta of the distribution and of all accountants that fit."""
+        """Return the smallest delta, from the distribution and all accountants that fit."""
         check_epsilon(epsilon)
         if epsilon == math.inf:
             return 0.0
@@ -89,7 +92,7 @@ class PLDAccountant(Accountant):
         return min([1.0, *deltas])
 
     def _fitting_accountants(self) -> list[Accountant]:
-        """Return those other accountants that can price all these events, with the events added."""
+        """Return the other accountants that can price all events, with these events added."""
         fitting = []
         candidates: tuple[Accountant, ...] = (PureAccountant(), ZCDPAccountant(), GDPAccountant())
         for accountant in candidates:
@@ -103,11 +106,14 @@ class PLDAccountant(Accountant):
     def _composed_loss(self) -> Any:
         """Return the distribution of the sum of all losses.
 
-        None if an event has no distribution here, or if the total rho is too large for a table.
+        Returns:
+            The library's distribution; None if an event has none here, or if the total rho is too
+            large for a table.
         """
         if not all(_has_distribution(event) for event in self._counts):
             return None
-        if not total_price(self._counts.items(), PRICES) <= _LARGEST_RHO:
+        total_rho = total_price(self._counts.items(), PRICES)
+        if total_rho > _LARGEST_RHO:
             return None
         pld, _ = _import_library()
         composition = pld.identity()
@@ -125,8 +131,8 @@ class PLDAccountant(Accountant):
 def _has_distribution(event: Event) -> bool:
     """Say whether this accountant can compute a loss distribution for the event.
 
-    Discrete Gaussian noise has one if neighbours differ in one entry, so that the largest shift is
-    the worst, and if sigma is not too large. All other events have one.
+    It can for all events but discrete Gaussian noise. That needs neighbours that differ in one
+    entry, whose worst case is the largest difference, and a sigma that is not too large.
     """
     if isinstance(event, events.DiscreteGaussianVector):
         return False
@@ -138,7 +144,8 @@ def _has_distribution(event: Event) -> bool:
 def _loss_distribution(event: Event, times: int) -> Any:
     """Return the loss distribution of `times` repetitions of an event that has one.
 
-    Repeated Gaussian noise is one Gaussian release, whose noise is less by the root of `times`.
+    Repeated Gaussian noise is priced as one Gaussian release, whose noise multiplier is divided by
+    the root of `times`.
     """
     pld, _ = _import_library()
     if isinstance(event, events.Gaussian):

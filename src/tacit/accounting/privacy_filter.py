@@ -20,9 +20,9 @@ from tacit.errors import ConfigError, PrivacyError
 class PrivacyFilter:
     """A budget from which each release is paid before it is made.
 
-    Nothing is refunded, and after the first refusal nothing is granted any more. `affords` says
-    whether a spend would be granted, without that risk. A filter serves one unit of privacy (such
-    as one person) in one process; a budget that outlives the process belongs in a ledger.
+    Nothing is refunded, and after the first refusal nothing is granted any more. To learn whether a
+    spend would be granted without risking that, call `affords`. A filter serves one unit of privacy
+    (such as one person) in one process; a budget that outlives the process belongs in a ledger.
     """
 
     def __init__(self, accountant: type[Accountant], *, epsilon: float, delta: float = 0.0) -> None:
@@ -72,12 +72,13 @@ class PrivacyFilter:
             return self._add_within_budget(event) is not None
 
     def spend(self, event: Event) -> None:
-        """Grant all of `event`, or none of it.
+        """Pay for all of `event`, or refuse it.
 
         Raises:
-            PrivacyError: The budget does not cover the event; the filter is halted. Or the
-                accountant does not know the event: this does not halt the filter, because it is a
-                mistake of the program, whatever the data. Or the process is a fork: always.
+            PrivacyError: The budget does not cover the event, which halts the filter. Or the
+                accountant does not know the event; this does not halt the filter, because it is a
+                mistake of the program and does not depend on the data. Or this is not the process
+                that made the filter.
         """
         self._check_process()
         with self._lock:
@@ -92,9 +93,10 @@ class PrivacyFilter:
             self._spent = total
 
     def _add_within_budget(self, event: Event) -> Accountant | None:
-        """Return a new accountant of all granted events and this one.
+        """Return a new accountant with all granted events and this one.
 
-        None if their total is over the budget, or if the filter has halted.
+        Returns:
+            The accountant; None if its total is over the budget, or if the filter has halted.
         """
         total = self._spent.copy().add(event)
         is_granted = not self._has_halted and total.epsilon(self.delta) <= self.epsilon

@@ -26,11 +26,11 @@ from tacit.accounting.rounding import MARGIN, float_above, round_up
 
 
 def _response_loss(event: events.RandomizedResponse) -> float:
-    """Return |ln(truth / chance of one other answer)|; infinite if `truth` is 0 or 1."""
+    """Return |ln(truth / chance of each other answer)|; infinite if `truth` is 0 or 1."""
     if event.truth in (0.0, 1.0):
         return math.inf
     odds = Fraction(event.truth) * (event.categories - 1) / (1 - Fraction(event.truth))
-    excess = max(odds, 1 / odds) - 1  # ln(1 + excess) is exact also for odds near 1
+    excess = max(odds, 1 / odds) - 1  # log1p(excess) loses no digits for odds near 1
     if excess == 0:
         return 0.0
     excess_above = float_above(excess)
@@ -50,7 +50,7 @@ PRICES: Prices = {
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: math.inf,
 }
-"""Pure loss of one event, in nats; a fraction is exact. A Tree here has Laplace noise."""
+"""For each class of events, the pure loss of one event, in nats. Trees here have Laplace noise."""
 
 
 class PureAccountant(Accountant):
@@ -61,8 +61,8 @@ class PureAccountant(Accountant):
     def epsilon(self, delta: float = 0.0) -> float:
         """Return the sum s of pure epsilons at delta 0, and less at a larger delta.
 
-        That is s + ln(1 - delta (1 + e^-s)), or 0 if this is negative: exact for binary randomized
-        response, the worst mechanism of pure epsilon s (Kairouz, Oh, Viswanath, 2015).
+        The result is s + ln(1 - delta (1 + e^-s)), or 0 if this is negative. It is exact for binary
+        randomized response, the worst mechanism of pure epsilon s (Kairouz, Oh, Viswanath, 2015).
         """
         check_delta(delta)
         total = total_price(self._counts.items(), PRICES)
@@ -74,7 +74,7 @@ class PureAccountant(Accountant):
         return max(0.0, round_up(total + math.log1p(-reduction), slack=total))
 
     def delta(self, epsilon: float) -> float:
-        """Return (e^s - e^epsilon) / (1 + e^s), 0 from epsilon s on; s is the sum of epsilons."""
+        """Return (e^s - e^epsilon) / (1 + e^s) for the sum s of epsilons; 0 for epsilon >= s."""
         check_epsilon(epsilon)
         total = total_price(self._counts.items(), PRICES)
         if epsilon >= total:

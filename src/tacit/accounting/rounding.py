@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 MARGIN = 2.0**-48
-"""Relative error added to a result: far more than that of a few float operations and logarithms."""
+"""Relative error that is added to results. It is far larger than the error of a few float
+operations and logarithms."""
 
 _HALVINGS = 120
 """Largest number of steps of a bisection."""
@@ -17,8 +18,9 @@ def round_up(computed: float, *, slack: float = 0.0) -> float:
     """Return a float above the exact result of a few float operations.
 
     Args:
-        computed: Their result in floats.
-        slack: Size of terms that cancelled, whose rounding errors are larger than the result's.
+        computed: The result of these operations in floats.
+        slack: Size of terms that cancelled in the computation, and whose rounding errors may
+            therefore be large beside the result; 0 if none did.
     """
     return math.nextafter(computed + MARGIN * (abs(computed) + slack), math.inf)
 
@@ -34,9 +36,9 @@ def float_above(exact: Fraction) -> float:
 
 
 def sum_above(parts: Iterable[float]) -> float:
-    """Return a float that is not below the exact sum of `parts` (>= 0): the smallest, or the next.
+    """Return a float that is not below the exact sum of `parts`, each of which is at least 0.
 
-    The result does not depend on the order of the parts.
+    It is the smallest such float or the next one, and does not depend on the order of the parts.
     """
     numbers = list(parts)
     if math.inf in numbers:
@@ -45,8 +47,8 @@ def sum_above(parts: Iterable[float]) -> float:
         total = math.fsum(numbers)  # the nearest float to the exact sum
     except OverflowError:
         return math.inf
-    missing = math.fsum([*numbers, -total])  # exact sum - total
-    return total if missing <= 0 else math.nextafter(total, math.inf)
+    shortfall = math.fsum([*numbers, -total])  # exact sum - total
+    return total if shortfall <= 0 else math.nextafter(total, math.inf)
 
 
 def find_root(increasing: Callable[[float], float], upper: float) -> float:
@@ -58,7 +60,10 @@ def find_root(increasing: Callable[[float], float], upper: float) -> float:
     low, high = 0.0, upper
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if not low < middle < high:
+        if not low < middle < high:  # no float lies between them
             break
-        low, high = (middle, high) if increasing(middle) < 0 else (low, middle)
+        if increasing(middle) < 0:
+            low = middle
+        else:
+            high = middle
     return high

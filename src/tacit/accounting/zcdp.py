@@ -28,7 +28,7 @@ from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.rounding import MARGIN, find_root, float_above, round_up
 
 _LARGEST_EXPONENT = 700.0
-"""Largest number put into exp, which is still a float."""
+"""Largest number whose power of e is computed; e^700 is still a float."""
 
 
 def _rho_of_pure(pure_epsilon: Price) -> float:
@@ -41,10 +41,10 @@ def _rho_of_pure(pure_epsilon: Price) -> float:
 
 
 def _rho_of_laplace(pure_epsilon: Price) -> float:
-    """Return rho of Laplace noise: epsilon - 1 + e^-epsilon.
+    """Return rho of Laplace noise: epsilon - 1 + e^-epsilon, rounded up.
 
-    epsilon^2 / 2 is an upper bound of it, and the lower result for a tiny epsilon, where the terms
-    of the formula cancel and rounding up adds more.
+    For a tiny epsilon the terms of the formula cancel, and rounding it up adds much. Then the upper
+    bound epsilon^2 / 2 is lower, and is returned.
     """
     epsilon = _as_float(pure_epsilon)
     formula = round_up(epsilon + math.expm1(-epsilon), slack=epsilon)
@@ -60,7 +60,7 @@ def _rho_of_choice(event: events.Exponential | events.TopK) -> Fraction:
     """Return rho of one choice.
 
     The exponential mechanism's losses lie in a range of length epsilon, so its rho is at most
-    epsilon^2 / 8. Permute-and-flip costs what any mechanism of this pure epsilon costs.
+    epsilon^2 / 8. Permute-and-flip has the rho of the worst mechanism of the same pure epsilon.
     """
     rho_of_pure = Fraction(_rho_of_pure(event.epsilon))
     if event.permute_and_flip:
@@ -71,7 +71,8 @@ def _rho_of_choice(event: events.Exponential | events.TopK) -> Fraction:
 def _rho_of_tree(event: events.Tree) -> Price:
     """Return rho of all levels of a tree.
 
-    Laplace noise is priced as discrete Laplace noise, which costs at least as much as continuous.
+    The event does not say whether Laplace noise is continuous or discrete. Both are priced as
+    discrete, which costs at least as much.
     """
     if event.gaussian:
         return event.levels * _rho_of_gaussian(event.noise_multiplier)
@@ -102,7 +103,7 @@ PRICES: Prices = {
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: math.inf,
 }
-"""rho of one event, never too low."""
+"""For each class of events, rho of one event, never too low."""
 
 
 class ZCDPAccountant(Accountant):
@@ -167,6 +168,7 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
         return math.ulp(0.0)  # delta is below the smallest positive float
     t = find_root(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - epsilon, largest_t)
     log_delta = t * ((t + 1) * rho - epsilon) - math.log(t) - (t + 1) * math.log1p(1 / t)
-    # The size of the terms, which may cancel; the last term is about as large as log(t).
-    terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t))
-    return min(1.0, round_up(math.exp(min(0.0, log_delta + MARGIN * terms))))
+    # The terms of log_delta may cancel, so an error is added that is relative to their size; the
+    # last term is about as large as log(t).
+    size_of_terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t))
+    return min(1.0, round_up(math.exp(min(0.0, log_delta + MARGIN * size_of_terms))))

@@ -21,7 +21,7 @@ _POSTGRESQL_PORT = 5432
 
 
 def parse_address(where: str | Path) -> tuple[URL, Path | None]:
-    """Parse the address of a ledger or of a second place.
+    """Parse the address of a ledger, or of the second place that keeps its newest head.
 
     An address may hold a password, so no error repeats it.
 
@@ -29,10 +29,12 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
         where: A path, `sqlite:///PATH`, or `postgresql://HOST/DATABASE`.
 
     Returns:
-        The URL, and the file's path; None for PostgreSQL.
+        The URL, and the path of the file. A file has any SQLite URL, which need not name the file;
+        PostgreSQL has None as its path.
 
     Raises:
-        ConfigError: It is neither a path nor an address of SQLite or PostgreSQL.
+        ConfigError: `where` is neither a path nor an address of SQLite or PostgreSQL, or it is a
+            SQLite address that names no file.
     """
     if isinstance(where, Path) or "://" not in where:
         return make_url("sqlite://"), Path(where)
@@ -40,16 +42,16 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
         url = make_url(where)
     except ArgumentError:
         raise ConfigError("The ledger's address cannot be read as a path or a URL.") from None
-    kind = url.get_backend_name()
-    if kind == "sqlite" and url.database and url.database != ":memory:":
+    database_system = url.get_backend_name()
+    if database_system == "sqlite" and url.database and url.database != ":memory:":
         return url, Path(url.database)
-    if kind not in ("postgresql", "postgres"):
+    if database_system not in ("postgresql", "postgres"):
         raise ConfigError("A ledger is a file, sqlite:///PATH, or postgresql://HOST/DATABASE.")
     return url, None
 
 
 def default_head_path(path: Path) -> Path:
-    """Return the second place of a ledger in a file if none is named: PATH.head."""
+    """Return PATH.head, the default second place of a ledger in the file PATH."""
     return path.with_name(path.name + ".head")
 
 
@@ -60,7 +62,8 @@ def shares_device(where: str | Path, second: str | Path | None) -> bool:
 
     Args:
         where: Address of the ledger.
-        second: Address of the second place; None for the default, which is beside the file.
+        second: Address of the second place. None is the default: a file beside the ledger's file.
+            A ledger in PostgreSQL has no default, and the answer is False.
     """
     url, path = parse_address(where)
     if second is None:
@@ -74,7 +77,7 @@ def shares_device(where: str | Path, second: str | Path | None) -> bool:
 
 
 def _device_of(path: Path) -> int:
-    """Return the number of the device of a file, or of the nearest folder above it that exists."""
+    """Return the device number of a file; if there is no file, of the nearest existing folder."""
     existing = path.absolute()
     while not existing.exists():
         existing = existing.parent
@@ -82,9 +85,11 @@ def _device_of(path: Path) -> int:
 
 
 def _server_of(url: URL) -> tuple[str, int]:
-    """Return the host and the port; the host is "" for this machine, by whatever name.
+    """Return the host in lower case and the port of a PostgreSQL server.
 
-    A host that begins with a slash is a folder of Unix sockets, so it is this machine too.
+    The host is "" for this machine: if the URL names no host, `localhost`, a loopback address, or
+    a folder of Unix sockets, which begins with a slash. This machine's name in a network is not
+    recognised.
     """
     host = str(url.host or url.query.get("host") or "").lower()
     if host in _THIS_MACHINE or host.startswith("/"):

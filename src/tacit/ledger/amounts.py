@@ -30,15 +30,19 @@ ATTO = 10**18
 """Steps in a delta of 1."""
 
 LARGEST_AMOUNT = 10**18
-"""Most steps of an amount: the sum of two still fits into 64 bits."""
+"""Most steps of an amount: the sum of two still fits into a signed integer of 64 bits."""
 
 _LARGEST_EXPONENT = 40
-"""Largest decimal exponent of a number that is made into a fraction, by its absolute value: one
-with a far larger exponent would fill the memory with digits."""
+"""Largest absolute value of the decimal exponent of an amount in a text or a Decimal. With a far
+larger exponent, such as that of 1e1000000000, an exact fraction would fill the memory with digits.
+"""
+
+_NO_DELTA = "{} in {} has no delta; use the approximate unit."
+"""Message about a cost or a cap, and the name of its unit."""
 
 Number = int | str | Decimal | Fraction | float
-"""An amount as it is given. A float counts at its exact value, so 0.1 costs a step more than "0.1".
-"""
+"""An amount as a caller states it. A float counts at its exact value, which for 0.1 is slightly
+more than 0.1: so a cost of 0.1 takes one step more than a cost of "0.1"."""
 
 
 class Unit(StrEnum):
@@ -57,7 +61,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """The price of one release for one budget. It depends on the public request only."""
+    """The price of one release for one budget. It may depend on the public request only."""
 
     unit: Unit
     """Unit of the budget."""
@@ -67,7 +71,7 @@ class Cost:
     """The price in delta, in steps of 1e-18; 0 unless the unit is approximate."""
 
     def __post_init__(self) -> None:
-        _check(self.unit, self.amount, self.delta, what="A cost")
+        _check_amounts(self.unit, self.amount, self.delta, subject="A cost")
         if self.delta and self.unit is not Unit.APPROXIMATE:
             raise ConfigError(_NO_DELTA.format("A cost", self.unit.value))
 
@@ -91,7 +95,7 @@ class Cost:
         """Return the price of an event, for a budget in pure, zcdp or gdp.
 
         Raises:
-            ConfigError: The unit is approximate.
+            ConfigError: The unit is approximate, or no finite amount of the unit covers the event.
         """
         if unit is Unit.PURE:
             return cls.pure(PureAccountant().add(event).epsilon())
@@ -116,25 +120,32 @@ class Cap:
     """The most delta over a lifetime, in steps of 1e-18. In gdp, where no delta is spent, the delta
     at which the cap's epsilon is stated."""
     per_epoch: int | None = None
-    """The most in one epoch, in steps of the unit; None for no limit. An epoch limits no delta."""
+    """The most in one epoch, in steps of the unit; None for no limit. Delta has no limit per epoch,
+    only over the lifetime."""
 
     def __post_init__(self) -> None:
-        _check(self.unit, self.amount, self.delta, what="A cap")
+        _check_amounts(self.unit, self.amount, self.delta, subject="A cap")
         if self.unit is Unit.GDP and not self.delta:
             raise ConfigError("A cap in gdp names the delta at which its epsilon is stated.")
         if self.delta and self.unit not in (Unit.APPROXIMATE, Unit.GDP):
             raise ConfigError(_NO_DELTA.format("A cap", self.unit.value))
         if self.per_epoch is not None:
-            _check(self.unit, self.per_epoch, 0, what="A cap per epoch")
+            _check_amounts(self.unit, self.per_epoch, 0, subject="A cap per epoch")
 
     @classmethod
     def pure(cls, epsilon: Number, *, per_epoch: Number | None = None) -> Self:
-        """Return a cap of `epsilon` nats over a lifetime."""
+        """Return a cap of `epsilon` nats over a lifetime, and of `per_epoch` nats in one epoch.
+
+        With None, an epoch has no limit of its own.
+        """
         return cls(Unit.PURE, _round_down(epsilon), per_epoch=_optional_cap(per_epoch))
 
     @classmethod
     def zcdp(cls, rho: Number, *, per_epoch: Number | None = None) -> Self:
-        """Return a cap of `rho` over a lifetime."""
+        """Return a cap of `rho` over a lifetime, and of `per_epoch`, also in rho, in one epoch.
+
+        With None, an epoch has no limit of its own.
+        """
         return cls(Unit.ZCDP, _round_down(rho), per_epoch=_optional_cap(per_epoch))
 
     @classmethod
@@ -151,7 +162,10 @@ class Cap:
     def approximate(
         cls, epsilon: Number, delta: Number, *, per_epoch: Number | None = None
     ) -> Self:
-        """Return a cap of `epsilon` nats and `delta`, 0 to 1, over a lifetime."""
+        """Return a cap of `epsilon` nats and `delta`, 0 to 1, over a lifetime.
+
+        `per_epoch` limits the nats in one epoch; None sets no such limit.
+        """
         amount = _round_down(epsilon)
         largest_delta = _round_down(delta, ATTO)
         return cls(Unit.APPROXIMATE, amount, largest_delta, _optional_cap(per_epoch))
@@ -176,7 +190,8 @@ def _exact_amount(number: Number) -> Fraction:
     """Return an amount as an exact fraction.
 
     Raises:
-        ConfigError: It is NaN, infinite, negative or out of range, or the text is not a number.
+        ConfigError: It is not a number, or NaN, infinite or negative, or its decimal exponent is
+            far out of range.
     """
     if isinstance(number, bool) or not isinstance(number, int | str | Decimal | Fraction | float):
         raise ConfigError("An amount of privacy is a number, or its decimals in a text.")
@@ -198,16 +213,21 @@ def _exact_amount(number: Number) -> Fraction:
     return exact
 
 
-_NO_DELTA = "{} in {} has no delta; use the approximate unit."
+def _check_amounts(unit: Unit, amount: int, delta: int, *, subject: str) -> None:
+    """Raise ConfigError unless the unit, and both amounts in steps, are valid.
 
-
-def _check(unit: Unit, amount: int, delta: int, *, what: str) -> None:
-    """Raise ConfigError unless unit, amount and delta are valid; `what` begins the message."""
+    Args:
+        unit: The unit.
+        amount: Steps of the unit, 1 to 10**18.
+        delta: Steps of 1e-18, 0 to 10**18.
+        subject: First words of the message, such as "A cost".
+    """
     if not isinstance(unit, Unit):
-        raise ConfigError(f"{what} needs its unit: one of {', '.join(Unit)}.")
+        raise ConfigError(f"{subject} needs its unit: one of {', '.join(Unit)}.")
     if type(amount) is not int or type(delta) is not int:
-        raise ConfigError(f"{what} is kept in whole steps, as integers.")
+        raise ConfigError(f"{subject} is kept in whole steps, as integers.")
     if not 1 <= amount <= LARGEST_AMOUNT:
-        raise ConfigError(f"{what} is from 1 / {unit.steps:,} to {LARGEST_AMOUNT // unit.steps:,}.")
+        largest = LARGEST_AMOUNT // unit.steps
+        raise ConfigError(f"{subject} is from 1 / {unit.steps:,} to {largest:,}.")
     if not 0 <= delta <= ATTO:
-        raise ConfigError(f"{what} has a delta from 0 to 1.")
+        raise ConfigError(f"{subject} has a delta from 0 to 1.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 START = "0" * 64
-"""Stands for the hash of the entry before, in the first entry."""
+"""Takes the place of the previous entry's hash in the first entry, which has none before it."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Head:
     """Hash of the last entry, in hexadecimal digits."""
 
 
-def fingerprint(answer: bytes | None) -> str | None:
-    """Return the SHA-256 of an answer or a state, in hexadecimal digits; None for None."""
-    return None if answer is None else hashlib.sha256(answer).hexdigest()
+def fingerprint(content: bytes | None) -> str | None:
+    """Return the SHA-256 of an answer or a stored state, in hexadecimal digits; None for None."""
+    return None if content is None else hashlib.sha256(content).hexdigest()
 
 
 def entry_body(facts: Mapping[str, Any]) -> str:

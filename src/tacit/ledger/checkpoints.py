@@ -34,7 +34,9 @@ the second place does not know of yet."""
 
 
 def newest_checkpoint(connection: Connection, known_head: Head) -> LogState | None:
-    """Read the newest checkpoint that is not newer than a known head.
+    """Read the newest valid checkpoint that is not newer than a known head.
+
+    Only the newest two are tried. A checkpoint is valid if the log holds the hash of its state.
 
     Args:
         connection: A transaction's connection.
@@ -42,7 +44,7 @@ def newest_checkpoint(connection: Connection, known_head: Head) -> LogState | No
             which the replay that begins with the result checks.
 
     Returns:
-        The state of the checkpoint; None if there is none to use.
+        The state of the checkpoint; None if there is no valid one.
     """
     rows = connection.execute(
         select(checkpoints)
@@ -53,11 +55,13 @@ def newest_checkpoint(connection: Connection, known_head: Head) -> LogState | No
     for number, text in rows:
         if not is_in_log(connection, number, text):
             continue
-        state = LogState.from_text(text)
-        if state is None or state.ledger != known_head.ledger or state.sequence != number - 1:
+        log_state = LogState.from_text(text)
+        if log_state is None or log_state.ledger != known_head.ledger:
             continue
-        state.head_to_match = known_head
-        return state
+        if log_state.sequence != number - 1:  # a checkpoint holds the state before its own entry
+            continue
+        log_state.head_to_match = known_head
+        return log_state
     return None
 
 
@@ -74,7 +78,7 @@ def is_in_log(connection: Connection, number: int, text: str) -> bool:
 def store_checkpoint(transaction: WriteTransaction, log_state: LogState) -> None:
     """Put a state into the table and its hash into the chain, in the caller's transaction.
 
-    Of older checkpoints, only the one that the replay began with is left in the table.
+    All older checkpoints are deleted from the table, except the one that the replay began with.
 
     Args:
         transaction: The writer's transaction.
@@ -96,12 +100,12 @@ ENTRIES_AT_START_OR_STOP = 1_000
 ENTRIES_WHILE_RUNNING = 10_000
 """New entries after which a running process writes a checkpoint."""
 ENTRIES_AT_ONCE = 100
-"""Entries that are read in one transaction, while spending waits."""
+"""Entries that are read in one transaction, during which releases wait."""
 _PAUSE_FACTOR = 3
-"""Pause after each such transaction, as a multiple of the time it took: so spending gets most of
+"""Pause after each such transaction, as a multiple of its processor time: so releases get most of
 the time."""
 STOP_SECONDS = 1.0
-"""Longest time, in seconds, that an orderly stop takes for its checkpoint."""
+"""Seconds after which an orderly stop reads no further entries for its checkpoint."""
 
 Write = Callable[[Callable[[WriteTransaction], bool]], bool]
 """Runs a function in one write transaction; returns its result when the commit is on disk."""
@@ -127,20 +131,20 @@ class CheckpointWriter:
         self._thread: threading.Thread | None = None
         self._is_ending = threading.Event()
 
-    def begin(self, log_state: LogState, head_before: int) -> None:
+    def begin(self, log_state: LogState, newest_before: int) -> None:
         """Write a checkpoint after the replay at the start, if enough entries are new.
 
         Args:
             log_state: The state of a replay without problems.
-            head_before: Number of the newest entry when the replay began.
+            newest_before: Number of the newest entry that was known when the replay began.
         """
         self._last_checkpoint = log_state.start
         # Set first, so that no other thread writes the same checkpoint meanwhile.
         self._next_due = log_state.sequence + ENTRIES_WHILE_RUNNING
-        self._store(log_state, head_before, ENTRIES_AT_START_OR_STOP)
+        self._store(log_state, newest_before, ENTRIES_AT_START_OR_STOP)
 
     def note_write(self) -> None:
-        """Start a thread that writes a checkpoint, if enough entries are new after a commit."""
+        """Start a thread that writes a checkpoint, if one is due; called after each commit."""
         if self._newest_head().sequence < self._next_due or self._is_ending.is_set():
             return
         with self._lock:
@@ -155,7 +159,8 @@ class CheckpointWriter:
     def end(self) -> None:
         """Write a checkpoint at an orderly stop, if there are enough new entries.
 
-        It takes `STOP_SECONDS` at most.
+        If a thread is writing one already, it is asked to give up, and awaited for `STOP_SECONDS`
+        at most; then no other checkpoint is written.
         """
         self._is_ending.set()
         thread = self._thread
@@ -168,7 +173,10 @@ class CheckpointWriter:
             self._catch_up(ENTRIES_AT_START_OR_STOP, deadline=time.monotonic() + STOP_SECONDS)
 
     def _write_in_thread(self) -> None:
-        """Write a checkpoint while others spend; they wait only for the transactions in here."""
+        """Write a checkpoint while releases go on; they wait only for this thread's transactions.
+
+        After an error, the next checkpoint is due `ENTRIES_WHILE_RUNNING` entries later.
+        """
         try:
             self._catch_up(ENTRIES_WHILE_RUNNING, deadline=None)
         except TacitError:
@@ -178,16 +186,19 @@ class CheckpointWriter:
         """Replay the log after the newest checkpoint, and store the state as a new one.
 
         Args:
-            least_new_entries: New entries for which a checkpoint is written.
-            deadline: `time.monotonic()` at which to give up; until then it never pauses. None
-                never gives up, and pauses after each transaction.
+            least_new_entries: Fewest new entries for which a checkpoint is written.
+            deadline: `time.monotonic()` after which to give up; the replay then never pauses. With
+                None, the replay pauses after each transaction, and gives up only after `end`.
+
+        Raises:
+            LedgerRefused: The replay found a problem; the ledger has stopped.
         """
         known_head = self._newest_head()
         log_state = self._replay_log(known_head, deadline)
         if log_state is None:
             return
         if not _is_sound(log_state):
-            with self._read():  # stops the ledger on the error below, as a start would refuse it
+            with self._read():  # an error inside this block stops the ledger
                 raise LedgerRefused(
                     f"{log_state.problems[0]} The ledger is not used any more. All that is wrong:  "
                     "tacit ledger verify."
@@ -195,10 +206,14 @@ class CheckpointWriter:
         self._store(log_state, known_head.sequence, least_new_entries)
 
     def _replay_log(self, known_head: Head, deadline: float | None) -> LogState | None:
-        """Replay the log to its end or to a problem; None if the time was not enough.
+        """Replay the log to its end or to a problem; return None after giving up.
 
-        Spending that goes on may have added a few entries: `_store` reads those in its write
+        Releases that go on meanwhile may add a few more entries: `_store` reads those in its write
         transaction.
+
+        Args:
+            known_head: The newest head that the ledger knows of.
+            deadline: As in `_catch_up`.
         """
         with self._read() as connection:
             log_state = newest_checkpoint(connection, known_head) or LogState(
@@ -219,30 +234,32 @@ class CheckpointWriter:
             elif time.monotonic() > deadline:
                 return None
 
-    def _store(self, log_state: LogState, head_before: int, least_new_entries: int) -> None:
+    def _store(self, log_state: LogState, newest_before: int, least_new_entries: int) -> None:
         """Write the state as a checkpoint, if enough entries are new since the last one.
 
         Args:
             log_state: The state of a replay; it is continued to the end of the log.
-            head_before: Number of the newest entry when the replay began.
-            least_new_entries: New entries for which a checkpoint is written.
+            newest_before: Number of the newest entry that was known when the replay began.
+            least_new_entries: Fewest new entries for which a checkpoint is written.
         """
 
-        def last_checkpoint() -> int:
-            """Return the number of the last checkpoint that is sure to be in the table.
+        def last_stored_checkpoint() -> int:
+            """Return the entry from which new entries are counted.
 
-            That is one which another process wrote since the replay began, or else the one that
-            the replay began with.
+            It is the checkpoint that another process wrote after the replay began, if there is one.
+            Otherwise it is the last entry that the checkpoint with which the replay began covers;
+            0 if the replay began at the first entry.
             """
-            is_new = log_state.checkpoint > head_before
+            is_new = log_state.checkpoint > newest_before
             return log_state.checkpoint if is_new else log_state.start
 
         def has_enough_entries() -> bool:
-            new_entries = log_state.sequence - last_checkpoint()
+            """Say whether enough entries are new since the last stored checkpoint."""
+            new_entries = log_state.sequence - last_stored_checkpoint()
             return new_entries >= max(least_new_entries, least_entries(log_state))
 
         def write_if_due(transaction: WriteTransaction) -> bool:
-            """Read the last entries; write the checkpoint if it is still due."""
+            """Read the last entries, write the checkpoint if it is still due, and say if it was."""
             connection = transaction.connection
             rows = read_entries_in_one_row(connection, log_state.last_row, ENTRIES_AT_ONCE)
             while rows:
@@ -258,19 +275,19 @@ class CheckpointWriter:
 
         was_written = False
         if has_enough_entries():
-            log_state.text()  # keeps the budgets' lines, so that the transaction is short
+            log_state.text()  # caches the budgets' lines, so that the write transaction is short
             was_written = self._write(write_if_due)
-        self._last_checkpoint = log_state.sequence if was_written else last_checkpoint()
+        self._last_checkpoint = log_state.sequence if was_written else last_stored_checkpoint()
         interval = max(ENTRIES_WHILE_RUNNING, least_entries(log_state))
-        # A random part of up to a quarter, so that not all processes write at the same entry.
+        # Up to a quarter is added at random, so that not all processes write at the same entry.
         self._next_due = self._last_checkpoint + interval + secrets.randbelow(interval // 4 + 1)
 
 
 def least_entries(log_state: LogState) -> int:
-    """Return how many new entries a checkpoint needs, whatever the occasion.
+    """Return the fewest new entries for which any checkpoint is written: a quarter of the budgets.
 
-    A checkpoint takes a line for each budget, so this number bounds its cost for each new entry:
-    four lines.
+    A checkpoint writes one line for each budget, so it writes about four lines at most for each
+    new entry.
     """
     return len(log_state.budgets) // 4
 

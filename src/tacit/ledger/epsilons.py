@@ -1,10 +1,11 @@
 """The epsilon of a budget at a delta, for cards, lists of budgets and answers.
 
-A budget counts in a unit that adds up, and stores whole steps of it; the epsilon is computed from
-them. It is stated with four digits, rounded up, both for a cap and for what was spent. So neither
-is ever more than is stated, and once a cap is spent, both are stated alike. In gdp, an epsilon is
-set and mu^2 / 2 is stored, rounded up to a step of 1e-12; that last step is left out when the
-epsilon is stated, so that a cap set as epsilon 0.0123 is stated as 0.0123.
+A budget stores whole steps of its unit, whose amounts add up; the epsilon is computed from them.
+It is stated with four digits, rounded up, both for the cap and for the amount spent: a true epsilon
+is never more than the stated one, and a budget that is spent up to its cap states the same epsilon
+twice. In gdp, an operator sets an epsilon, and mu^2 / 2 is stored, rounded up to a step of 1e-12.
+That last step is left out of the stated epsilon, so a cap set as epsilon 0.0123 is stated as
+0.0123.
 
 Source     Dong, Roth, Su: Gaussian differential privacy (2022), for mu; Canonne, Kamath, Steinke:
            The discrete Gaussian (2020), Proposition 12, for zCDP.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tacit.ledger.requests import Balance
 
 USUAL_DELTA = 1e-6
-"""Delta at which the epsilon of a budget in zCDP is stated, since such a budget names no delta."""
+"""Delta at which the epsilon of a budget in zcdp is stated, since such a budget names no delta."""
 STATED_DIGITS = 4
 """Significant digits of stated epsilons."""
 
@@ -65,14 +66,19 @@ def stated_epsilon_spent(balance: Balance) -> Decimal:
 def _stated_epsilon(cap: Cap, amount: int, delta_steps: int) -> Decimal:
     """Return the epsilon of an amount in the cap's unit with four digits, rounded up.
 
-    In gdp the last step is left out: the amount was rounded up to it.
+    In gdp one step is left out, because the stored amount was rounded up to a whole step.
+
+    Args:
+        cap: The budget's cap, for its unit and in gdp its delta.
+        amount: Steps of the unit.
+        delta_steps: Steps of 1e-18, for a budget in approximate.
     """
     if cap.unit is Unit.GDP:
         amount = max(0, amount - 1)
-    return _round_up(_epsilon_of(cap, amount, delta_steps).epsilon)
+    return _round_up_to_digits(_epsilon_of(cap, amount, delta_steps).epsilon)
 
 
-def _round_up(number: float) -> Decimal:
+def _round_up_to_digits(number: float) -> Decimal:
     """Round a number up to `STATED_DIGITS` significant digits."""
     exact = Decimal(repr(number))
     last_digit = Decimal(1).scaleb(exact.adjusted() - STATED_DIGITS + 1)
@@ -85,13 +91,13 @@ def _epsilon_of(cap: Cap, amount: int, delta_steps: int) -> EpsilonAtDelta:
     Args:
         cap: The budget's cap, for its unit and in gdp its delta.
         amount: Steps of the unit.
-        delta_steps: Steps of 1e-18, of budgets in approximate.
+        delta_steps: Steps of 1e-18, for a budget in approximate; 0 in pure.
     """
-    number = amount / cap.unit.steps
+    amount_in_units = amount / cap.unit.steps
     if cap.unit in (Unit.PURE, Unit.APPROXIMATE):
-        return EpsilonAtDelta(number, delta_steps / ATTO)
+        return EpsilonAtDelta(amount_in_units, delta_steps / ATTO)
     if cap.unit is Unit.ZCDP:
-        return EpsilonAtDelta(epsilon_of_rho(number, USUAL_DELTA), USUAL_DELTA)
-    mu = math.sqrt(2 * number)
+        return EpsilonAtDelta(epsilon_of_rho(amount_in_units, USUAL_DELTA), USUAL_DELTA)
+    mu = math.sqrt(2 * amount_in_units)
     delta = cap.delta / ATTO
     return EpsilonAtDelta(epsilon_of_mu(mu, delta), delta)

@@ -1,4 +1,8 @@
-"""Second places for the head of the hash chain: they show that a store is an older copy."""
+"""Second places, which remember the head of the hash chain: they reveal a store that is a copy.
+
+The head is the last entry of the chain. A store that was restored from an older copy lacks the
+head that its second place remembers.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tacit.ledger.chain import Head
 from tacit.ledger.refusals import LedgerRefused, explain_head_error
@@ -19,7 +23,8 @@ HashAt = Callable[[int], str | None]
 _SLOT_BYTES = 512
 """Bytes of a slot: one sector, which a disk writes whole or not at all."""
 _SLOT_DISTANCE = 4096
-"""Bytes from one slot to the next: a page, so that a page written in part leaves the other slot."""
+"""Bytes from the start of a slot to the start of the other: a page, so that a page that is written
+only in part damages one slot at most."""
 
 
 class HeadStore(Protocol):
@@ -41,14 +46,15 @@ class HeadStore(Protocol):
 
 
 class FileHead:
-    """A file of two slots that are written in turn, so that one is whole at every moment.
+    """A second place in a file with two slots; a write never touches the slot of the newest head.
 
-    Keep it where restoring a backup of the store does not also restore an older second place.
+    So a write that fails halfway leaves the newest recorded head readable. Keep the file where
+    restoring a backup of the store does not also restore an older second place.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._is_name_synced = False  # whether this process has synced the folder of the file
+        self._is_folder_synced = False  # by this process, so that the file's name is on disk
 
     def read(self) -> Head | None:
         """Return the newer head of the two slots; None if there is no file.
@@ -59,41 +65,55 @@ class FileHead:
         """
         try:
             with self._lock_file(os.O_RDONLY) as file:
-                return _read_newest_head(file)
+                return _read_newest_slot(file).head
         except FileNotFoundError:
             return None
         except OSError as error:
             raise explain_head_error(error) from None
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """Record `head` in the slot of the older head, unless a newer head is recorded.
+        """Record `head` in the slot that does not hold the newest head, unless a newer is recorded.
 
         Raises:
-            LedgerRefused: The recorded head is not on the store's chain.
-            LedgerUnavailable: The file cannot be written.
+            LedgerRefused: The recorded head is not on the store's chain, or no slot is whole.
+            LedgerUnavailable: The file cannot be read or written.
             LedgerFailed: Its disk failed.
         """
         try:
             with self._lock_file(os.O_RDWR | os.O_CREAT) as file:
-                is_empty = os.fstat(file).st_size == 0
-                recorded_head = None if is_empty else _read_newest_head(file)
-                if recorded_head is not None:
-                    check_remembered_head(recorded_head, head, hash_at)
-                is_older = recorded_head is None or recorded_head.sequence < head.sequence
-                # The process that recorded it may have failed to sync it, so it is written again.
-                may_be_unsynced = recorded_head == head and not self._is_name_synced
-                if is_older or may_be_unsynced:
-                    os.pwrite(file, _encode_slot(head), _SLOT_DISTANCE * (head.sequence % 2))
-                    os.fsync(file)
-            if recorded_head is None or not self._is_name_synced:
+                is_new_file = os.fstat(file).st_size == 0
+                if is_new_file:
+                    _write_slot(file, 0, head)
+                else:
+                    self._replace_older_slot(file, head, hash_at)
+            if is_new_file or not self._is_folder_synced:
                 sync_folder(self.path.parent)
-                self._is_name_synced = True
+                self._is_folder_synced = True
         except OSError as error:
             raise explain_head_error(error) from None
 
+    def _replace_older_slot(self, file: int, head: Head, hash_at: HashAt) -> None:
+        """Record `head` in a file that holds a head, unless a newer one is recorded.
+
+        Args:
+            file: Descriptor of the open file.
+            head: The newest head of the store.
+            hash_at: Reads a hash from the store.
+        """
+        newest_slot = _read_newest_slot(file)
+        recorded_head = newest_slot.head
+        check_remembered_head(recorded_head, head, hash_at)
+        # The process that recorded this same head may have failed to sync it: write it once more.
+        may_be_unsynced = recorded_head == head and not self._is_folder_synced
+        if recorded_head.sequence < head.sequence or may_be_unsynced:
+            _write_slot(file, 1 - newest_slot.number, head)
+
     @contextmanager
     def _lock_file(self, flags: int) -> Iterator[int]:
-        """Open the file and lock it until the block ends; yields the file descriptor."""
+        """Open the file with these flags, lock it during the block, and yield its descriptor.
+
+        Readers share the lock; a writer has it alone.
+        """
         file = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_SH if flags == os.O_RDONLY else fcntl.LOCK_EX)
@@ -132,26 +152,44 @@ def check_remembered_head(remembered_head: Head, store_head: Head, hash_at: Hash
 
 
 def _encode_slot(head: Head) -> bytes:
-    """Encode a head as a slot's bytes: a line that ends with its own SHA-256, and blanks."""
+    """Encode a head as a slot's bytes: a line of text with the text's SHA-256, and blanks."""
     text = f"tacit head 1 {head.ledger} {head.sequence} {head.hash}"
     checksum = hashlib.sha256(text.encode()).hexdigest()
     return f"{text} {checksum}\n".encode().ljust(_SLOT_BYTES)
 
 
-def _read_newest_head(file: int) -> Head:
-    """Read both slots of an open file, and return the newer head.
+class _Slot(NamedTuple):
+    """A slot that is whole."""
+
+    number: int
+    """0 or 1."""
+    head: Head
+    """The head in it."""
+
+
+def _write_slot(file: int, number: int, head: Head) -> None:
+    """Write a head into slot 0 or 1 of an open file, and return when it is on disk."""
+    os.pwrite(file, _encode_slot(head), _SLOT_DISTANCE * number)
+    os.fsync(file)
+
+
+def _read_newest_slot(file: int) -> _Slot:
+    """Read both slots of an open file, and return the one with the newer head.
 
     Raises:
         LedgerRefused: No slot is whole.
     """
-    slots = [_parse_slot(os.pread(file, _SLOT_BYTES, offset)) for offset in (0, _SLOT_DISTANCE)]
-    heads = [head for head in slots if head is not None]
-    if not heads:
+    whole_slots = []
+    for number in (0, 1):
+        head = _parse_slot(os.pread(file, _SLOT_BYTES, _SLOT_DISTANCE * number))
+        if head is not None:
+            whole_slots.append(_Slot(number, head))
+    if not whole_slots:
         raise LedgerRefused(
             "The second place of the ledger's head is damaged, so nobody can tell whether the "
             "store is the newest. It is not used."
         )
-    return max(heads, key=lambda head: head.sequence)
+    return max(whole_slots, key=lambda slot: slot.head.sequence)
 
 
 def _parse_slot(raw: bytes) -> Head | None:

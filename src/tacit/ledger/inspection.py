@@ -84,7 +84,8 @@ def inspect_ledger(
     if path is not None and not path.exists():
         raise ConfigError("There is no ledger here. Check the path or the address.")
     try:
-        # Read before the store, because the store may go on: then it is never behind this head.
+        # The second place is read first: a store in use gains entries, so it is never behind this
+        # head unless it is an older copy.
         remembered_head, problem = _read_second_place(heads)
         try:
             return _inspect_store(engine, remembered_head, problem)
@@ -94,7 +95,7 @@ def inspect_ledger(
             with tempfile.TemporaryDirectory() as folder:
                 copy = Path(folder) / path.name
                 _fetch_copy(path, copy, held_error)
-                copy_engine = sqlite.engine(copy, patience=30.0, owns=False)
+                copy_engine = sqlite.make_engine(copy, patience=30.0, owns=False)
                 return _inspect_store(copy_engine, remembered_head, problem)
     except SQLAlchemyError as error:
         raise explain_store_error(error) from None
@@ -106,7 +107,8 @@ def _read_second_place(heads: HeadStore) -> tuple[Head | None, str]:
     """Read the head in the second place.
 
     Returns:
-        The head, or None; and a sentence on what is wrong with the second place, or "".
+        The head, None if it cannot be read; and a sentence on what is wrong with the second place,
+        "" if nothing is.
     """
     try:
         remembered_head = heads.read()
@@ -123,7 +125,14 @@ def _inspect_store(engine: Engine, remembered_head: Head | None, problem: str) -
     Args:
         engine: The store.
         remembered_head: The head in the second place; None if it could not be read.
-        problem: What is wrong with the second place itself; "" for nothing.
+        problem: A sentence on what is wrong with the second place itself; "" if nothing is.
+
+    Returns:
+        The inspection; `problem`, or what is wrong between the store and the head, is the last of
+        its problems.
+
+    Raises:
+        ConfigError: The store has no ledger.
     """
     with read_transaction(engine) as connection:
         if not has_tables(connection):
@@ -165,7 +174,7 @@ def backup(where: str | Path, target: Path) -> None:
     path = _file_of(where)
     if not path.is_file():
         raise ConfigError("There is no ledger here. Check the path.")
-    engine = sqlite.engine(path, patience=0, owns=False)
+    engine = sqlite.make_engine(path, patience=0, owns=False)
     try:
         sqlite.copy_store(engine, target)
     except LedgerHeld as held_error:
@@ -189,9 +198,10 @@ def restore(
         The inspection of the backup.
 
     Raises:
-        ConfigError: There is a ledger at the path.
+        ConfigError: There is a ledger at the path, or no ledger in the backup.
         LedgerRefused: The backup is damaged or older than the second place, or the second place is
             missing.
+        OutputError: The ledger's file cannot be written.
     """
     path = _file_of(where)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-journal"):
@@ -221,11 +231,11 @@ def _file_of(where: str | Path) -> Path:
 
 
 _PATIENCE = 300.0
-"""Seconds that each side of the socket waits for the other."""
+"""Seconds that each side of the socket waits for the next bytes of the other."""
 _LONGEST_ADDRESS = 100
 """Most bytes of a Unix socket's address; operating systems allow 104 or 108."""
 _SIZE_BYTES = 8
-"""Bytes of a copy's size, which come before the copy."""
+"""Length in bytes of the number that is sent before a copy, the copy's size."""
 
 
 @contextmanager
@@ -234,12 +244,13 @@ def serve_copies(
 ) -> Iterator[None]:
     """Serve copies of the ledger to other processes, while the `with` block runs.
 
-    The answer to a connection is the copy's size, in 8 bytes with the largest first, and the copy.
+    Each connection receives the size of a copy, as 8 bytes in big-endian order, and the copy. It is
+    closed before that if the copy cannot be made.
 
     Args:
         ledger: The ledger.
         store: The ledger's file; None for a ledger in PostgreSQL, of which no copies are served.
-        report_failure: Called with the error if a copy cannot be made.
+        report_failure: Called with the error if a copy cannot be made or sent.
     """
     if store is None:
         yield
@@ -250,12 +261,13 @@ def serve_copies(
         """One connection, which is answered with a copy."""
 
         def handle(self) -> None:
+            """Make a copy in the socket's folder, and send it."""
             copy = folder / f"copy-{secrets.token_hex(8)}"
             try:
                 self.request.settimeout(_PATIENCE)
                 ledger.copy(copy)
                 with copy.open("rb") as file:
-                    copy.unlink()
+                    copy.unlink()  # the open file stays readable, and is gone when it is closed
                     size = os.fstat(file.fileno()).st_size
                     self.request.sendall(size.to_bytes(_SIZE_BYTES, "big"))
                     self.request.sendfile(file)
@@ -283,7 +295,11 @@ def _fetch_copy(store: Path, target: Path, held_error: LedgerHeld) -> None:
     Args:
         store: The ledger's file.
         target: The file that the copy is written to.
-        held_error: Raised if no service answers.
+        held_error: Raised if no service can be reached.
+
+    Raises:
+        LedgerHeld: No service serves copies of the file.
+        OutputError: The service sent no copy, or not all of it.
     """
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_PATIENCE)

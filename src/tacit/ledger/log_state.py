@@ -1,4 +1,4 @@
-"""The state that follows from a log, entry by entry: what each table of the store has to hold."""
+"""The state that follows from the entries of a log, and which the tables of the store must hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ number."""
 
 @dataclass(slots=True)
 class BudgetState:
-    """One budget; the fields are the columns of its table, without the number."""
+    """One budget; the fields are the columns of its table except its number.
+
+    Caps and spent amounts are in steps of the unit, deltas in steps of 1e-18. `epoch` is the epoch
+    of the last payment, and `epoch_spent` the amount spent in it.
+    """
 
     tenant: str
     kind: str
@@ -43,17 +47,18 @@ class BudgetState:
             epoch: The epoch of the payment.
 
         Returns:
-            False if a cap does not cover it, an amount is negative, or the epoch is an earlier one.
+            False if a cap does not cover the payment, the amount is not positive, the delta is
+            negative, or the epoch is before that of the last payment.
         """
         spent_in_epoch = self.epoch_spent if self.epoch == epoch else 0
-        is_valid = epoch >= self.epoch and amount > 0 and delta >= 0
+        is_valid_payment = epoch >= self.epoch and amount > 0 and delta >= 0
         self.spent += amount
         self.delta_spent += delta
         self.epoch_spent = spent_in_epoch + amount
         self.epoch = epoch
         is_within_lifetime = self.spent <= self.cap and self.delta_spent <= self.delta_cap
         is_within_epoch = self.epoch_cap is None or self.epoch_spent <= self.epoch_cap
-        return is_valid and is_within_lifetime and is_within_epoch
+        return is_valid_payment and is_within_lifetime and is_within_epoch
 
 
 @dataclass
@@ -77,32 +82,33 @@ class LogState:
     budgets: dict[int, BudgetState] = field(default_factory=dict)
     """Budgets by number."""
     states: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """For each stored state by name, the number of the entry that left it, and its SHA-256."""
+    """For each stored state by name, the number of the entry that stored it, and its SHA-256."""
     problems: list[str] = field(default_factory=list)
     """Sentences on what is wrong."""
     last_row: int = -(2**62)
     """Number of the last row that was read. It starts so low because an attacker may have inserted
     entries with numbers below 1, which have to be read too."""
     start: int = 0
-    """Number of the entry whose state a checkpoint gave; 0 if all entries were read."""
+    """Number of the last entry that the checkpoint at the start of this replay covers; 0 if the
+    replay began at the first entry."""
     releases_since_start: int = 0
     """Number of releases after that entry."""
     checkpoint: int = 0
     """Number of the newest entry that is a checkpoint."""
     _budget_lines: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
-    """For each budget by number, its line of `text` as last written; none after a payment."""
+    """For each budget by number, its line of `text`, if it has not paid since that was written."""
 
     def add_entry(self, row: Any) -> None:
-        """Check one row of the log, and add its effect to the state.
+        """Check one entry of the log, add its effect to the state, and note what is wrong with it.
 
         Args:
             row: Columns of the log, and of the request and the answer that have the entry's number.
         """
-        expected = self.sequence + 1
+        expected_number = self.sequence + 1
         self.last_row = row.sequence
-        if row.sequence != expected:
+        if row.sequence != expected_number:
             self.problems.append(
-                f"Entries {expected} to {row.sequence - 1} of the log are missing."
+                f"Entries {expected_number} to {row.sequence - 1} of the log are missing."
             )
         previous_hash = self.hash
         self.hash = row.hash
@@ -119,8 +125,8 @@ class LogState:
         if fault:
             self.problems.append(f"Entry {row.sequence} of the log {fault}.")
 
-    # One method for each kind of entry. It returns what is wrong, as the end of a sentence that
-    # begins "Entry 7 of the log", or "".
+    # The next five methods add the effect of one kind of entry each. They return what is wrong with
+    # the entry, as the end of a sentence that begins "Entry 7 of the log"; "" if nothing is.
 
     def _create(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
         """Begin a ledger, which only the first entry may do."""
@@ -177,19 +183,20 @@ class LogState:
         return "" if is_same else "is a checkpoint of another state"
 
     def text(self, last_hash: str | None = None) -> str:
-        """Return as text all that is needed to check the next entries.
+        """Return as text all of this state that is needed to check the next entries.
 
-        One line of the chain's facts, one line for each budget by number, and one for each stored
-        state by name; each line is a JSON array.
+        The text has a line of facts about the chain, a line for each budget by number, and a line
+        for each stored state by name; each line is a JSON array.
 
         Args:
-            last_hash: Hash of the last entry, if it is not `hash`.
+            last_hash: Hash of the last entry that the text covers; None for `hash`. While a
+                checkpoint is checked, `hash` is that of the checkpoint already.
         """
         digest = self.hash if last_hash is None else last_hash
         chain = [_FORMAT, self.ledger, self.operator, self.sequence, digest, self.epoch]
         first_line = json.dumps([*chain, self.releases, len(self.budgets)])
         for number, budget in self.budgets.items():
-            if number not in self._budget_lines:  # few are missing: most budgets did not change
+            if number not in self._budget_lines:  # few are, because few budgets paid since
                 self._budget_lines[number] = json.dumps([number, *astuple(budget)])
         budgets = (self._budget_lines[number] for number in sorted(self.budgets))
         states = (json.dumps([name, *self.states[name]]) for name in sorted(self.states))
@@ -197,15 +204,15 @@ class LogState:
 
     @classmethod
     def from_text(cls, text: str) -> LogState | None:
-        """Read what `text` wrote; None for other text, or text of another version.
+        """Return the state that `text` wrote; None for other text, or text of another version.
 
-        The caller has to compare the text's hash with the chain.
+        The caller must compare the hash of the text with the checkpoint's entry in the log.
         """
         try:
             first_line, *lines = map(json.loads, text.split("\n"))
             version, ledger, operator, sequence, digest, epoch, releases, count = first_line
             budgets = {number: BudgetState(*facts) for number, *facts in lines[:count]}
-            states = {name: (number, state) for name, number, state in lines[count:]}
+            states = {name: (number, state_hash) for name, number, state_hash in lines[count:]}
         except (TypeError, ValueError, RecursionError):
             return None
         if version != _FORMAT:
@@ -231,7 +238,7 @@ _STEPS = {
     "release": LogState._release,
     CHECKPOINT: LogState._check_state,
 }
-"""The method for each kind of entry."""
+"""For each kind of entry, the method that adds its effect."""
 
 
 def state_digest(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Opening a ledger: a new one is created; of an old one, the log is replayed and compared first.
+"""Opening a ledger: a new one is created; the log of an old one is first replayed.
 
-The replay begins at the newest checkpoint. A ledger that is not as its log and its second place say
-is refused.
+The replay begins at the newest checkpoint. A ledger whose tables differ from its log, or whose log
+differs from its second place, is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def open_ledger(
         second: The second place of the chain's head: a path, a postgresql:// address or any
             HeadStore. The default is PATH.head for SQLite, though another device is safer; for
             PostgreSQL there is no default.
-        operator: `operator_anchor(key)` for a new ledger with epochs; None for one without.
+        operator: `operator_anchor(key)` for a new ledger with epochs; None for one without. It is
+            ignored for a ledger that exists.
         create: Whether a new ledger may be created.
         patience: Seconds to wait for other processes that use the store.
 
@@ -57,7 +58,7 @@ def open_ledger(
     engine, heads, path = connect_to(where, second, patience=patience)
     try:
         if path is not None and not path.exists():
-            _check_new(heads, create=create)
+            _check_may_create(heads, create=create)
             try:
                 path.touch(0o600)  # SQLite gives the write-ahead log the same mode
             except OSError as error:
@@ -88,23 +89,36 @@ def connect_to(
         owns: Whether a file is opened for spending; False for reading only.
 
     Returns:
-        The store's engine, the second place, and the store's file; None for PostgreSQL.
+        The store's engine, the second place, and the store's file, which is None for PostgreSQL.
+
+    Raises:
+        ConfigError: An address cannot be parsed, or PostgreSQL has no second place.
+        LedgerRefused: The file system or the linked SQLite is not safe.
+        MissingExtra: psycopg is needed and not installed.
     """
     url, path = parse_address(where)
     if path is not None:
-        heads = _second_place(default_head_path(path) if second is None else second, patience)
-        return sqlite.engine(path, patience=patience, owns=owns), heads, path
+        second_place = default_head_path(path) if second is None else second
+        heads = _make_head_store(second_place, patience)
+        return sqlite.make_engine(path, patience=patience, owns=owns), heads, path
     if second is None:
         raise ConfigError(
             "A ledger in PostgreSQL needs a second place for its head, such as a file on another "
             "disk or another server of PostgreSQL:  second=PATH."
         )
-    return postgres.engine(url, patience=patience), _second_place(second, patience), None
+    heads = _make_head_store(second, patience)
+    return postgres.make_engine(url, patience=patience), heads, None
 
 
 def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
-    """Replay the log, compare it with the second place, and open the ledger for spending."""
-    # Read before the store, because others may write meanwhile: so the store is never behind it.
+    """Replay the log, compare it with the second place, and open the ledger for spending.
+
+    Raises:
+        LedgerRefused: The tables differ from the log, the log differs from the second place, or
+            the second place is missing.
+    """
+    # The second place is read first: other processes may add entries to the store meanwhile, so it
+    # is never behind this head unless it is an older copy.
     remembered_head = heads.read()
     log_state = LogState()
     if remembered_head is not None:
@@ -137,17 +151,22 @@ def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
 def _create_if_missing(
     engine: Engine, heads: HeadStore, *, operator: str | None, create: bool
 ) -> None:
-    """Create the tables and the first entry of a new ledger.
+    """Create the tables and the first entry of a ledger, unless it has both.
 
-    Whether the ledger exists is first looked up in a read transaction, which need not wait for
-    writers.
+    A read transaction looks for them first, because it need not wait for writers.
+
+    Args:
+        engine: The store.
+        heads: The second place, which must remember no ledger if there are no tables.
+        operator: The operator's anchor; None for a ledger without epochs.
+        create: Whether tables may be created.
     """
     with read_transaction(engine) as connection:
-        is_created = has_tables(connection)
-        if is_created and connection.execute(select(head.c.id)).first() is not None:
+        had_tables = has_tables(connection)
+        if had_tables and connection.execute(select(head.c.id)).first() is not None:
             return
-    if not is_created:
-        _check_new(heads, create=create)
+    if not had_tables:
+        _check_may_create(heads, create=create)
     with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _TABLES_LOCK})
@@ -161,8 +180,13 @@ def _create_if_missing(
             connection.execute(insert(head).values(**facts, **first_entry))
 
 
-def _check_new(heads: HeadStore, *, create: bool) -> None:
-    """Raise an error unless a new ledger may be created, and its second place remembers none."""
+def _check_may_create(heads: HeadStore, *, create: bool) -> None:
+    """Check that a new ledger may be created where there is none.
+
+    Raises:
+        ConfigError: `create` is False.
+        LedgerRefused: The second place remembers a ledger.
+    """
     if not create:
         raise ConfigError("There is no ledger here. Check the path or the address.")
     if heads.read() is not None:
@@ -172,8 +196,13 @@ def _check_new(heads: HeadStore, *, create: bool) -> None:
         )
 
 
-def _second_place(second: str | Path | HeadStore, patience: float) -> HeadStore:
-    """Return the second place at a path or an address; a HeadStore as it is."""
+def _make_head_store(second: str | Path | HeadStore, patience: float) -> HeadStore:
+    """Return the second place at a path or an address; a HeadStore is returned unchanged.
+
+    Args:
+        second: A path, a postgresql:// address, or a HeadStore.
+        patience: Seconds to wait for a server.
+    """
     if not isinstance(second, str | Path):
         return second
     url, path = parse_address(second)

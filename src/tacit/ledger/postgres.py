@@ -27,7 +27,7 @@ _SILENCE_FACTOR = 7 / 6
 after `patience` the server itself refuses to wait longer for a lock, and that answer should arrive.
 """
 OLDEST_VERSION = 130000
-"""The oldest version of a server, 13, as PostgreSQL writes it in a number."""
+"""The oldest supported server version, 13, in PostgreSQL's form: 10000 times the main version."""
 
 _SAFE_SETTINGS = {
     "fsync": ("on",),
@@ -38,8 +38,8 @@ _SAFE_SETTINGS = {
 """For each setting, the values with which no commit is lost; the first is the recommended one."""
 
 
-def engine(url: URL, *, patience: float) -> Engine:
-    """Make an engine, each connection of which checks the server's settings when it is made.
+def make_engine(url: URL, *, patience: float) -> Engine:
+    """Make an engine; each of its connections checks the server's settings when it is opened.
 
     Args:
         url: The server and the database.
@@ -59,6 +59,11 @@ def engine(url: URL, *, patience: float) -> Engine:
         """A connection that closes itself if the server does not answer."""
 
         def wait(self, gen: Generator[Any, Any, T], *arguments: Any, **options: Any) -> T:
+            """Run psycopg's generator `gen`; close the connection if the server is silent.
+
+            Raises:
+                psycopg.OperationalError: The server did not answer in time.
+            """
             steps = _limit_silence(gen, patience * _SILENCE_FACTOR)
             try:
                 return super().wait(steps, *arguments, **options)
@@ -78,22 +83,26 @@ def engine(url: URL, *, patience: float) -> Engine:
     event.listen(
         new_engine,
         "do_connect",
-        lambda _dialect, _record, words, named: PatientConnection.connect(*words, **named),
+        lambda _dialect, _record, arguments, options: PatientConnection.connect(
+            *arguments, **options
+        ),
     )
     event.listen(new_engine, "connect", partial(_check_settings, patience))
-    event.listen(new_engine, "begin", _begin)
+    event.listen(new_engine, "begin", _set_isolation)
     return new_engine
 
 
 def _limit_silence(steps: Generator[Any, Any, T], seconds: float) -> Generator[Any, Any, T]:
-    """Pass psycopg's generator on, until the connection was not ready for too long.
+    """Run psycopg's generator inside another one, which ends it after a long silence.
 
     Args:
-        steps: What psycopg waits for: it yields what it needs, and is sent whether that is ready.
-        seconds: Longest time without anything ready.
+        steps: psycopg's generator. It yields whether it waits to read or to write, and is sent
+            what is ready, or 0 if nothing is.
+        seconds: Longest time in which nothing is ready.
 
-    Raises:
-        TimeoutError: It was longer.
+    Returns:
+        A generator that yields, takes and returns the same as `steps`. It raises TimeoutError after
+        a longer silence.
     """
     last_ready_at = time.monotonic()
     try:
@@ -111,14 +120,17 @@ def _limit_silence(steps: Generator[Any, Any, T], seconds: float) -> Generator[A
 
 
 def _check_settings(patience: float, raw: Any, _record: object) -> None:
-    """Raise LedgerRefused if a new connection has unsafe settings; set how long it waits for locks.
+    """Check the settings of a new connection, and set how long it waits for locks.
 
-    Each connection is checked, because a role or a restart may have changed the settings.
+    Each connection is checked, because settings depend on the role and may change with a restart.
 
     Args:
         patience: Seconds that the server waits for a lock.
         raw: psycopg's connection.
         _record: The pool's record of the connection, which SQLAlchemy passes.
+
+    Raises:
+        LedgerRefused: The server is too old, or a setting could lose commits.
     """
     if raw.info.server_version < OLDEST_VERSION:
         raise LedgerRefused("A ledger needs PostgreSQL 13 or newer.")
@@ -134,8 +146,8 @@ def _check_settings(patience: float, raw: Any, _record: object) -> None:
     raw.commit()
 
 
-def _begin(connection: Connection) -> None:
-    """Begin a transaction: one for reading sees the store at one moment in all its statements."""
+def _set_isolation(connection: Connection) -> None:
+    """Make a new read transaction see the store at one moment in all its statements."""
     if connection.get_execution_options().get("ledger_reads", False):
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
@@ -154,8 +166,8 @@ class PostgresHead:
     """A second place in PostgreSQL: the newest head in one row of a table."""
 
     def __init__(self, url: URL, *, patience: float) -> None:
-        """Prepare a second place; arguments and errors as in `engine`."""
-        self._engine = engine(url, patience=patience)
+        """Prepare a second place; arguments and errors as in `make_engine`."""
+        self._engine = make_engine(url, patience=patience)
         self._has_table = False
 
     def read(self) -> Head | None:
@@ -163,6 +175,7 @@ class PostgresHead:
 
         Raises:
             LedgerUnavailable: The server does not answer.
+            LedgerRefused: The server is not safe, or its table is damaged.
         """
         try:
             with self._engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Errors of the ledger, and their messages for errors of the store.
+"""Errors of the ledger, and the ones that it raises for errors of its store.
 
 No message holds an id, an amount, a remaining budget, an SQL statement or value, or an address.
 """
@@ -63,7 +63,10 @@ class CapChanged(ConfigError):
 
 
 class DrawFailed(PrivacyError):
-    """The function that draws the answer failed. The charge stands: failing may tell something."""
+    """The function that draws the answer failed.
+
+    The charge stands, because whether drawing fails may depend on the data.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -88,8 +91,8 @@ class LedgerUnavailable(TacitError):
 class LedgerFailed(LedgerUnavailable):
     """A disk failed under the store or its second place.
 
-    This process does not write any more: after a failed sync a second attempt proves nothing. Mend
-    the disk and start again.
+    This process writes nothing more: after a failed sync, a second sync may report success although
+    data is lost. Mend the disk and start again.
     """
 
 

@@ -66,15 +66,15 @@ class Verification:
 
 
 def replay(read: BeginReading, log_state: LogState | None = None) -> Verification:
-    """Compare everything that the store holds with its log.
+    """Replay the log, and compare everything that the store holds with it.
 
     Requests and answers are compared as their entries are read; budgets, stored states and the head
-    at the end.
+    are compared at the end.
 
     Args:
         read: Begins a transaction that changes nothing.
-        log_state: State of the entries up to a checkpoint, to which the later ones are added; None
-            begins at the first entry.
+        log_state: State of the entries up to a checkpoint; the later entries are added to this
+            object. None begins at the first entry.
     """
     if log_state is None:
         log_state = LogState()
@@ -105,14 +105,14 @@ def read_entries(connection: sa.Connection, last_row: int, limit: int) -> Sequen
 def read_entries_in_one_row(connection: sa.Connection, last_row: int, limit: int) -> Sequence[Any]:
     """Read the next entries as `read_entries` does, without letting other threads run in between.
 
-    Python's SQLite driver lets other threads run before each row. A writer waits for this
-    transaction, so it would wait for those threads too. Here SQLite gives all entries in one row,
-    as JSON.
+    Python's SQLite driver lets other threads run before it fetches each row. A writer waits for
+    this transaction, so it would wait for those threads too. Therefore SQLite returns all entries
+    in one row, as JSON. A PostgreSQL store reads them as `read_entries` does.
     """
     if connection.dialect.name != "sqlite":
         return read_entries(connection, last_row, limit)
     count = _count_fitting(connection, last_row, limit)
-    if count == 1:  # its answer may be too long for a text of SQLite
+    if count == 1:  # the one answer may be too long for a text in SQLite
         return read_entries(connection, last_row, 1)
     text = connection.scalar(_NEXT_ENTRIES_AS_JSON, {"last_row": last_row, "limit": count})
     names = _NEXT_ENTRIES.selected_columns.keys()
@@ -128,12 +128,15 @@ def _count_fitting(connection: sa.Connection, last_row: int, limit: int) -> int:
     """Count the next entries, up to `limit`, that fit into `BYTES_AT_ONCE`; at least 1."""
     parameters = {"last_row": last_row, "limit": limit}
     sizes: Sequence[int] = connection.scalars(_NEXT_SIZES, parameters).all()
-    fitting = [total for total in accumulate(sizes) if total <= BYTES_AT_ONCE]
-    return max(1, len(fitting))
+    totals_that_fit = [total for total in accumulate(sizes) if total <= BYTES_AT_ONCE]
+    return max(1, len(totals_that_fit))
 
 
 def _compare_tables(connection: sa.Connection, log_state: LogState) -> Verification:
-    """Compare the tables with the state that follows from the log, and collect all findings."""
+    """Compare the tables with the state that follows from the log, and collect all problems.
+
+    Requests and answers of the entries that a checkpoint covers are not counted.
+    """
     columns = sa.select(head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
     stored_heads = connection.execute(columns).all()
     expected_head = (
@@ -173,7 +176,7 @@ def _select_next(columns: Sequence[sa.ColumnElement[Any]], source: sa.FromClause
     return entries.order_by(log.c.sequence).limit(sa.bindparam("limit"))
 
 
-# The statements are built once: building one leaves reference cycles behind.
+# The statements are built once, because each building leaves reference cycles in memory.
 _LOG_AND_ANSWERS = log.outerjoin(answers, answers.c.sequence == log.c.sequence)
 _SIZE = sa.func.length(log.c.body) + sa.func.coalesce(sa.func.length(answers.c.answer), 0)
 _NEXT_SIZES = _select_next([_SIZE], _LOG_AND_ANSWERS)
@@ -205,7 +208,7 @@ def _compare_budgets(connection: sa.Connection, log_state: LogState) -> None:
 def _compare_states(connection: sa.Connection, log_state: LogState) -> None:
     """Add a problem for each stored state that is not what the log says.
 
-    Only one is in memory at a time, because each may have 64 MiB.
+    The contents are read one at a time, because each may have 64 MiB.
     """
     stored_sequences = {state.name: state.sequence for state in list_states(connection)}
     for name in sorted(stored_sequences.keys() | log_state.states.keys()):

@@ -1,4 +1,4 @@
-"""Requests to a ledger, and its answers."""
+"""Holders of budgets, requests to a ledger, and the answers and balances that it returns."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class Holder:
-    """The holder of a budget: a data set or one person. Names should be pseudonyms."""
+    """The holder of a budget: a data set or one person."""
 
     tenant: str
     """The tenant that the budget belongs to."""
     kind: Literal["dataset", "subject"]
     """A data set, or one person."""
     name: str
-    """Its name, unique among the holders of the tenant and the kind."""
+    """A pseudonym, unique among the tenant's holders of this kind."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("dataset", "subject"):
@@ -53,7 +53,8 @@ class Charge:
     cost: Cost
     """The price."""
     opens: Cap | None = None
-    """Cap with which the budget is opened, if it is not open yet. With None it has to be open."""
+    """Cap with which the budget is opened, if it is not open yet. With None, the charge is refused
+    unless the budget is open."""
 
 
 @dataclass(frozen=True)
@@ -93,16 +94,16 @@ class Release:
     answer: bytes
     """The answer's bytes."""
     repeated: bool
-    """Whether it was given before, so that nothing was charged now."""
+    """Whether an earlier request had drawn the answer, so that this one was charged nothing."""
     sequence: int
-    """Number of its entry in the log."""
+    """Number of the release's entry in the log."""
 
 
 @dataclass(frozen=True)
 class Balance:
     """One budget at one moment, to be shown to its holder and the operator only.
 
-    Amounts are in steps, as in `Cap`.
+    Amounts are in steps of the cap's unit, deltas in steps of 1e-18.
     """
 
     number: int
@@ -120,14 +121,14 @@ class Balance:
 
 
 def canonical(payload: Mapping[str, Any]) -> bytes:
-    """Return a payload as JSON with sorted keys and no spaces, so that equal ones have equal bytes.
+    """Encode a payload as JSON with sorted keys and no spaces, so equal payloads have equal bytes.
 
     Raises:
         ConfigError: The payload cannot be written as JSON.
     """
 
     def check_keys(value: object) -> None:
-        """Raise TypeError for keys that are not texts: JSON writes the keys 1 and "1" alike."""
+        """Raise TypeError for keys that are not texts, as JSON writes the keys 1 and "1" alike."""
         if isinstance(value, Mapping):
             if not all(isinstance(key, str) for key in value):
                 raise TypeError
@@ -156,8 +157,8 @@ def check_name(text: str, what: str) -> None:
         text: The name, which the message does not repeat.
         what: What it names, such as "tenant".
     """
-    is_short = isinstance(text, str) and 1 <= len(text) <= LONGEST_NAME
-    if not is_short or not _is_composed_and_visible(text):
+    has_valid_length = isinstance(text, str) and 1 <= len(text) <= LONGEST_NAME
+    if not has_valid_length or not _is_composed_and_visible(text):
         raise ConfigError(
             f"The name of a {what} is 1 to {LONGEST_NAME} characters in Unicode's composed form "
             "(NFC), without control characters."
@@ -166,7 +167,7 @@ def check_name(text: str, what: str) -> None:
 
 def _is_composed_and_visible(text: str) -> bool:
     """Say whether a text is in Unicode's composed form and has no control characters."""
-    if text.isascii():  # a quick way for nearly all names
+    if text.isascii():  # quick, and the case of nearly all names
         return text.isprintable()
     if not unicodedata.is_normalized("NFC", text):
         return False

@@ -10,18 +10,19 @@ metadata = sa.MetaData()
 
 
 def _table(name: str, /, **columns: type[sa.BigInteger | sa.LargeBinary | sa.Text]) -> sa.Table:
-    """Describe a table for SQLAlchemy; its first column is the primary key."""
-    key = next(iter(columns))
+    """Describe a table for SQLAlchemy by the types of its columns; the first one is the key."""
+    primary_key = next(iter(columns))
     sql_columns = []
-    for column, kind in columns.items():
-        sql_columns.append(sa.Column(column, kind, primary_key=column == key))
+    for column_name, column_type in columns.items():
+        is_key = column_name == primary_key
+        sql_columns.append(sa.Column(column_name, column_type, primary_key=is_key))
     return sa.Table(name, metadata, *sql_columns)
 
 
 _INT = sa.BigInteger
 _TEXT = sa.Text
 versions = _table("ledger_schema", version=_INT)
-head = _table(  # one row, the last entry of the chain; every writer locks it first
+head = _table(  # has one row, the last entry of the chain; every writer locks that row first
     "ledger_head", id=_INT, ledger=_TEXT, operator=_TEXT, epoch=_INT, sequence=_INT, hash=_TEXT
 )
 _HOLDER = ("tenant", "kind", "name", "unit")
@@ -31,14 +32,14 @@ budgets = _table(
 )
 _REQUEST = ("tenant", "subject", "operation", "request_key", "payload")
 requests = _table("ledger_requests", sequence=_INT, **dict.fromkeys(_REQUEST, _TEXT))
-# An answer that is NULL could not be drawn, but was paid for. `states` holds the newest state of
-# each name; `sequence` is the log entry that holds its hash, and likewise for `checkpoints`.
+# An answer that is NULL was paid for, but could not be drawn. `states` holds the newest state of
+# each name. In `states` and `checkpoints`, `sequence` is the log entry that holds the state's hash.
 answers = _table("ledger_answers", sequence=_INT, answer=sa.LargeBinary)
 states = _table("ledger_states", name=_TEXT, sequence=_INT, state=sa.LargeBinary)
 log = _table("ledger_log", sequence=_INT, kind=_TEXT, body=_TEXT, hash=_TEXT)
 checkpoints = _table("ledger_checkpoints", sequence=_INT, state=_TEXT)
 
-# {big} {bytes} {strict} stand for words that SQLite and PostgreSQL spell differently.
+# {big}, {bytes} and {strict} stand for the words of `_SPELLINGS`, which depend on the database.
 _TABLES = (
     """CREATE TABLE ledger_head (
         id {big} PRIMARY KEY CHECK (id = 1),
@@ -84,24 +85,23 @@ _TABLES = (
         body TEXT NOT NULL,
         hash TEXT NOT NULL
     ) {strict}""",
-)
-
-_STATES = """CREATE TABLE ledger_states (
+    """CREATE TABLE ledger_states (
         name TEXT PRIMARY KEY,
         sequence {big} NOT NULL REFERENCES ledger_requests (sequence),
         state {bytes} NOT NULL
-    ) {strict}"""
-
-# No trigger guards it: it may be emptied at any time, and then the next start only takes longer.
-_CHECKPOINTS = """CREATE TABLE ledger_checkpoints (
+    ) {strict}""",
+    # No trigger guards checkpoints: after deleting them, the next start only takes longer.
+    """CREATE TABLE ledger_checkpoints (
         sequence {big} PRIMARY KEY,
         state TEXT NOT NULL
-    ) {strict}"""
+    ) {strict}""",
+)
 
 _GUARDED_TABLES = {
     "UPDATE": ("ledger_requests", "ledger_answers", "ledger_log"),
     "DELETE": ("ledger_requests", "ledger_answers", "ledger_log", "ledger_budgets", "ledger_head"),
 }
+"""For each SQL verb, the tables in which no row may be changed by it."""
 _IS_REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
 _IS_OLDER_STATE = "NEW.sequence <= OLD.sequence"
 _CREATE_FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
@@ -109,10 +109,10 @@ _CREATE_FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LAN
 
 
 def _guard(dialect: str, name: str, verb: str, table: str, condition: str = "") -> str:
-    """Return the statement of a trigger that stops changes of a table.
+    """Return the statement that creates a trigger, which stops changes of a table.
 
-    It stops mistakes at a prompt. A person who means to change the file can remove the trigger;
-    then `verify` finds the change.
+    The trigger stops mistakes at a database prompt. A person who means to change the store can
+    remove the trigger; then `verify` finds the change.
 
     Args:
         dialect: `sqlite` or `postgresql`.
@@ -133,11 +133,15 @@ def _guard(dialect: str, name: str, verb: str, table: str, condition: str = "") 
 
 
 def _guards(dialect: str) -> tuple[str, ...]:
-    """Return the statements of all triggers that stop changed rows and refunds."""
+    """Return the statements of all triggers, which stop changed rows, refunds and older states."""
     triggers = [] if dialect == "sqlite" else [_CREATE_FUNCTION]
     for verb, tables in _GUARDED_TABLES.items():
         triggers += [_guard(dialect, f"{table}_{verb.lower()}", verb, table) for table in tables]
-    triggers.append(_guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _IS_REFUND))
+    triggers += [
+        _guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _IS_REFUND),
+        _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
+        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", _IS_OLDER_STATE),
+    ]
     return tuple(triggers)
 
 
@@ -154,12 +158,8 @@ def statements(dialect: str) -> tuple[str, ...]:
         dialect: `sqlite` or `postgresql`.
     """
     spellings = _SPELLINGS[dialect]
-    tables = [table.format(**spellings) for table in (*_TABLES, _STATES, _CHECKPOINTS)]
-    states_guards = (
-        _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
-        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", _IS_OLDER_STATE),
-    )
-    return (*tables, *_guards(dialect), *states_guards)
+    tables = [table.format(**spellings) for table in _TABLES]
+    return (*tables, *_guards(dialect))
 
 
 VERSION = 1

@@ -6,10 +6,10 @@ Guarantee  From its opening on, one connection of one process has the file (lock
            SQLite before version 3.51.3 can corrupt a file in write-ahead mode if one connection
            commits while another makes a checkpoint ("WAL-reset bug"). Here there is no other
            connection, and no shared memory through which one could come.
-Deviations SQLite's checkpoints, which move commits from the write-ahead log into the file, are made
-           by a clock and not by SQLite's count of pages: so data that a commit replaced is gone
-           from the file and the log after `WAL_CHECKPOINT_AFTER_S`. One is made at each opening,
-           before anything is read: a process that was killed before a sync leaves commits in the
+Deviations A timer starts SQLite's checkpoints, which move commits from the write-ahead log into the
+           file, and not SQLite's count of pages: so data that a commit replaced is gone from the
+           file and the log after `WAL_CHECKPOINT_AFTER_S`. Each opening makes a checkpoint before
+           anything is read, because a process that was killed before a sync leaves commits in the
            log that may not be on disk.
 """
 
@@ -66,7 +66,9 @@ _NETWORK_FILE_SYSTEMS = frozenset(
         "smbfs",
     ]
 )
+"""Types in /proc/self/mountinfo; file systems in user space, `fuse.*`, are refused as well."""
 _READER_SETTINGS = {"locking_mode": "exclusive", "foreign_keys": 1, "cell_size_check": 1}
+"""Pragmas and their values, for a connection that only reads."""
 OWNER_SETTINGS = {
     **_READER_SETTINGS,  # locking_mode before journal_mode: then SQLite uses no shared memory
     "journal_mode": "wal",
@@ -75,19 +77,21 @@ OWNER_SETTINGS = {
     "wal_autocheckpoint": 0,
     "temp_store": 2,  # data for undoing a savepoint stays in memory and is in no temporary file
 }
+"""Pragmas and their values, for the connection that spends."""
 
 
-def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
-    """Make an engine of one connection, and check that SQLite takes its settings.
+def make_engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
+    """Make an engine of one connection, which is checked and locks the file when it is opened.
 
     Args:
         path: The file.
         patience: Seconds that a thread waits for the connection.
-        owns: Whether the file is opened for spending; False opens it for reading, and leaves its
-            kind of journal as it is.
+        owns: Whether the file is opened for spending; False opens it for reading, and does not
+            change its journal mode.
 
     Raises:
-        LedgerRefused: The file system or the linked SQLite is not safe.
+        LedgerRefused: The file system or the linked SQLite is not safe; on connecting, if SQLite
+            does not take a setting.
         LedgerHeld: On connecting, without waiting, if another process or `Ledger` has the file.
     """
     if sqlite3.sqlite_version_info < OLDEST_VERSION:
@@ -105,26 +109,28 @@ def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
         pool_timeout=patience,
     )
     event.listen(new_engine, "connect", lambda raw, _: _take_file(raw, path, settings))
-    event.listen(new_engine, "begin", _begin)
+    event.listen(new_engine, "begin", _begin_transaction)
     return new_engine
 
 
 class _OwnedConnection(sqlite3.Connection):
     """A connection that only the process that made it closes.
 
-    A fork has a copy of it. Closing the copy would empty and remove files that the owner still
-    uses.
+    A forked process has a copy of it. Closing the copy would empty and remove files that the owner
+    still uses.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Connect with the arguments of `sqlite3.Connection`."""
         super().__init__(*arguments, **options)
         self._process = os.getpid()
-        self._path: Path | None = None
+        self._path: Path | None = None  # the ledger's file, after `note_file`
         self._file_facts: tuple[int, ...] = ()
         self._log_facts: tuple[int, ...] = ()
         _CONNECTIONS.add(self)
 
     def close(self) -> None:
+        """Close the connection, unless this is a forked process."""
         if os.getpid() == self._process:
             super().close()
 
@@ -135,7 +141,11 @@ class _OwnedConnection(sqlite3.Connection):
         self._log_facts = _log_facts(path)
 
     def checkpoint_wal(self) -> None:
-        """Move all commits into the file, sync it, and empty the write-ahead log."""
+        """Move all commits into the file, sync it, and empty the write-ahead log.
+
+        Raises:
+            LedgerRefused: Another program changed the file.
+        """
         self.check()
         try:
             self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -144,10 +154,11 @@ class _OwnedConnection(sqlite3.Connection):
                 self._file_facts = _file_facts(self._path)
 
     def check(self) -> None:
-        """Check that no other program changed the file; a lock does not prevent that.
+        """Check that no other program changed the file, which a lock does not prevent.
 
-        Between two calls of `checkpoint_wal` this connection writes to the log only, so any change
-        of the file itself is another program's.
+        Between two calls of `checkpoint_wal` this connection writes to the write-ahead log only, so
+        only another program can have changed the file itself. A connection without `note_file`
+        checks nothing.
 
         Raises:
             LedgerRefused: The file was exchanged or written over, or its log was removed.
@@ -179,12 +190,15 @@ def _file_facts(path: Path) -> tuple[int, ...]:
 
 
 def _log_facts(path: Path) -> tuple[int, ...]:
-    """Return device and inode of the write-ahead log: commits to a removed log would be lost."""
+    """Return device and inode of the write-ahead log of a ledger's file; () if there is no log.
+
+    They show whether the log was removed, after which commits to it would be lost.
+    """
     return _file_facts(path.with_name(path.name + "-wal"))[:2]
 
 
 def _keep_connections_open() -> None:
-    """Keep a reference to each connection in a fork, so that Python never closes it there."""
+    """Add a reference to each connection in a forked process, so that Python never closes it."""
     for connection in list(_CONNECTIONS):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
@@ -197,8 +211,8 @@ def check_local(path: Path, mounts: str | None = None) -> None:
 
     Args:
         path: The ledger's file.
-        mounts: The text of /proc/self/mountinfo; None reads it. If it cannot be read, as on other
-            systems than Linux, every file passes.
+        mounts: The text of /proc/self/mountinfo; None reads it. If it cannot be read, as on systems
+            other than Linux, every file passes.
 
     Raises:
         LedgerRefused: The file is on a network or user-space file system.
@@ -208,36 +222,39 @@ def check_local(path: Path, mounts: str | None = None) -> None:
             mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-    kind = _file_system_of(path.resolve(), mounts)
-    if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse."):
+    file_system = _file_system_of(path.resolve(), mounts)
+    if file_system in _NETWORK_FILE_SYSTEMS or file_system.startswith("fuse."):
         raise LedgerRefused(
-            f"The ledger's file is on a network or user-space file system ({kind}), whose locks "
-            "and syncs cannot be relied on. Put it on a local disk, or use PostgreSQL."
+            f"The ledger's file is on a network or user-space file system ({file_system}), whose "
+            "locks and syncs cannot be relied on. Put it on a local disk, or use PostgreSQL."
         )
 
 
 def _file_system_of(path: Path, mounts: str) -> str:
-    """Return the file system type of the deepest mount above a path; "" if there is none.
+    r"""Return the file system type of the deepest mount above a path; "" if there is none.
 
-    Each line of `mounts` holds the mount point as its fifth word, with blanks in octal, and after
-    " - " the type. Of two mounts at one place, the later hides the other.
+    Each line of `mounts` holds the mount point as its fifth word, in which \040 stands for a
+    blank, and the type as the first word after " - ". Of two mounts at the same point, the later
+    line hides the earlier.
     """
     depth = -1
-    kind = ""
+    file_system = ""
     for line in mounts.splitlines():
-        left, _, right = line.partition(" - ")
-        words = left.split()
-        if len(words) < 5 or not right:
+        mount_fields, _, type_fields = line.partition(" - ")
+        words = mount_fields.split()
+        if len(words) < 5 or not type_fields:
             continue
         mount_point = Path(words[4].replace("\\040", " "))
         if path.is_relative_to(mount_point) and len(mount_point.parts) >= depth:
             depth = len(mount_point.parts)
-            kind = right.split()[0]
-    return kind
+            file_system = type_fields.split()[0]
+    return file_system
 
 
 def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> None:
-    """Apply settings to a new connection, and lock the file.
+    """Apply settings to a new connection, and lock the file; close the connection after an error.
+
+    For the owner's settings, the write-ahead log is moved into the file, and the folder is synced.
 
     Args:
         raw: SQLite's connection.
@@ -247,8 +264,9 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
     Raises:
         LedgerRefused: SQLite does not take a setting.
         LedgerHeld: Another process or `Ledger` has the file.
+        LedgerFailed: The folder cannot be synced.
     """
-    raw.isolation_level = None  # Python begins no transactions: `_begin` does
+    raw.isolation_level = None  # Python begins no transactions: `_begin_transaction` does
     try:
         for name, value in settings.items():
             raw.execute(f"PRAGMA {name} = {value}")
@@ -276,8 +294,8 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
         raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
 
 
-def _begin(connection: Connection) -> None:
-    """Begin a transaction; before one for writing, check that the file was not changed."""
+def _begin_transaction(connection: Connection) -> None:
+    """Begin a transaction; before one for writing, check that no other program changed the file."""
     is_read_only = connection.get_execution_options().get("ledger_reads", False)
     if not is_read_only:
         cast("_OwnedConnection", connection.connection.driver_connection).check()
@@ -307,10 +325,10 @@ def wait_for_connection(engine: Engine) -> None:
 
 
 def copy_store(engine: Engine, target: Path) -> None:
-    """Copy the store, as it is when the copy ends, to a new file without a write-ahead log.
+    """Copy the store, with all commits up to the end of the copy, to a new file.
 
-    Other threads commit between the steps of the copy: SQLite writes what this connection commits
-    meanwhile into the copy as well.
+    Other threads use the same connection between the steps of the copy, and SQLite writes their
+    commits into the copy as well.
 
     Args:
         engine: The store.
@@ -339,9 +357,9 @@ def copy_store(engine: Engine, target: Path) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Yield an empty temporary file, which is synced and renamed to the target after the block.
+    """Yield the path of an empty temporary file, and rename it to the target after the block.
 
-    Only its owner may read it. After an error no file is left.
+    The file is synced before that, and only its owner may read it. After an error no file is left.
 
     Raises:
         OutputError: There is a file at the target, or it cannot be written.
@@ -365,10 +383,10 @@ def new_file(target: Path) -> Iterator[Path]:
 
 
 class WalCheckpointer:
-    """Checkpoints SQLite's write-ahead log a second after the first commit that is in it.
+    """Empties SQLite's write-ahead log a second after the first commit that is in it.
 
-    A checkpoint moves all commits into the file and empties the write-ahead log. The entries of the
-    ledger all stay.
+    SQLite calls this a checkpoint: all commits are moved from the log into the file. It has nothing
+    to do with the checkpoints of the ledger's own log.
     """
 
     def __init__(self, checkpoint_wal: Callable[[], None]) -> None:
@@ -396,10 +414,10 @@ class WalCheckpointer:
                     self._timer.start()
 
     def end(self) -> None:
-        """Stop the timer, and wait for a checkpoint that goes on.
+        """Stop the timer, and wait up to `_END_SECONDS` for a checkpoint that has begun.
 
-        Without this, the file could still be in use when its next owner opens it. Closing the file
-        makes one more checkpoint.
+        Without this, the file could still be in use when its next owner opens it. SQLite itself
+        makes one more checkpoint when the file is closed.
         """
         with self._lock:
             self._has_ended = True
@@ -410,7 +428,7 @@ class WalCheckpointer:
             self._running.release()
 
     def _run(self) -> None:
-        """Make a checkpoint, when the timer calls."""
+        """Make a checkpoint when the timer has run; start it again if the store is unavailable."""
         with self._lock:
             self._timer = None  # the next commit starts a new timer
         with self._running:

@@ -1,8 +1,9 @@
 """Statements of SQLAlchemy Core, compiled once and run by the store's own driver, for speed.
 
-A release takes a handful of statements. SQLAlchemy adds ten times the time of SQLite itself to
-each, which this avoids. With a server, waiting for its answers takes longest: `pipeline_statements`
-sends statements without waiting for the answer to each. The transaction is still SQLAlchemy's.
+A release takes a handful of statements. Run by SQLAlchemy, each would take ten times as long as
+SQLite itself needs. With a server, waiting for its answers takes longest: `pipeline_statements`
+sends statements without waiting for the answer to each. SQLAlchemy still begins and ends the
+transaction.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ class SentStatement:
     def __init__(self, connection: sa.Connection, cursor: Any) -> None:
         self._connection = connection
         self._cursor = cursor
-        # Read at once from SQLite, where a result that is not read to its end holds a lock.
+        # From SQLite all rows are read here, because a result that is not read to its end holds a
+        # lock.
         self._rows: list[Any] | None = None
         if connection.dialect.name == "sqlite":
             self._rows = cursor.fetchall()
 
     def rows(self) -> list[Any]:
-        """Return its rows; waits if they have not arrived. Call it once: the rows are used up."""
+        """Wait for the rows of the result and return them; a second call may find none."""
         if self._rows is not None:
             return self._rows
         with _translate_errors(self._connection):
@@ -43,8 +45,8 @@ class Statement:
         """Prepare a statement; it is compiled when it is first run.
 
         Args:
-            core: The statement for both stores; for SQLite only, if there is a second one.
-            postgresql: The statement for PostgreSQL; None if it is the same.
+            core: The statement, in SQLAlchemy Core.
+            postgresql: The statement for PostgreSQL, if it differs; None uses `core` there too.
         """
         self._core = core
         self._postgresql = core if postgresql is None else postgresql
@@ -53,10 +55,11 @@ class Statement:
     def run(
         self, connection: sa.Connection, values: Mapping[str, Any] = _NO_VALUES
     ) -> SentStatement:
-        """Send the statement with values for its parameters.
+        """Send the statement with values for its parameters, by name.
 
-        Inside `pipeline_statements` its error may come later, at the end of the block at the
-        latest.
+        Raises:
+            DBAPIError: The store refused it. Inside `pipeline_statements` this may be raised only
+                when rows are read or when the block ends.
         """
         dialect = connection.dialect
         if dialect.name not in self._texts:
@@ -73,8 +76,8 @@ class Statement:
 def pipeline_statements(connection: sa.Connection) -> Iterator[None]:
     """Send the statements of a block without waiting for answers, until rows are read.
 
-    This needs PostgreSQL with a client library of version 14 or newer. Otherwise each statement
-    waits for its answer.
+    With SQLite, or with a PostgreSQL client library before version 14, each statement waits for its
+    answer.
     """
     if connection.dialect.name == "postgresql":
         from psycopg import Pipeline
@@ -93,7 +96,7 @@ def _driver_connection(connection: sa.Connection) -> Any:
 
 @contextmanager
 def _translate_errors(connection: sa.Connection) -> Iterator[None]:
-    """Raise errors of the driver as SQLAlchemy's, without the statement's values."""
+    """Raise the driver's errors in the block as SQLAlchemy's, without the statement's values."""
     try:
         yield
     except _error_class(connection) as error:

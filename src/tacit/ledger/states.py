@@ -63,7 +63,7 @@ def list_states(connection: sa.Connection) -> tuple[StoredState, ...]:
 
 
 MAX_CACHED_BYTES = 64 * 2**20
-"""Most bytes of states in memory; beyond it, the least recently used are dropped."""
+"""Most bytes of states in memory; beyond it, the least recently used states are dropped."""
 _ENTRY_BYTES = 200
 """Bytes that a cached state takes in addition to its name and content, which may be empty."""
 
@@ -76,18 +76,18 @@ class CachedState(NamedTuple):
 
 
 class StateCache:
-    """Stored states in memory, as the newest commit left them: reading one waits for no commit.
+    """The stored states of the newest commit, in memory: reading one does not wait for the store.
 
-    `note` is called while the store's only connection is held, so no state from before a commit
-    can be cached after it.
+    Call `note` only while holding the store's one connection, so that no state from before a commit
+    is cached after it.
     """
 
     def __init__(self, max_bytes: int) -> None:
         """Prepare an empty cache.
 
         Args:
-            max_bytes: Most bytes in memory; 0, for a store to which other processes write too,
-                caches nothing.
+            max_bytes: Most bytes in memory. With 0 nothing is cached, as is needed for a store to
+                which other processes write too.
         """
         self._max_bytes = max_bytes
         self._states: OrderedDict[str, bytes | None] = OrderedDict()
@@ -95,7 +95,7 @@ class StateCache:
         self._lock = threading.Lock()
 
     def look_up(self, name: str) -> CachedState | None:
-        """Return a state; None if it is not cached."""
+        """Return the state of a name; None if it is not cached."""
         with self._lock:
             if name not in self._states:
                 return None
@@ -103,8 +103,8 @@ class StateCache:
             return CachedState(self._states[name])
 
     def note(self, states: Mapping[str, bytes | None]) -> None:
-        """Cache states by name; None for a name under which nothing was ever stored."""
-        with self._lock:  # held for both steps, so that no reader finds a state missing in between
+        """Cache states by name, where None says that nothing was ever stored under a name."""
+        with self._lock:  # held throughout, so that no reader finds a state dropped and not updated
             self._drop(states)
             self._states.update(states)
             self._bytes += sum(_cached_size(name, state) for name, state in states.items())
@@ -130,7 +130,7 @@ def _cached_size(name: str, state: bytes | None) -> int:
 
 @dataclass
 class TransactionStates:
-    """The stored states in one transaction: each is read once, and written once at its end.
+    """The stored states in one transaction: each is read once at most, and written once at its end.
 
     A request sees the states that earlier requests of the same transaction left.
     """
@@ -145,7 +145,7 @@ class TransactionStates:
     """For each changed state by name, the number of the entry that holds its hash."""
 
     def read(self, name: str) -> bytes | None:
-        """Return a state as the requests before this one left it."""
+        """Return a state as earlier requests left it; None if nothing was ever stored."""
         if name not in self._states:
             cached = self.cache.look_up(name)
             if cached is None:
@@ -155,9 +155,10 @@ class TransactionStates:
         return self._states[name]
 
     def change(self, name: str, state: bytes, sequence: int) -> None:
-        """Change a state; entry `sequence` of the log holds its hash.
+        """Change a state; entry `sequence` of the log holds the hash of the new one.
 
-        Call it last in a request, when nothing can fail any more: it is not undone.
+        Call it last in a request, when nothing can fail any more: undoing the request does not undo
+        this change.
         """
         self._states[name] = state
         self._changed[name] = sequence
@@ -170,10 +171,10 @@ class TransactionStates:
 
     @contextmanager
     def note_after_commit(self) -> Iterator[None]:
-        """Run a commit in a `with` block, and then cache the states that were read or changed.
+        """Cache the states that were read or changed, after the commit in the `with` block.
 
-        If the commit fails, changed states are dropped from the cache, because they may or may not
-        be in the store.
+        If the commit fails, the changed states are dropped from the cache, because it is not known
+        which version is in the store.
         """
         try:
             yield

@@ -1,11 +1,12 @@
-"""The ledger: the one place where privacy is paid for and answers come from.
+"""The ledger: it charges privacy budgets, and returns answers that were paid from them.
 
 Runs at    The curator, beside the service that answers.
 Sees       Names of tenants, persons and data sets (use pseudonyms), hashes of requests, answers.
 Releases   Answers whose cost is on disk, and nothing else.
 Guarantee  The charges to a budget never exceed its cap, even after a crash at any moment; an answer
            is returned only after its charge and its bytes are on disk.
-Assumes    A disk that keeps what it says it wrote, and nobody who edits store and head together.
+Assumes    A disk that keeps what it says it wrote, and nobody who edits the store together with the
+           second place that keeps its newest head.
 """
 
 from __future__ import annotations
@@ -52,6 +53,13 @@ class Ledger:
     """
 
     def __init__(self, engine: Engine, heads: HeadStore, known_head: Head) -> None:
+        """Use a store whose log was replayed; `open_ledger` calls this.
+
+        Args:
+            engine: The store.
+            heads: The second place of its head.
+            known_head: The newest head in both.
+        """
         self._engine = engine
         self._heads = heads
         self._known_head = known_head
@@ -67,7 +75,7 @@ class Ledger:
 
     @property
     def head(self) -> Head:
-        """The newest entry that this process knows to be on disk in the store and second place."""
+        """The newest entry that this process knows to be on disk, and in the second place."""
         return self._known_head
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:
@@ -88,8 +96,8 @@ class Ledger:
     ) -> Release:
         """Charge the budgets, draw the answer and store it, in one transaction: all or nothing.
 
-        It returns after the commit is on disk. A request that was answered before gets the stored
-        answer, without a charge.
+        It returns after the commit is on disk. A request whose key was answered before gets the
+        stored answer, without a charge.
 
         Args:
             request: The request.
@@ -109,6 +117,9 @@ class Ledger:
             DrawFailed: `draw` raised; the charge stands.
             ConfigError: A budget is charged twice, or is another tenant's, or the state's name has
                 other characters.
+            PrivacyError: It is called inside `simulation()`, or in a forked process.
+            LedgerUnavailable: The store cannot be used now; ask again with the same key.
+            LedgerRefused: The store must not be used any more.
         """
         if state is None:
             draw = _without_state(cast("Draw", draw))
@@ -122,16 +133,20 @@ class Ledger:
         """Release several requests in one transaction, with one commit to wait for.
 
         Returns:
-            For each request its release, or the error for which only this request was undone.
+            For each request, in order, its release, or the error for which it alone was undone.
+
+        Raises:
+            PrivacyError, LedgerUnavailable, LedgerRefused: As in `release`, for all requests.
         """
         _refuse_simulation()
 
         def settle_all(transaction: WriteTransaction) -> list[Release | TacitError]:
-            for request in requests:
-                for charge in request.charges:
+            """Open missing budgets, and then settle each request."""
+            for spending in requests:
+                for charge in spending.charges:
                     transactions.open_if_missing(transaction, charge)
             with pipeline_statements(transaction.connection):
-                return [transactions.settle(transaction, request) for request in requests]
+                return [transactions.settle(transaction, spending) for spending in requests]
 
         return self._write(settle_all)
 
@@ -150,8 +165,8 @@ class Ledger:
     def cached_state_size(self, name: str) -> int | None:
         """Return the size in bytes of a state that is in memory; None if it is not.
 
-        The size is 0 if nothing was stored under the name. A state that is not in memory is read
-        from the disk, perhaps after a commit.
+        The size is 0 if nothing was stored under the name. Reading a state that is not in memory
+        takes a disk access, and may wait for a commit.
         """
         cached = self._state_cache.look_up(name)
         if cached is None:
@@ -206,6 +221,7 @@ class Ledger:
 
         @contextmanager
         def pause_and_read() -> Iterator[Connection]:
+            """Pause for waiting writers, and then open a read transaction."""
             time.sleep(_PAUSE)
             with self.read_transaction() as connection:
                 yield connection
@@ -223,7 +239,10 @@ class Ledger:
             sqlite.copy_store(self._engine, target)
 
     def close(self) -> None:
-        """Write a checkpoint if there are many new entries, and close the connections."""
+        """Write a checkpoint if there are many new entries, and close the connections.
+
+        A forked process writes nothing: it only closes its own copies of the connections.
+        """
         is_own_process = os.getpid() == self._process
         if is_own_process and self._stopped is None:
             self._checkpoints.end()
@@ -244,31 +263,37 @@ class Ledger:
         raise PrivacyError("A ledger is not copied or pickled: open it where it is needed.")
 
     def begin_checkpoints(self, log_state: LogState, *, head_before: Head | None) -> None:
-        """Begin to write checkpoints, after the replay at the start.
+        """Begin to write checkpoints of the log, after the replay at the start.
 
         Args:
             log_state: The state at the end of the replay.
             head_before: The head in the second place when the replay began; None if there was none.
+
+        Raises:
+            LedgerUnavailable: A disk failed, so that the ledger has stopped.
         """
-        entries_before = 0 if head_before is None else head_before.sequence
+        newest_before = 0 if head_before is None else head_before.sequence
         try:
-            self._checkpoints.begin(log_state, entries_before)
+            self._checkpoints.begin(log_state, newest_before)
         except LedgerUnavailable:  # a start works without a new checkpoint
             if self._stopped is not None:
                 raise
 
     def _write(self, work: Callable[[WriteTransaction], T]) -> T:
-        """Run a function in one write transaction.
+        """Run a function in one write transaction, and commit it.
+
+        Args:
+            work: Makes the changes. If it raises, nothing is written.
 
         Returns:
-            Its result, when the store and the second place have the transaction on disk.
+            The result of `work`, when the store and the second place have the commit on disk.
         """
         self._check_usable()
         with (
             self._explain_failures(),
             self._engine.connect() as connection,
             connection.begin() as database_transaction,
-            self._explain_failures(),  # inside too: stops before another thread may write
+            self._explain_failures(),  # once more inside, to stop before another thread may write
         ):
             transaction = transactions.begin_write(connection, self._state_cache)
             self._check_usable()
@@ -301,15 +326,16 @@ class Ledger:
             sqlite.checkpoint_wal(self._engine)
 
     def _record_head(self, newest: Head, head_before: Head) -> None:
-        """Record the head in the second place; no answer is returned before that.
+        """Record the head in the second place, if it is newer; no answer is returned before that.
 
         Args:
-            newest: The head after the transaction.
-            head_before: The head before it. The second place mostly holds this one, whose hash then
-                need not be read from the store.
+            newest: The head after a transaction.
+            head_before: The head before that transaction. The second place mostly holds this one,
+                whose hash then need not be read from the store.
         """
 
         def read_hash(sequence: int) -> str | None:
+            """Return the hash of an entry, without the store for `head_before`."""
             if sequence == head_before.sequence:
                 return head_before.hash
             return self.hash_at(sequence)
@@ -333,9 +359,10 @@ class Ledger:
 
     @contextmanager
     def _explain_failures(self) -> Iterator[None]:
-        """Raise errors of the store as the ledger's own.
+        """Raise SQLAlchemy's errors inside the block as the ledger's own.
 
-        After LedgerRefused or LedgerFailed it is not known what is on disk, so the ledger stops.
+        After LedgerRefused or LedgerFailed it is not known what is on disk. Then the ledger stops:
+        every later call raises the same error.
         """
         try:
             yield
@@ -363,12 +390,12 @@ class Ledger:
 
 
 def _without_state(draw: Draw) -> StatefulDraw:
-    """Return a draw function that ignores the state and leaves it, for one that knows no state."""
-    return lambda source, _before: (draw(source), None)
+    """Wrap a draw function that uses no stored state: the state is ignored and not changed."""
+    return lambda source, _old_state: (draw(source), None)
 
 
 def _advance_epoch(transaction: WriteTransaction, token: str) -> int:
-    """Begin the next epoch, and return its number."""
+    """Begin the next epoch with the operator's token, as `Ledger.advance_epoch` describes."""
     if transaction.operator is None:
         raise ConfigError("This ledger was made without an operator's anchor: it has one epoch.")
     if not is_next_token(token, transaction.operator):

@@ -1,6 +1,6 @@
-"""Epoch tokens: links of a hash chain, of which only the operator can compute the next.
+"""Epoch tokens: links of a hash chain, whose next link only the operator can compute.
 
-A token begins the next epoch; the clock does not.
+An epoch begins with a token, and not at a time of the clock.
 
 Source     Lamport, Password authentication with insecure communication (1981): a chain of hashes
            whose last link is public, and whose earlier links are shown one by one.
@@ -22,7 +22,7 @@ SHORTEST_KEY = 32
 
 
 def operator_anchor(key: bytes) -> str:
-    """Return the anchor for a new ledger: with it the key's tokens are checked, but not computed.
+    """Return the anchor for a new ledger, which can check the key's tokens but not compute them.
 
     Raises:
         ConfigError: The key is too short.
@@ -58,5 +58,5 @@ def is_next_token(token: str, last_token: str) -> bool:
 
 
 def _hash_token(token: str) -> str:
-    """Return the token of the epoch before: the hash of this one."""
+    """Return the hash of a token, which is the token of the epoch before."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

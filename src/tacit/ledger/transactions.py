@@ -45,7 +45,7 @@ class SpendRequest:
     draw: StatefulDraw
     """Draws the answer."""
     state: str | None = None
-    """Name of the stored state that the answer reads and may change; None: it reads none."""
+    """Name of the stored state that `draw` reads and may change; None if it uses no state."""
 
     def __post_init__(self) -> None:
         holders = {charge.holder for charge in self.charges}
@@ -59,7 +59,7 @@ class SpendRequest:
 
 @dataclass
 class WriteTransaction:
-    """A write transaction, of which there is one at a time, with the chain's last entry so far."""
+    """A write transaction, and the last entry of the chain so far. One exists at a time."""
 
     states: TransactionStates
     """Stored states, as this transaction reads and changes them."""
@@ -89,7 +89,7 @@ def begin_write(connection: sa.Connection, cache: StateCache) -> WriteTransactio
 
 
 def finish_write(transaction: WriteTransaction) -> None:
-    """Write changed states and the new head, as the transaction's last statements."""
+    """Write the changed states and the new head; the caller commits after that."""
     transaction.states.write()
     new_head = {
         "new_sequence": transaction.sequence,
@@ -101,7 +101,15 @@ def finish_write(transaction: WriteTransaction) -> None:
 
 
 def append_entry(transaction: WriteTransaction, kind: str, facts: dict[str, Any]) -> None:
-    """Add an entry to the chain. It holds the time of the clock, on which nothing depends."""
+    """Add an entry to the chain.
+
+    The time of the clock is added to the facts for readers; the ledger itself never uses it.
+
+    Args:
+        transaction: The write transaction.
+        kind: Kind of the entry, a key of `log_state._STEPS`.
+        facts: Content of the entry, which can be written as JSON.
+    """
     body = entry_body({**facts, "at": int(time.time())})
     transaction.sequence += 1
     transaction.hash = entry_hash(transaction.hash, transaction.sequence, kind, body)
@@ -122,8 +130,8 @@ def open_budget(transaction: WriteTransaction, holder: Holder, cap: Cap) -> None
         return
     ((last_number,),) = _LAST_BUDGET.run(transaction.connection).rows()
     number = 1 if last_number is None else last_number + 1
-    caps = {"cap": cap.amount, "delta_cap": cap.delta, "epoch_cap": cap.per_epoch}
-    facts = {**_holder_columns(holder), "unit": cap.unit.value, **caps}
+    limits = {"cap": cap.amount, "delta_cap": cap.delta, "epoch_cap": cap.per_epoch}
+    facts = {**_holder_columns(holder), "unit": cap.unit.value, **limits}
     nothing_spent = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
     _INSERT_BUDGET.run(transaction.connection, {"id": number, **facts, **nothing_spent})
     append_entry(transaction, "budget", {"number": number, **facts})
@@ -136,17 +144,17 @@ def open_if_missing(transaction: WriteTransaction, charge: Charge) -> None:
 
 
 def settle(transaction: WriteTransaction, spending: SpendRequest) -> Release | TacitError:
-    """Release one request of a transaction with several.
+    """Release one of several requests of a transaction.
 
-    If it is refused, only its own changes are undone, and the refusal is returned.
+    If it is refused, its changes alone are undone, and the error is returned, not raised.
     """
     _SAVE.run(transaction.connection)
     outcome: Release | TacitError
     try:
         outcome = spend(transaction, spending)
-    except TacitError as refused:
+    except TacitError as refusal:
         _UNDO.run(transaction.connection)
-        outcome = refused
+        outcome = refusal
     _KEEP.run(transaction.connection)
     return outcome
 
@@ -154,11 +162,11 @@ def settle(transaction: WriteTransaction, spending: SpendRequest) -> Release | T
 def spend(transaction: WriteTransaction, spending: SpendRequest) -> Release | DrawFailed:
     """Claim the key, pay the charges, draw and store the answer, and append the entry.
 
-    The claim and the payments are sent together; a payment takes nothing if the claim fails. If
-    this raises, the caller undoes what was written.
+    The statements of the claim and the payments are sent together; a payment takes nothing if the
+    key was used before. If this raises, the caller must undo what was written.
 
     Returns:
-        The release, of now or of an earlier request with this key; DrawFailed if drawing failed.
+        The new release, or that of an earlier request with this key; DrawFailed if drawing failed.
 
     Raises:
         KeyReused: The key was used with another payload.
@@ -198,7 +206,7 @@ def spend(transaction: WriteTransaction, spending: SpendRequest) -> Release | Dr
 
 
 def find_release(connection: sa.Connection, request: Request) -> Release | DrawFailed:
-    """Return the outcome of the earlier request with this key.
+    """Return the outcome of the earlier request with this key, which must exist.
 
     Raises:
         KeyReused: That request had another payload.
@@ -210,12 +218,17 @@ def find_release(connection: sa.Connection, request: Request) -> Release | DrawF
 
 
 def _make_outcome(answer: bytes | None, sequence: int, *, repeated: bool) -> Release | DrawFailed:
-    """Return the release of an answer; DrawFailed if there is none, because drawing failed."""
+    """Return the release of an answer; DrawFailed for None, which says that drawing failed."""
     return DrawFailed() if answer is None else Release(bytes(answer), repeated, sequence)
 
 
 def read_balances(connection: sa.Connection, holder: Holder | None = None) -> Iterator[Balance]:
-    """Yield all budgets by number, or only that of a holder, if there is one."""
+    """Yield the budgets by number.
+
+    Args:
+        connection: A transaction's connection.
+        holder: Only this holder's budget is yielded, if it is open; None yields all budgets.
+    """
     ((present_epoch,),) = _READ_EPOCH.run(connection).rows()
     if holder is None:
         query = _ALL_BUDGETS.run(connection)
@@ -234,7 +247,7 @@ def read_balances(connection: sa.Connection, holder: Holder | None = None) -> It
 
 
 class BudgetFacts(NamedTuple):
-    """The public facts of a budget, without its balance."""
+    """The facts of a budget that do not depend on what was spent."""
 
     number: int
     """Its number."""
@@ -243,13 +256,13 @@ class BudgetFacts(NamedTuple):
 
 
 def find_budget(connection: sa.Connection, holder: Holder) -> BudgetFacts | None:
-    """Return the public facts of a holder's budget; None if there is none."""
+    """Return number and unit of a holder's budget; None if it is not open."""
     rows = _BUDGET_FACTS.run(connection, _holder_columns(holder)).rows()
     return BudgetFacts(*rows[0]) if rows else None
 
 
 def _charge_order(charge: Charge) -> tuple[bool, str]:
-    """Return a sort key: persons by name, then data sets by name."""
+    """Return a sort key: persons by name, then data sets by name, whatever the caller's order."""
     return charge.holder.kind == "dataset", charge.holder.name
 
 
@@ -259,7 +272,7 @@ def _holder_columns(holder: Holder) -> dict[str, str]:
 
 
 def _request_facts(request: Request) -> dict[str, str]:
-    """Return the facts of a request that its log entry holds."""
+    """Return the part of a release's log entry that tells of its request."""
     return {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -270,7 +283,7 @@ def _request_facts(request: Request) -> dict[str, str]:
 
 
 def _request_columns(request: Request) -> dict[str, str]:
-    """Return the columns by which a request is found: within its scope, its key is unique."""
+    """Return the columns that identify a request, by their names in the table."""
     return {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -282,8 +295,15 @@ def _request_columns(request: Request) -> dict[str, str]:
 def _pay(transaction: WriteTransaction, charge: Charge, number: int) -> SentStatement:
     """Send the payment of one charge.
 
-    Its result has a row with the budget's number. It has none, and nothing is paid, if the budget
-    does not cover the charge, or if the key was not claimed for entry `number`.
+    Args:
+        transaction: The write transaction.
+        charge: The charge.
+        number: Number of the log entry for which the request's key was claimed.
+
+    Returns:
+        The sent statement, whose result has one row with the budget's number. It has no row, and
+        nothing is paid, if the key was not claimed for that entry, if the budget does not cover the
+        charge, or if there is no such budget in the charge's unit.
     """
     values: dict[str, Any] = {
         **_holder_columns(charge.holder),
@@ -297,15 +317,15 @@ def _pay(transaction: WriteTransaction, charge: Charge, number: int) -> SentStat
 
 
 def _check_payment(transaction: WriteTransaction, charge: Charge, rows: list[Any]) -> list[int]:
-    """Return [number of the budget, amount, delta] as the entry holds it, if the charge was paid.
+    """Return a paid charge as its log entry holds it: [number of the budget, amount, delta].
 
     Args:
         transaction: The write transaction.
         charge: The charge.
-        rows: The result of its payment.
+        rows: The rows of its payment; empty if nothing was paid.
 
     Raises:
-        UnknownBudget, UnitsDiffer, BudgetExhausted: Why it was not paid.
+        UnknownBudget, UnitsDiffer, BudgetExhausted: Nothing was paid, for this reason.
     """
     cost = charge.cost
     if rows:
@@ -322,11 +342,15 @@ def _check_payment(transaction: WriteTransaction, charge: Charge, rows: list[Any
 def _draw_answer(draw: StatefulDraw, state: bytes | None) -> tuple[bytes | None, bytes | None]:
     """Draw the answer and the new state.
 
-    An error of `draw` is not raised or logged, because it may hold data.
+    An error of `draw` is neither raised nor logged, because its text may hold data.
+
+    Args:
+        draw: The function that draws.
+        state: The stored state; None if nothing was stored yet or no state is used.
 
     Returns:
-        The answer, and the new state or None to leave it. Two times None if drawing failed or
-        returned something that cannot be stored.
+        The answer, and the new state, None to leave the stored one. The answer is None too if
+        drawing failed or returned something that cannot be stored.
     """
     try:
         answer, new_state = draw(secure(), state)
@@ -339,10 +363,9 @@ def _draw_answer(draw: StatefulDraw, state: bytes | None) -> tuple[bytes | None,
 
 
 def _payment() -> ReturningUpdate[tuple[int]]:
-    """Return the statement of a payment.
+    """Return the statement of a payment, which checks the caps and adds the price at once.
 
-    It checks the caps and adds the price in one statement, so that no other payment comes between
-    the two.
+    As one statement it leaves no moment between the two for another payment.
     """
     row = budgets.c
     amount = sa.bindparam("amount", type_=sa.BigInteger)
@@ -394,12 +417,13 @@ _INSERT_BUDGET = Statement(sa.insert(budgets))
 _READ_EPOCH = Statement(sa.select(head.c.epoch))
 _ALL_BUDGETS = Statement(sa.select(budgets).order_by(budgets.c.id))
 _BUDGET_OF_HOLDER = Statement(sa.select(budgets).where(*_equal_parameters(_HOLDER)))
+# A savepoint begins before each request; undoing rolls back to it, and keeping removes it.
 _SAVE = Statement(sa.text("SAVEPOINT one_request"))
 _UNDO = Statement(sa.text("ROLLBACK TO SAVEPOINT one_request"))
 _KEEP = Statement(sa.text("RELEASE SAVEPOINT one_request"))
 _INSERT_ENTRY = Statement(sa.insert(log))
 _INSERT_ANSWER = Statement(sa.insert(answers))
-_CLAIM_KEY = Statement(  # one statement that finds out whether the key is free, and takes it
+_CLAIM_KEY = Statement(  # inserts the request and returns a row, if the key was never used
     sqlite.insert(requests)
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(requests.c.sequence),

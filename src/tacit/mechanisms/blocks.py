@@ -46,19 +46,20 @@ WORD_BITS = 64
 UNIFORM_BITS = 63
 """Bits of the uniform number in a word; its lowest bit is the sign."""
 GUARD_BITS = 64
-"""Bits by which weights are more precise than thresholds; as many are added until all are certain.
-"""
+"""Additional bits of weights, beyond those of the thresholds. As many are added again until every
+threshold is certain."""
 EXP_GUARD_BITS = 32
-"""Bits by which `exp_minus` computes more precisely than it answers."""
+"""Additional bits with which `exp_minus` computes, beyond those of its result."""
 CHUNK = 1 << 14
 """Number of values whose noise is drawn together; it bounds the memory."""
 GUIDE_BITS = 12
-"""Number of leading bits of a uniform number by which most blocks are found without a search."""
+"""Number of leading bits of a uniform number, by which most blocks are found without a search."""
 SEARCH_NEEDED = -1
 """In place of a block in the guide, if the leading bits do not determine it."""
 FLOAT_MARGIN = 2.0**-40
 """256 times the bound on the rounding error of the float acceptance test (2^-48)."""
 INT64 = np.iinfo(np.int64)
+"""The range of the results."""
 
 
 def exp_minus(x: Fraction, precision: int) -> tuple[int, int]:
@@ -93,7 +94,8 @@ def taylor_of_exp_minus(y: Fraction, bits: int) -> tuple[int, int]:
         bits: Bits after the binary point.
 
     Returns:
-        A lower and an upper bound. Terms are rounded down for the one, up for the other.
+        The lower bound, from terms that are rounded down where they are added and up where they are
+        subtracted, and the upper bound, from the opposite.
     """
     term_low = term_high = 1 << bits
     low = high = 0
@@ -149,7 +151,7 @@ def thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: in
 def certain_thresholds(
     kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: int
 ) -> list[int] | None:
-    """Compute `thresholds` with weights of bits + guard bits, if these are enough.
+    """Compute `thresholds` with weights of bits + guard bits, if these are enough bits.
 
     Block B has the weight M_B = exp(-h(2^b B)), and P(B <= k) is M_0 + ... + M_k divided by the sum
     of all weights. Each number has a lower and an upper bound, in units of 2^-(bits + guard).
@@ -217,11 +219,14 @@ class BlockTable:
     guide: Integers
 
     def exponent(self, block: int, offset: int) -> Fraction:
-        """Return h(2^b B + J) - h(2^b B), exactly."""
-        steps = offset
+        """Return h(2^b B + J) - h(2^b B) exactly, for block B and offset J.
+
+        Laplace: a J. Gaussian: a J (2^(b + 1) B + J).
+        """
+        multiple_of_rate = offset
         if self.kind == "gaussian":
-            steps = offset * ((block << (self.block_bits + 1)) + offset)
-        return self.rate * steps
+            multiple_of_rate = offset * ((block << (self.block_bits + 1)) + offset)
+        return self.rate * multiple_of_rate
 
 
 @lru_cache(maxsize=128)
@@ -242,6 +247,8 @@ def block_table(kind: Kind, scale: float) -> BlockTable:
         )
     exact_scale = Fraction(scale)
     exponent_of_two = math.frexp(scale)[1]
+    # A block is 1/32 to 1/16 of sigma, or 1/16 to 1/8 of the Laplace scale: so most candidates are
+    # accepted, and a table has some hundred blocks. Small scales have blocks of one integer.
     if kind == "gaussian":
         rate = 1 / (2 * exact_scale**2)
         block_bits = max(0, exponent_of_two - 5)
@@ -258,7 +265,7 @@ def block_table(kind: Kind, scale: float) -> BlockTable:
 
 
 def make_guide(block_thresholds: Words) -> Integers:
-    """Find the block of each cell, which is all uniform numbers with the same first 12 bits.
+    """Find the block of each cell; a cell is all uniform numbers with the same first 12 bits.
 
     Args:
         block_thresholds: (blocks,) `BlockTable.thresholds`.
@@ -299,7 +306,8 @@ def add_clipped(values: Integers, noise: NDArray[Any]) -> Integers:
         exact = [int(value) + int(draw) for value, draw in zip(values, noise, strict=True)]
         clipped = [min(max(total, INT64.min), INT64.max) for total in exact]
         return np.array(clipped, dtype=np.int64)
-    # Unsigned addition wraps around. A sum that is on the wrong side of its value did so.
+    # Unsigned addition wraps around. A sum did if it is below its value although the noise is
+    # positive, or above it although the noise is negative.
     wrapped_sums = (values.astype(np.uint64) + noise.astype(np.uint64)).astype(np.int64)
     sums = np.where((noise > 0) & (wrapped_sums < values), INT64.max, wrapped_sums)
     return np.where((noise < 0) & (wrapped_sums > values), INT64.min, sums)
@@ -317,7 +325,7 @@ def draw_noise(table: BlockTable, count: int, source: Source) -> NDArray[Any]:
 
 
 def _draw_chunk(table: BlockTable, count: int, source: Source) -> NDArray[Any]:
-    """Draw (count,) numbers by rejection: a refused candidate is replaced by a wholly new one."""
+    """Draw (count,) numbers by rejection: for each rejected candidate, a new one is drawn."""
     noise: NDArray[Any] = np.zeros(count, dtype=np.int64)
     missing = np.arange(count)
     while missing.size:
@@ -352,7 +360,7 @@ def _draw_candidates(
         uniforms = second_words & np.uint64((1 << test_bits) - 1)
         is_accepted = accept(table, blocks, offsets, uniforms, source)
     magnitudes = _join_block_and_offset(blocks, offsets, table.block_bits)
-    is_negative_zero = is_negative & (magnitudes == 0)
+    is_negative_zero = is_negative & (magnitudes == 0)  # else zero would be twice as likely
     is_accepted &= ~is_negative_zero
     return np.where(is_negative, -magnitudes, magnitudes), is_accepted
 
@@ -380,11 +388,11 @@ def find_blocks(table: BlockTable, uniforms: Words, source: Source) -> Integers:
     leading_bits = (uniforms >> np.uint64(UNIFORM_BITS - GUIDE_BITS)).astype(np.int64)
     blocks = table.guide[leading_bits]
     searched = np.flatnonzero(blocks == SEARCH_NEEDED)
-    # Both arrays are uint64: NumPy compares uint64 with int64 as floats.
-    counts = np.searchsorted(table.thresholds, uniforms[searched], "right").astype(np.int64)
-    blocks[searched] = counts
-    thresholds_below = table.thresholds[np.maximum(counts - 1, 0)]
-    is_tie = (counts > 0) & (thresholds_below == uniforms[searched])
+    # Both arrays must be uint64, because NumPy compares uint64 with int64 as floats.
+    found_blocks = np.searchsorted(table.thresholds, uniforms[searched], "right").astype(np.int64)
+    blocks[searched] = found_blocks
+    thresholds_below = table.thresholds[np.maximum(found_blocks - 1, 0)]
+    is_tie = (found_blocks > 0) & (thresholds_below == uniforms[searched])
     for index in searched[is_tie]:
         blocks[index] = _settle_tie(table, int(uniforms[index]), source)
     return blocks
@@ -404,7 +412,7 @@ def _settle_tie(table: BlockTable, uniform: int, source: Source) -> int:
 
 @lru_cache(maxsize=8)
 def finer_thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int) -> tuple[int, ...]:
-    """Compute thresholds of more bits, for a tie; the last few are cached."""
+    """Compute thresholds of more bits, for a tie; the last eight results are cached."""
     return tuple(thresholds(kind, rate, block_bits, bits, GUARD_BITS))
 
 
@@ -413,8 +421,9 @@ def accept(
 ) -> NDArray[np.bool_]:
     """Decide U < exp(-G) for each candidate, G = h(2^b B + J) - h(2^b B).
 
-    With g the float of G, the series 1 - g + g^2/2 - g^3/6 <= exp(-g) is at most g^4/24 too
-    small for 0 <= g <= 1. A U within the margin of either bound is decided by integers.
+    With g the float of G, the series 1 - g + g^2/2 - g^3/6 is a lower bound of exp(-g), and at most
+    g^4/24 too small, for 0 <= g <= 1. If these bounds and a margin for rounding errors do not
+    decide, or if g > 1, integers do.
 
     Args:
         table: The law.
@@ -429,8 +438,8 @@ def accept(
     uniform_bits = WORD_BITS - table.block_bits
     float_bits = min(uniform_bits, 53)
     leading_bits = (uniforms >> np.uint64(uniform_bits - float_bits)).astype(np.float64)
-    uniform = leading_bits * 2.0**-float_bits
-    last_unit = 2.0**-float_bits
+    uniform_low = leading_bits * 2.0**-float_bits  # U is at least this
+    uniform_width = 2.0**-float_bits  # and below uniform_low + uniform_width
     offset = offsets.astype(np.float64)
     exponent = offset * float(table.rate)
     if table.kind == "gaussian":
@@ -439,8 +448,8 @@ def accept(
     lower = 1 - exponent * (1 - exponent * (0.5 - exponent / 6))
     upper = lower + exponent**2 * exponent**2 / 24
     is_small = exponent <= 1
-    is_below = is_small & (uniform + last_unit <= lower - FLOAT_MARGIN)
-    is_above = is_small & (uniform >= upper + FLOAT_MARGIN)
+    is_below = is_small & (uniform_low + uniform_width <= lower - FLOAT_MARGIN)
+    is_above = is_small & (uniform_low >= upper + FLOAT_MARGIN)
     for index in np.flatnonzero(~(is_below | is_above)):
         exact = table.exponent(int(blocks[index]), int(offsets[index]))
         is_below[index] = is_below_exp_minus(exact, int(uniforms[index]), uniform_bits, source)
@@ -452,9 +461,10 @@ def is_below_exp_minus(exponent: Fraction, uniform: int, bits: int, source: Sour
 
     Args:
         exponent: At least 0.
-        uniform: The first `bits` bits of U. Words are appended until they decide.
+        uniform: The first `bits` bits of U, as an integer. Further bits are drawn in words until
+            the comparison is certain.
         bits: Number of bits of `uniform`.
-        source: Randomness for those words.
+        source: Randomness for further words.
     """
     while True:
         low, high = exp_minus(exponent, bits)

@@ -26,7 +26,7 @@ def check_positive(name: str, value: float) -> None:
 
 
 def check_scale(scale: float) -> None:
-    """Raise ConfigError unless a scale of noise, in steps, is finite; it may have overflowed."""
+    """Raise ConfigError if the scale of noise, in steps, is infinite after an overflow, or NaN."""
     if not math.isfinite(scale):
         raise ConfigError(
             "The noise would have no finite scale: take less of it, or a coarser resolution for "

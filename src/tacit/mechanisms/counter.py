@@ -29,7 +29,7 @@ from tacit.mechanisms.runs import LaplaceBlocks, MechanismRun, laplace_noise
 from tacit.mechanisms.sensitive_values import MOST_STEPS, clamped_integer, clamped_integers
 
 _LARGEST_TOTAL = (1 << 63) - 1
-"""Totals are clipped to it on either side of zero: the noise of several nodes may sum up to
+"""Totals are clipped to it on either side of zero, because the noise of several nodes may add up to
 more."""
 
 
@@ -51,12 +51,12 @@ class TreeCounter:
 
     @property
     def levels(self) -> int:
-        """Number of nodes, at most, that hold one step's value: floor(log2(horizon)) + 1."""
+        """Largest number of nodes that include one step's value: floor(log2(horizon)) + 1."""
         return self.horizon.bit_length()
 
     @cached_property
     def scale(self) -> float:
-        """Scale of each node's noise, if epsilon is finite."""
+        """Scale of each node's noise, if epsilon is finite; otherwise an error is raised."""
         return float_above(self.noise_multiplier * self.bound)
 
     @property
@@ -104,8 +104,8 @@ class TreeRun(MechanismRun):
         self.counter = counter
         self._step = 0
         self._blocks = None if math.isinf(counter.epsilon) else LaplaceBlocks(counter.scale)
-        # For each level, the exact and the noisy sum of its last complete node; 0 for a level whose
-        # last node is a part of a node on a higher level.
+        # For each level, the exact and the noisy sum of its last complete node; 0 if that node is a
+        # part of a complete node on a higher level.
         self._exact = [0] * counter.levels
         self._noisy = [0] * counter.levels
 
@@ -137,16 +137,16 @@ class TreeRun(MechanismRun):
         """Add a value and its noise, and return the noisy total.
 
         Step t completes a node on the level of the lowest 1 in the binary form of t. The node's sum
-        is this value and the nodes on all lower levels, which are not needed any more. The total is
-        the sum of the remaining nodes: one for each 1 in the binary form of t.
+        is this value plus the nodes on all lower levels, which are then set to 0. The total is the
+        sum of the nodes that are left: one for each 1 in the binary form of t.
 
-        It neither locks nor draws: `add` and `TreeCounter` do.
+        This method neither locks nor draws noise: its callers `add` and `TreeCounter.__call__` do.
         """
         self._step += 1
         level = (self._step & -self._step).bit_length() - 1
         clamped = min(max(value, 0), self.counter.bound)
         self._exact[level] = clamped + sum(self._exact[:level])
-        self._noisy[level] = self._exact[level] + noise  # the node keeps this noise
+        self._noisy[level] = self._exact[level] + noise  # drawn once for the node's whole life
         self._exact[:level] = [0] * level
         self._noisy[:level] = [0] * level
         return max(-_LARGEST_TOTAL, min(sum(self._noisy), _LARGEST_TOTAL))

@@ -4,8 +4,8 @@ Source       Dwork and Roth: The algorithmic foundations of differential privacy
              1 and Theorem 3.23. Lyu, Su, Li: Understanding the sparse vector technique (VLDB
              2017), for monotonic counts and for the variants that are broken.
 Guarantee    epsilon for all answers together until the gate stops, however many there are.
-Sensitivity  the most that ANY one count can change. If `monotonic`, a change of the data moves all
-             counts in the same direction, and half the noise on the counts is enough.
+Sensitivity  the most by which ANY one count differs between neighbours. If `monotonic`, all counts
+             change in the same direction, and half the noise on the counts is enough.
 Sampler      exact discrete Laplace on integers: one draw for the threshold, and a new draw for each
              count; `GateRun` draws those for the counts in blocks.
 """
@@ -37,11 +37,12 @@ class ThresholdGate:
     threshold: int
     """Whole number that counts are compared with."""
     sensitivity: int = 1
-    """The most that any one count can change."""
+    """The most by which any one count differs between neighbouring inputs."""
     monotonic: bool = False
-    """Whether a change of the data moves all counts in the same direction."""
+    """Whether all counts change in the same direction between neighbouring inputs."""
     stops: Literal["above", "below"] = "above"
-    """Whether the gate stops at a count at or above the threshold, or at or below it."""
+    """With "above", the gate stops at a count at or above the threshold; with "below", at or below
+    it."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -77,9 +78,9 @@ class ThresholdGate:
         """
         numbers = clamped_integers(counts).ravel().tolist()
         run = self.start()
-        noise = laplace_noise(len(numbers), self.count_scale)
-        for index, number in enumerate(numbers):
-            if run.compare(number, noise[index]):
+        noises = laplace_noise(len(numbers), self.count_scale)
+        for index, (number, noise) in enumerate(zip(numbers, noises, strict=True)):
+            if run.compare(number, noise):
                 return index
         return len(numbers)
 
@@ -141,7 +142,7 @@ class GateRun(MechanismRun):
     def compare(self, count: int, noise: int) -> bool:
         """Compare a count plus its noise with the noisy threshold; stop the gate if it is reached.
 
-        It neither locks nor draws: `stops_at` and `ThresholdGate` do.
+        This method neither locks nor draws: its callers `stops_at` and `ThresholdGate.__call__` do.
 
         Returns:
             Whether the gate has stopped.

@@ -26,7 +26,8 @@ from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.sensitive_values import MOST_STEPS, finite_floats
 
 MARGIN = 1 + 2**-40
-"""Factor of sigma that covers the rounding of the few float operations that make it."""
+"""Factor by which sigma is enlarged, so that rounding errors of its computation never make it too
+small."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class GaussianRelease:
 
     @property
     def sigma(self) -> float:
-        """Parameter of the noise, in steps of the grid."""
+        """Parameter of the noise, in steps of the grid; 0 for no noise."""
         return self.noise_multiplier * self._distance * MARGIN
 
     @property
@@ -85,9 +86,10 @@ class GaussianRelease:
 
     @property
     def _distance(self) -> float:
-        """Bound on the L2 distance d of neighbours after rounding, in steps.
+        """Bound on the L2 distance of neighbours after rounding, in steps.
 
-        ceil(d / step) if they differ in one entry, d / step + sqrt(m) if in m entries.
+        For neighbours at a distance of d before rounding, it is ceil(d / step) if they differ in
+        one entry, and d / step + sqrt(m) if they differ in m entries.
         """
         if self.changes == 1:
             return float_above(Fraction(self.grid.distance(self.sensitivity)))
@@ -95,15 +97,12 @@ class GaussianRelease:
 
 
 def vector_event(noise_multiplier: float, *, sigma: float, entries: int) -> Event:
-    """Return the cost of Gaussian noise on a whole table.
+    """Return the event of Gaussian noise on a whole table; `NonPrivate` for no noise.
 
     Args:
         noise_multiplier: sigma / L2 distance of neighbours; 0 for no noise.
-        sigma: Parameter of the least noisy entry, in steps, as it is drawn.
+        sigma: Parameter of the noise on the least noisy entry, in steps.
         entries: Number of entries of the table.
-
-    Returns:
-        The event; `NonPrivate` for no noise.
     """
     if noise_multiplier == 0:
         return NonPrivate()

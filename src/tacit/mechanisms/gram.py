@@ -70,7 +70,8 @@ class GramRelease:
     def sigma_off_diagonal(self) -> float:
         """Parameter of the noise off the diagonal, in squared steps.
 
-        It is less by sqrt(2): each of these entries is in the matrix twice, but released once.
+        It is the diagonal's divided by sqrt(2), because each of these entries is in the matrix
+        twice but is released once.
         """
         return self.sigma / math.sqrt(2)
 
@@ -78,15 +79,15 @@ class GramRelease:
     def event(self) -> Event:
         """The cost of the whole matrix."""
         entries = self.items * (self.items + 1) // 2
-        # the sigma of the least noisy entry; one item has no entry off the diagonal
-        sigma = self.sigma if self.items == 1 else self.sigma_off_diagonal
-        return vector_event(self.noise_multiplier, sigma=sigma, entries=entries)
+        # The entries off the diagonal have the least noise; with one item there are none.
+        smallest_sigma = self.sigma if self.items == 1 else self.sigma_off_diagonal
+        return vector_event(self.noise_multiplier, sigma=smallest_sigma, entries=entries)
 
     def __call__(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Release the noisy matrix (items, items), symmetric.
+        """Release the noisy matrix (items, items), which is symmetric.
 
         Args:
-            rows: (people, items), zero for an item without a rating.
+            rows: (people, items) numbers of each person, zero for an item without a rating.
 
         Raises:
             DataError: The rows have another shape, or a number is not finite.
@@ -100,9 +101,12 @@ class GramRelease:
             blocks: Arrays (people, items).
 
         Returns:
-            (items, items) sums of the clipped rows' products in whole squared steps, which do not
-            depend on how the rows are divided into blocks. If the noise multiplier is 0, floats
-            from the rows as they are, not clipped.
+            (items, items) sums of the clipped rows' products, integers in squared steps, which do
+            not depend on how the rows are divided into blocks. If the noise multiplier is 0, floats
+            from the rows without clipping.
+
+        Raises:
+            DataError: The rows have another shape, or a number is not finite.
         """
         is_non_private = self.noise_multiplier == 0
         unclipped_total = np.zeros((self.items, self.items))
@@ -120,7 +124,8 @@ class GramRelease:
     def add_noise(self, total: NDArray[Any]) -> NDArray[np.float64]:
         """Release the noisy matrix (items, items) from the result of `total`.
 
-        Each call draws new noise, one number for each pair of items, and costs another `event`.
+        Each call draws new noise, one number for each entry of the diagonal and of the upper
+        triangle, and costs another `event`.
         """
         if self.noise_multiplier == 0:
             return total.astype(np.float64)
@@ -134,10 +139,11 @@ class GramRelease:
             total += (steps.T @ steps).astype(np.int64)
 
     def clip_rows(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Clip rows (people, items) to whole steps, each of squared norm `squared_norm` at most.
+        """Clip rows (people, items) to whole steps; each row's squared norm is at most the bound.
 
-        steps = trunc(row * min(1, norm / length) / resolution), where length is the row's L2 norm.
-        Each row is first divided by its largest number, so that no square overflows.
+        steps = trunc(row * min(1, norm / length) / resolution), where length is the row's L2 norm;
+        the bound is `squared_norm`. Each row is first divided by the largest absolute value in it,
+        so that no square overflows.
         """
         largest = np.abs(people).max(axis=1, keepdims=True)
         units = people / np.where(largest > 0, largest, 1)
@@ -153,7 +159,7 @@ class GramRelease:
         return steps
 
     def _add_symmetric_noise(self, gram: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Add noise to the diagonal and the upper triangle, and copy that to the lower triangle."""
+        """Add noise to the diagonal and the upper triangle, and mirror it to the lower triangle."""
         noisy_gram = np.zeros(gram.shape, dtype=np.int64)
         upper = np.triu_indices(self.items, 1)
         if upper[0].size:

@@ -1,7 +1,7 @@
 """Guarantee cards of the mechanisms: what ONE call guarantees, at a given epsilon.
 
-For its card, a mechanism is built with the public parameters that the card states, and an
-accountant prices its event: so the card states what the noise really costs. Proofs are in
+To make a card, a mechanism is built with the public parameters that the card states, and an
+accountant prices its event. So the card's epsilon is the real cost of the noise. Proofs are in
 docs/mechanisms.
 """
 
@@ -31,8 +31,9 @@ from tacit.mechanisms.topk import TopSelection
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
 _LIST_LENGTH = 10
-_LARGE = 13.8
-"""Epsilon in nats from which on the factor e^epsilon, then about a million, is written as a power.
+"""Candidates in the list of the card of `top-selection`."""
+_WRITTEN_AS_POWER = 13.8
+"""From this epsilon on, in nats, a card writes "e^13.8" and not the factor, then about a million.
 """
 _DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020)"
 _SAMPLER = f"{_DISCRETE}, for the sampler"
@@ -63,7 +64,7 @@ class Terms:
     adjacency: Adjacency
     """Which inputs are neighbours."""
     parameters: str
-    """Public parameters that `build` takes, in words."""
+    """Description of the public parameters with which `build` makes the mechanism."""
     sensitivity: str
     """The assumption on how much neighbouring inputs differ."""
     beyond: str
@@ -87,17 +88,17 @@ _SCORE_SENSITIVITY = "one person moves each candidate's score by at most 1"
 _NOT_THE_SCORES = "the scores themselves, which must not be released"
 
 
-def _laplace(epsilon: float) -> LaplaceRelease:
+def _build_laplace(epsilon: float) -> LaplaceRelease:
     """Build the mechanism of a card with `_COUNT_PARAMETERS`."""
     return LaplaceRelease(epsilon, sensitivity=1, lower=0, upper=1 << 20, resolution=1)
 
 
-def _gaussian(noise_multiplier: float) -> GaussianRelease:
+def _build_gaussian(noise_multiplier: float) -> GaussianRelease:
     """Build the mechanism of a card with `_COUNT_PARAMETERS`."""
     return GaussianRelease(noise_multiplier, sensitivity=1, lower=0, upper=1 << 20, resolution=1)
 
 
-def _selection(epsilon: float) -> Selection:
+def _build_selection(epsilon: float) -> Selection:
     """Build the mechanism of a card with `_SCORE_PARAMETERS`."""
     return Selection(epsilon, candidates=1000, sensitivity=1, lower=0, upper=1 << 16, resolution=1)
 
@@ -122,7 +123,7 @@ TERMS: Mapping[str, Terms] = {
         sources=(_WARNER, _EXTREMAL),
     ),
     "laplace": Terms(
-        build=_laplace,
+        build=_build_laplace,
         released="one array of numbers",
         adjacency=_RATING,
         parameters=_COUNT_PARAMETERS,
@@ -135,7 +136,7 @@ TERMS: Mapping[str, Terms] = {
         ),
     ),
     "gaussian": Terms(
-        build=_gaussian,
+        build=_build_gaussian,
         released="one array of numbers",
         adjacency=_RATING,
         parameters=_COUNT_PARAMETERS,
@@ -145,7 +146,7 @@ TERMS: Mapping[str, Terms] = {
         gaussian=True,
     ),
     "selection": Terms(
-        build=_selection,
+        build=_build_selection,
         released="one choice",
         adjacency=_PERSON,
         parameters=_SCORE_PARAMETERS,
@@ -154,7 +155,7 @@ TERMS: Mapping[str, Terms] = {
         sources=(_MCSHERRY,),
     ),
     "top-selection": Terms(
-        build=lambda epsilon: TopSelection(_LIST_LENGTH, _selection(epsilon / _LIST_LENGTH)),
+        build=lambda epsilon: TopSelection(_LIST_LENGTH, _build_selection(epsilon / _LIST_LENGTH)),
         released="one ordered list",
         adjacency=_PERSON,
         parameters=(
@@ -238,7 +239,8 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
     Args:
         name: One of `NAMES`.
         epsilon: Nats that the call may cost, above 0 and finite.
-        delta: Above 0 and below 1, for Gaussian noise, which has no pure epsilon; None for others.
+        delta: Above 0 and below 1 for mechanisms with Gaussian noise, which have no pure epsilon;
+            None for all others.
 
     Raises:
         ConfigError: There is no such mechanism, or epsilon and delta do not fit it.
@@ -265,11 +267,12 @@ def _gaussian_guarantee(name: str, terms: Terms, epsilon: float, delta: float | 
         )
 
     def make_event(noise_multiplier: float) -> Event:
+        """Return the event of the mechanism with this noise."""
         event: Event = terms.build(noise_multiplier).event
         return event
 
     exact_noise = smallest_noise(make_event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
-    # The card prices the noise that it states: six digits, rounded up.
+    # The card states the noise with six digits, rounded up, and the price of exactly that noise.
     six_digits = Context(prec=6, rounding=ROUND_CEILING)
     noise = float(six_digits.create_decimal_from_float(exact_noise))
     price = GDPAccountant().add(make_event(noise)).epsilon(delta)
@@ -282,14 +285,14 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
 
     Args:
         name: Name of the mechanism.
-        terms: What the card says, whatever epsilon is.
+        terms: The texts of the card that do not depend on epsilon.
         epsilon: Nats that one call costs at delta.
         delta: Delta of one call; 0 for a pure epsilon.
-        parameters: The public parameters, in words.
+        parameters: Description of the public parameters.
     """
     unit = terms.adjacency.unit
     is_local = terms.adjacency == _ANSWER
-    known_besides = "and anything else about you" if is_local else "and holds all other data"
+    other_knowledge = "and anything else about you" if is_local else "and holds all other data"
     return Guarantee(
         name=f"{name}, {terms.released}",
         sentence=_sentence(terms, epsilon, delta),
@@ -297,7 +300,7 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
         adjacency=terms.adjacency,
         against=(
             f"everyone who reads {terms.released}, knows the method and its public parameters, "
-            f"{known_besides}"
+            f"{other_knowledge}"
         ),
         trust=Trust.NOBODY if is_local else Trust.PLATFORM,
         basis=Basis.PROVED,
@@ -325,7 +328,7 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
 
 def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
     """Say what epsilon and delta mean to a person, to whom the card says "you"."""
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < _WRITTEN_AS_POWER else f"e^{epsilon:.3g}"
     chance = f", plus a chance of {delta:g}" if delta else ""
     return (
         f"Any property of {terms.released} is at most {factor} times as likely as it "
@@ -334,7 +337,7 @@ def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
 
 
 def _neighbour(adjacency: Adjacency) -> str:
-    """Return the clause that describes the neighbouring input: "if ..."."""
+    """Return the clause that describes the neighbouring input; it begins with "if"."""
     if adjacency.change == "replace":
         return f"if your {adjacency.unit} were another one"
     if adjacency.unit == "user":

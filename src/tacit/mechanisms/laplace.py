@@ -4,8 +4,8 @@ Source       Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity in
              analysis (TCC 2006). On integers: Ghosh, Roughgarden, Sundararajan: Universally
              utility-maximizing privacy mechanisms (STOC 2009). Sampler: Canonne, Kamath, Steinke:
              The discrete Gaussian for differential privacy (NeurIPS 2020).
-Guarantee    A loss of L1 distance in steps / scale in steps, which is at most epsilon
-             (docs/mechanisms/laplace.md has the proof).
+Guarantee    A pure loss of (L1 distance of neighbours) / scale, both in steps, which is at most
+             epsilon (docs/mechanisms/laplace.md has the proof).
 Sensitivity  the L1 distance of two neighbouring vectors before rounding, and the number of entries
              in which they may differ: rounding adds up to one step in each.
 """
@@ -97,7 +97,7 @@ class LaplaceRelease:
 
 
 def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-    """Add independent noise k with P(k) proportional to exp(-|k| / scale) to `values` (n,).
+    """Add independent noise k with P(k) proportional to exp(-|k| / scale) to each of `values`.
 
     Raises:
         ConfigError: The scale is not finite and above 0.

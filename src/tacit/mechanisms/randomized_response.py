@@ -5,7 +5,7 @@ Source       Warner: Randomized response (JASA 1965). Kairouz, Oh, Viswanath: Ex
              the same epsilon for two answers, or for k answers if epsilon is large.
 Guarantee    epsilon for one answer, whatever the true values are. The chance of the truth is
              e^epsilon / (e^epsilon + k - 1) rounded DOWN to a multiple of 2^-53, so the real
-             loss never exceeds epsilon, and the event states the chance that is really used.
+             loss never exceeds epsilon, and the event states the rounded chance.
 Sensitivity  no assumption: any two values may be neighbours. n answers about one person cost n
              times epsilon.
 Sampler      our own, integers only: a uniform 53-bit integer is compared with a threshold, and for
@@ -29,7 +29,7 @@ from tacit.mechanisms.weights import truth_below
 from tacit.randomness import Source, bernoulli, integers_below
 
 _BITS = 53
-"""A chance is a multiple of 2**-53, since each of these is a float that the event can hold."""
+"""The chance of the truth is a multiple of 2**-53: these are floats, which the event can state."""
 MOST_CATEGORIES = 1 << 20
 """Largest number of possible answers."""
 
@@ -41,7 +41,7 @@ class KaryResponse:
     epsilon: float
     """Loss of one answer, in nats; inf releases the truth."""
     categories: int
-    """Number of possible answers, which the question determines, not the answers that occur."""
+    """Number of possible answers. The question must determine it, not the answers that occur."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -67,23 +67,24 @@ class KaryResponse:
         Raises:
             DataError: A value is not an integer from 0 to categories - 1.
         """
-        true = to_answers(values, self.categories)
+        truths = to_answers(values, self.categories)
         if math.isinf(self.epsilon):
-            return true
-        # Both draws are made for each entry, so that the time does not reveal who lied.
-        shift = integers_below(source, self.categories - 1, true.size).reshape(true.shape) + 1
-        honest = self.draw_honesty(true.shape, source)
-        return (true + np.where(honest, 0, shift)) % self.categories
+            return truths
+        # Both draws are made for each entry, so that the time does not reveal who lied. A lie is
+        # the truth shifted by 1 to categories - 1, modulo categories.
+        shifts = integers_below(source, self.categories - 1, truths.size).reshape(truths.shape) + 1
+        is_honest = self.draw_honesty(truths.shape, source)
+        return (truths + np.where(is_honest, 0, shifts)) % self.categories
 
     def draw_honesty(self, shape: tuple[int, ...], source: Source) -> NDArray[np.bool_]:
-        """Draw an array of this shape: whether each answer is the truth."""
-        chance = np.broadcast_to(np.int64(self.truth * (1 << _BITS)), shape)
-        return bernoulli(source, chance, 1 << _BITS)
+        """Draw for each answer of an array of this shape whether it is the truth."""
+        numerators = np.broadcast_to(np.int64(self.truth * (1 << _BITS)), shape)
+        return bernoulli(source, numerators, 1 << _BITS)
 
 
 @dataclass(frozen=True)
 class BitRelease:
-    """Release of bits, each as it is or flipped."""
+    """Release of bits, each either true or flipped."""
 
     epsilon: float
     """Loss of one bit, in nats; inf releases the truth."""
@@ -98,7 +99,7 @@ class BitRelease:
 
     @property
     def truth(self) -> Fraction:
-        """The exact chance that a bit is released as it is."""
+        """The exact chance that a bit is released and not flipped."""
         return self._response.truth
 
     @property
@@ -107,7 +108,7 @@ class BitRelease:
         return self._response.event
 
     def __call__(self, bits: ArrayLike, source: Source) -> NDArray[np.bool_]:
-        """Release bits (0 and 1, or booleans) of any shape; each is flipped on its own.
+        """Release bits (0 and 1, or booleans) of any shape; flips are independent; same shape.
 
         Raises:
             DataError: A value is not a bit.
@@ -117,8 +118,8 @@ class BitRelease:
         true_bits = array if is_boolean else to_answers(array, 2).astype(np.bool_)
         if math.isinf(self.epsilon):
             return true_bits.copy()
-        honest = self._response.draw_honesty(true_bits.shape, source)
-        return ~(true_bits ^ honest)  # the bit itself if honest, the other one if not
+        is_honest = self._response.draw_honesty(true_bits.shape, source)
+        return np.where(is_honest, true_bits, ~true_bits)
 
 
 def to_answers(values: ArrayLike, categories: int) -> NDArray[np.int64]:

@@ -2,8 +2,8 @@
 
 A run cannot be copied, because it was charged once. It draws its discrete Laplace noise in blocks,
 because one call of the sampler takes as long as 600 draws. The first blocks are small, so that a
-short run draws little too much. Noise that is drawn in advance depends on no value, is used once,
-and is never stored.
+short run draws few numbers that it never uses. Noise that is drawn in advance does not depend on
+the data, is used once, and is never stored.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ _GROWTH = 4
 class MechanismRun:
     """A run that stays in the process that started it, and cannot be copied or saved.
 
-    Two copies would release more than was charged, and with the same noise. A step first calls
-    `_check_process` and then takes `_lock`, since a fork may have copied the lock while it was
-    held.
+    Two copies would release more than was charged, and with the same noise. Each step of a subclass
+    first calls `_check_process` and then takes `_lock`: a fork may have copied the lock while it
+    was held, so taking it first could wait forever.
     """
 
     def __init__(self) -> None:
+        """Begin the run in this process."""
         self._process = os.getpid()
         self._lock = threading.Lock()
 

@@ -82,9 +82,13 @@ def _add_by_opendp(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.in
 
 @cache
 def load_opendp() -> tuple[Any, Any, Any]:
-    """Import OpenDP: its domain of integer vectors, and its modules of measurements and metrics.
+    """Import OpenDP without its usual entry `opendp.prelude`, which would import scikit-learn too.
 
-    Its usual entry, `opendp.prelude`, would import scikit-learn as well.
+    Returns:
+        OpenDP's domain of integer vectors, its module of measurements, and its module of metrics.
+
+    Raises:
+        MissingExtra: OpenDP is not installed.
     """
     try:
         from opendp import domains, measurements, metrics, mod

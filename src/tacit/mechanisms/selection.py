@@ -3,9 +3,10 @@
 Source       McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007); exact
              integer weights as in `tacit.mechanisms.weights`.
 Guarantee    epsilon for one choice (docs/mechanisms/selection.md has the proof).
-Sensitivity  the most that ANY one candidate's score can change. Bounds, resolution and candidates
-             are public and fixed. If `monotonic`, a change of the data never moves two scores in
-             opposite directions (such as counts under add/remove), and the loss is half as large.
+Sensitivity  the most by which ANY one candidate's score differs between neighbours. Bounds,
+             resolution and candidates are public and fixed. If `monotonic`, no two scores change in
+             opposite directions between neighbours (as counts under add/remove), and the loss is
+             half as large.
 Sampler      our own, exact on integers.
 """
 
@@ -48,7 +49,7 @@ class Selection:
     candidates: int
     """Number of candidates, public and fixed."""
     sensitivity: float
-    """The most that any one score can change, in the unit of the scores."""
+    """The most by which any one score differs between neighbours, in the unit of the scores."""
     lower: float
     """Lower bound of a score; smaller scores are clamped."""
     upper: float
@@ -56,7 +57,7 @@ class Selection:
     resolution: float
     """Step, a power of two; scores are rounded down to its multiples."""
     monotonic: bool = False
-    """Whether a change of the data never moves two scores in opposite directions."""
+    """Whether no two scores change in opposite directions between neighbouring inputs."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -74,7 +75,10 @@ class Selection:
 
     @property
     def rate(self) -> Fraction:
-        """Nats for each step of a score: epsilon / (2 sensitivity), or twice that if monotonic."""
+        """Nats for each step of a score: epsilon / (2 sensitivity), or twice that if monotonic.
+
+        The sensitivity is in steps here, after rounding.
+        """
         factor = 1 if self.monotonic else 2
         return Fraction(self.epsilon) / (factor * self.grid.distance(self.sensitivity))
 
@@ -116,11 +120,11 @@ class Selection:
 
     def _draw(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:
         """Draw one index for each of `rows` (choices, candidates), some rows at a time."""
-        size = max(1, _ENTRIES // self.candidates)
+        rows_at_once = max(1, _ENTRIES // self.candidates)
         chosen = np.empty(len(rows), dtype=np.int64)
-        for start in range(0, len(rows), size):
-            weights = self.weights(rows[start : start + size])
-            chosen[start : start + size] = draw_rows(weights, source)
+        for start in range(0, len(rows), rows_at_once):
+            weights = self.weights(rows[start : start + rows_at_once])
+            chosen[start : start + rows_at_once] = draw_rows(weights, source)
         return chosen
 
     def weights(self, scores: ArrayLike) -> NDArray[np.int64]:
@@ -128,7 +132,8 @@ class Selection:
 
         Epsilon must be finite. The weights are as sensitive as the scores.
         """
-        return self.weight_table[self.grid.last_step - self.grid.to_steps(scores)]
+        steps_below_best = self.grid.last_step - self.grid.to_steps(scores)
+        return self.weight_table[steps_below_best]
 
     @cached_property
     def weight_table(self) -> NDArray[np.int64]:

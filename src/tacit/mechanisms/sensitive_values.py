@@ -15,8 +15,8 @@ def finite_floats(values: ArrayLike) -> NDArray[np.float64]:
     """Return `values` as floats of the same shape.
 
     Raises:
-        DataError: A value is NaN or infinite, or not a number of at most 64 bits: a longer float
-            would be rounded.
+        DataError: A value is NaN or infinite, or is not a number of at most 64 bits; a longer float
+            is refused because it would be rounded.
     """
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
@@ -37,7 +37,7 @@ def clamped_integers(values: ArrayLike) -> NDArray[np.int64]:
     """Return `values` as integers of the same shape, clamped to 2**52 on either side of zero.
 
     Raises:
-        DataError: A value is a fraction, NaN or infinite.
+        DataError: A value is a fraction, NaN, infinite or not a number.
     """
     numbers = finite_floats(values)
     if (numbers != np.floor(numbers)).any():
@@ -52,10 +52,10 @@ def clamped_integer(value: ArrayLike, *, shape_error: str) -> int:
 
     Args:
         value: The number.
-        shape_error: What the error says if `value` is an array of several numbers or of none.
+        shape_error: Message of the error for an array of one or more axes.
 
     Raises:
-        DataError: The value is an array, a fraction, NaN or infinite.
+        DataError: The value is an array, a fraction, NaN, infinite or not a number.
     """
     if isinstance(value, int | np.integer):  # the usual case, without the cost of an array
         return max(-MOST_STEPS, min(int(value), MOST_STEPS))

@@ -5,7 +5,7 @@ Source       Dwork, Kenthapadi, McSherry, Mironov, Naor (2006), for sums with Ga
 Guarantee    1 / (2 noise_multiplier^2)-zCDP for ALL THAT ONE PERSON CONTRIBUTES, added or removed,
              and about 1 / noise_multiplier-GDP if the noise spans many steps.
 Sensitivity  no assumption: all entries of a person together are clipped to an L2 norm here. Each
-             must be computed from that person's data and public or released values only.
+             entry must be computed from that person's data and public or released values only.
 Sampler      exact discrete Gaussian on integers (`blocks`).
 """
 
@@ -98,7 +98,8 @@ class SumRelease:
         """Release the noisy sum (rows, width).
 
         Args:
-            blocks: Contributions of disjoint groups of people, in the order of people's numbers.
+            blocks: Contributions of disjoint groups of people. All numbers of people in a block are
+                above those of the blocks before.
 
         Raises:
             DataError: Contributions have another shape or order, or a value is not finite.
@@ -106,7 +107,7 @@ class SumRelease:
         return self.add_noise(self.total(blocks))
 
     def zero_table(self) -> NDArray[Any]:
-        """Return (rows, width) zeros: integers for whole steps, or floats if there is no noise."""
+        """Return (rows, width) zeros: integers that count steps, or floats if there is no noise."""
         dtype = np.int64 if self.noise_multiplier else np.float64
         return np.zeros((self.rows, self.width), dtype=dtype)
 
@@ -115,7 +116,7 @@ class SumRelease:
 
         Args:
             total: (rows, width) sum of tables that `clip_table` clipped, in whole steps; if the
-                noise multiplier is 0, the sum of the tables as they are.
+                noise multiplier is 0, the sum of the unclipped tables.
 
         Returns:
             (rows, width) noisy numbers in the unit of the tables.
@@ -134,8 +135,9 @@ class SumRelease:
         """Clip ONE person's whole table to whole steps of squared norm `squared_norm` at most.
 
         steps = trunc(table * min(1, norm / length) / resolution), where length is the table's L2
-        norm. The table is first divided by its largest number, so that no square overflows. Squares
-        are added in the table's order, so that the compiled kernel gives equal results.
+        norm. The table is first divided by the largest absolute value in it, so that no square
+        overflows. Squares are added in the table's order, as the compiled kernel adds them, so that
+        both give equal results.
 
         Returns:
             Whole steps; shape of `table`.
@@ -148,7 +150,8 @@ class SumRelease:
         length = math.sqrt(np.add.accumulate((units * units).ravel())[-1])
         scale = min(largest, self.norm / max(length, 1.0))
         steps: Ints = np.trunc(units * scale / self.resolution).astype(np.int64)
-        # Rounding errors may leave it slightly too long: then each entry moves one step to zero.
+        # Rounding errors may leave the table slightly too long. Then each entry moves one step
+        # towards zero.
         while (steps**2).sum() > self.squared_norm:
             steps -= np.sign(steps)
         return steps
@@ -161,7 +164,7 @@ class SumRelease:
 
         Returns:
             (rows, width) sum of the clipped tables in whole steps; if the noise multiplier is 0,
-            floats from the tables as they are, not clipped.
+            floats from the unclipped tables.
         """
         total = self.zero_table()
         last_person = -1
@@ -178,11 +181,15 @@ class SumRelease:
 
         The formula is that of `clip_table`, applied to each person's own entries.
 
+        Args:
+            block: Contributions, with one entry or more.
+
         Returns:
             (entries, width) whole steps.
         """
         values = finite_floats(block.values)
-        owner = _ranks(_check_column(block.people))
+        owner = _ranks(_check_column(block.people))  # (entries,) number of the entry's person
+        # Each person's largest absolute value, length in that unit, and scale have shape (people,).
         largest = np.zeros(owner[-1] + 1)
         np.maximum.at(largest, owner, np.abs(values).max(axis=1))
         units = values / np.where(largest > 0, largest, 1)[owner, None]
@@ -200,8 +207,8 @@ class SumRelease:
     def _squared_lengths(self, steps: Ints, owner: Ints) -> Ints:
         """Return each person's sum of squares (people,).
 
-        `bincount` adds floats, which are exact for integers below 2^53; a sum is about 2^40 at
-        most.
+        `bincount` adds floats, which are exact for integers below 2^53. A clipped person's sum is
+        at most about 2^40.
 
         Args:
             steps: (entries, width) whole steps.
@@ -210,14 +217,14 @@ class SumRelease:
         return np.bincount(owner, (steps**2).sum(axis=1)).astype(np.int64)
 
     def _check_block(self, block: Contributions, last_person: int) -> int:
-        """Check shape and order of a block; return its last person.
+        """Check shape and order of a block; return its last person, or `last_person` if none.
 
         The order is checked because a person in two blocks would be clipped twice, and a place that
         comes twice would add up after clipping: both would exceed the bound.
 
         Args:
             block: Contributions.
-            last_person: The last person of the blocks before; -1 if there are none.
+            last_person: The last person of the earlier blocks; -1 if there are none.
 
         Raises:
             DataError: The shape or the order is wrong.
@@ -230,7 +237,7 @@ class SumRelease:
             return last_person
         if places.min() < 0 or places.max() >= self.rows:
             raise DataError("a place is not a row of the table", expected=f"0 to {self.rows - 1}")
-        # Person and place are compared separately: combined into one number they could overflow.
+        # Person and place are compared separately, because one number of both could overflow.
         is_next_person = people[1:] > people[:-1]
         is_next_place = (people[1:] == people[:-1]) & (places[1:] > places[:-1])
         is_sorted = (is_next_person | is_next_place).all()
@@ -240,10 +247,11 @@ class SumRelease:
 
 
 def _check_column(numbers: NDArray[np.integer]) -> Ints:
-    """Return people or places (entries,) as 64-bit integers.
+    """Return people or places (entries,) as signed integers of 64 bits.
 
     Raises:
-        DataError: They are not integers that 64 bits hold: a cast could make two numbers equal.
+        DataError: They have another shape, or a type that 64 bits do not hold; a cast could make
+            two different numbers equal.
     """
     column = np.asarray(numbers)
     if column.ndim != 1 or column.dtype.kind not in "iu" or not np.can_cast(column.dtype, np.int64):

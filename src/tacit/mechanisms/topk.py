@@ -7,7 +7,7 @@ Guarantee    k * choice.epsilon for the whole ordered list: k choices at choice.
              each one depends on earlier ones only through the candidates that they released.
 Sensitivity  as in `Selection`.
 Sampler      our own, exact on integers, for many lists at once. This module imports `draw_rows`
-             itself, so that X-Map's audit can intercept its draws apart from a `Selection`'s.
+             itself, so that X-Map's audit can intercept its draws and leave those of `Selection`.
 """
 
 from __future__ import annotations

@@ -23,16 +23,21 @@ from tacit.randomness import Source
 _BITS = 128
 """Bits after the binary point of a power of e."""
 _DECIMAL = Context(prec=60)
+"""Arithmetic of powers of e, with 60 digits."""
 _WIDE = Context(prec=200)
-"""Digits enough for an exponent to be exact."""
+"""Arithmetic with enough digits to represent an exponent exactly."""
 _LARGEST_EXPONENT = 100
 """Larger exponents are replaced by this one: e**-100 is far below 2**-128 already."""
 _LARGEST_WORD = np.uint64((1 << 64) - 1)
+"""The largest word of a source of randomness."""
 
 
 def bound_exp_of_minus(exponent: Fraction) -> Fraction:
-    """Return an upper bound of e**-exponent, a multiple of 2**-128 of at most 1; exponent >= 0."""
-    # Digits after the 60th are dropped, so the exponent that is used is not above the given one.
+    """Return an upper bound of e**-exponent, for an exponent of at least 0.
+
+    The bound is a multiple of 2**-128, and at most 1.
+    """
+    # Decimals of the exponent after the 60th are dropped, which can only increase the power.
     digits = int(min(exponent, Fraction(_LARGEST_EXPONENT)) * 10**60)
     power = Decimal(-digits).scaleb(-60, _WIDE).exp(_DECIMAL)
     upper_bound = Fraction(_DECIMAL.next_plus(power)) * (1 << _BITS)
@@ -59,9 +64,10 @@ def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
     """Compute weights w with w[0] = 2**bits and w[d] * e**-rate <= w[d + 1] <= w[d].
 
     w[d + 1] is w[d] times an upper bound of e**-rate, rounded up. So w[d] is about
-    2**bits * e**(-rate * d) until it is as small as max(1, 1 / rate), where rounding up keeps it.
-    So scores that lie more than about bits * ln 2 + min(0, ln rate) nats below the highest possible
-    one have nearly equal weights. No weight is 0, which would be an infinite loss.
+    2**bits * e**(-rate * d) until it is as small as max(1, 1 / rate); then rounding up keeps it
+    constant. So scores that lie more than about bits * ln 2 + min(0, ln rate) nats below the
+    highest possible score have nearly equal weights. No weight is 0, which would be an infinite
+    loss.
 
     Args:
         rate: Nats for each step of a score.
@@ -100,7 +106,7 @@ def draw_rows(weights: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
 def _uniform_below(bounds: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
     """Draw a uniform integer in [0, bound) for each bound in [1, 2**62], by rejection."""
     divisors = bounds.astype(np.uint64)
-    # The last 2**64 modulo bound words are rejected, so that each remainder is equally likely.
+    # The largest (2**64 modulo bound) words are rejected, so that each remainder is equally likely.
     excess = (_LARGEST_WORD % divisors + np.uint64(1)) % divisors
     words = source.words(len(bounds))
     while True:

@@ -4,8 +4,7 @@ A card states its unit, the adversary's view, its assumptions and what it does n
 without a proof has no epsilon (`epsilon=None`): instead, the card says under which model the
 release is independent of the secret, and how well attackers did. Every view of a card begins with
 `first_line`, the basis in plain words; several cards are shown in the order of
-`sort_refuted_first`. The noun "neighbour" always means a nearest neighbour; two inputs are called
-neighbouring.
+`sort_refuted_first`.
 """
 
 from __future__ import annotations
@@ -101,13 +100,13 @@ class Guarantee:
     protects: str
     """The secret, and from whom it is protected."""
     adjacency: Adjacency
-    """The unit that epsilon is about, and how neighbouring inputs differ in it."""
+    """The unit that epsilon protects, and how neighbouring inputs differ in it."""
     against: str
     """The adversary: what they see and what they know."""
     trust: Trust
     """Who sees raw data."""
     basis: Basis
-    """What the claim is based on."""
+    """The kind of evidence for the claim."""
     epsilon: float | None
     """Loss of one release, in nats; None if none is claimed."""
     delta: float | None
@@ -183,7 +182,10 @@ class Guarantee:
             raise ConfigError("A refuted guarantee names the false claim and the evidence.")
 
     def _check_lifetime(self) -> None:
-        """Raise ConfigError if the lifetime is half stated, or costs less than one release."""
+        """Raise ConfigError unless the loss over a lifetime fits that of one release.
+
+        It has both epsilon and delta or neither, and each is at least that of one release.
+        """
         epsilon = self.lifetime_epsilon
         delta = self.lifetime_delta
         if (epsilon is None) != (delta is None):
@@ -220,5 +222,5 @@ class Guarantee:
 
 
 def sort_refuted_first(cards: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
-    """Return the cards of refuted claims, and then all others in their order."""
+    """Return the refuted cards first, and then all others; each group keeps its order."""
     return tuple(sorted(cards, key=lambda card: card.basis is not Basis.REFUTED))

@@ -1,10 +1,10 @@
-"""How well attackers did, as a card holds it, and the sentence in which it is shown.
+"""Measurements of how well attackers did, and the sentence that describes them.
 
-A panel of attackers gives a card two measurements. In one, `trained_on` is PANEL: it is that of the
-strongest attacker, its `auc` is 0.5 plus the distance of the AUC from 0.5, and `high` is the bound
-that holds for all attackers at once with 95 % confidence. In the other, `trained_on` is PERMUTED:
-the attackers were trained on labels in random order, and so could learn nothing. Card, report,
-README and page all show `attack_summary`.
+A panel of attackers gives a card two measurements. The first has PANEL as `trained_on`: it is that
+of the strongest attacker, its `auc` is 0.5 plus the distance of the AUC from 0.5, and `high` is the
+bound that holds for all attackers at once with 95 % confidence. The second has PERMUTED as
+`trained_on`: the attackers were trained on labels in random order, and so could learn nothing. The
+card, the report, the README and the page all show `attack_summary`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SMALL_DISTANCE = 0.15
 
 @dataclass(frozen=True)
 class Measurement:
-    """How well one attacker did. An AUC of 0.5 is guessing; the distance from it counts."""
+    """How well one attacker did. Guessing has an AUC of 0.5; the distance from 0.5 counts."""
 
     attack: str
     """The attacker, in words."""
@@ -98,16 +98,18 @@ def has_too_few_people(people: int, rarest: int) -> bool:
 
 
 def attack_summary(measurements: Iterable[Measurement]) -> str | None:
-    """Describe how well the strongest attacker did, in one or two sentences.
+    """Describe in sentences how well the strongest attacker did.
 
-    None if no panel of attackers is among the measurements.
+    Returns:
+        The sentences; None if the measurements are not those of a panel. If there are too few
+        people, and the AUC is near 0.5, they say that nothing can be concluded.
     """
     all_measurements = tuple(measurements)
     strongest = strongest_measurement(all_measurements)
     if strongest is None:
         return None
-    is_too_few = has_too_few_people(strongest.people, strongest.rarest)
-    if is_too_few and strongest.auc - 0.5 < SMALL_DISTANCE:
+    has_too_few = has_too_few_people(strongest.people, strongest.rarest)
+    if has_too_few and strongest.auc - 0.5 < SMALL_DISTANCE:
         return (
             f"Too few people to say: {strongest.people:,}, of whom {strongest.rarest:,} hold the "
             f"rarest value; {LEAST_PEOPLE:,} and {LEAST_OF_RAREST:,} are needed. The 95 % bound "

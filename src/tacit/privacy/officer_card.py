@@ -1,4 +1,4 @@
-"""The officer's card: one page about a guarantee, for a person who has to decide.
+"""The officer's card: one page about guarantees, for a person who decides about using a model.
 
 The verdict is one word, given by a rule that the page states. The full cards, with their technical
 terms, are in a part of the page that opens on a click.
@@ -19,15 +19,15 @@ from tacit.privacy.measurements import Measurement
 
 Verdict = Literal["strong", "moderate", "weak", "none"]
 STRONG = 0.5
-"""Largest epsilon, of all releases about a person, with the verdict "strong"."""
+"""Largest epsilon, of all releases about a person, for which the verdict may be "strong"."""
 MODERATE = 1.0
-"""Largest such epsilon with the verdict "moderate"."""
+"""Largest such epsilon for which the verdict may be "moderate"."""
 WEAK = 5.0
 """Largest such epsilon with the verdict "weak"."""
 MODERATE_AUC = 0.55
-"""Without an epsilon: largest upper end of the strongest attacker's AUC for "moderate"."""
+"""For a measured card: the largest upper end of attackers' AUC intervals for "moderate"."""
 WEAK_AUC = 0.65
-"""Without an epsilon: largest upper end of the strongest attacker's AUC for "weak"."""
+"""For a measured card: the largest upper end of attackers' AUC intervals for "weak"."""
 RULE = (
     "Strong: all that is ever released about one person costs epsilon 0.5 or less together. "
     "Moderate: 1 or less. Weak: 5 or less. None: more, no limit, or a claim that is refuted. A "
@@ -37,7 +37,7 @@ RULE = (
     "weak up to 0.65. Where nothing limits further releases, the verdict is about those until now."
 )
 _PERSON_WORDS = ("user", "person")
-"""A unit with one of these words is a person, not a single visit or rating."""
+"""If the adjacency's unit contains one of these words, it is a person, not one visit or rating."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def judge(card: Guarantee) -> Verdict:
         return "none"
     if epsilon > MODERATE:
         return "weak"
-    is_of_person = any(word in str(card.adjacency.unit) for word in _PERSON_WORDS)
-    if epsilon > STRONG or card.basis is Basis.CONDITIONAL or not is_of_person:
+    protects_person = any(word in str(card.adjacency.unit) for word in _PERSON_WORDS)
+    if epsilon > STRONG or card.basis is Basis.CONDITIONAL or not protects_person:
         return "moderate"
     return "strong"
 
@@ -146,7 +146,10 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
 
 
 def _largest_belief(epsilon: float) -> int:
-    """Return what a belief of one half becomes at most, in percent: e^epsilon / (1 + e^epsilon)."""
+    """Return the largest belief, in percent, to which a belief of 50 percent can grow.
+
+    It is e^epsilon / (1 + e^epsilon), rounded up to a whole percent.
+    """
     odds = math.exp(epsilon)
     return math.ceil(100 * odds / (1 + odds))
 
@@ -185,7 +188,7 @@ def _describe_fits(fits: FitCount | None) -> str:
 
 
 def _limits(cards: Sequence[Guarantee]) -> list[str]:
-    """List the assumptions and limits of all cards that are in plain words."""
+    """List the assumptions and limits of all cards, without those that use technical terms."""
     lines = []
     for card in cards:
         lines += [f"It fails if this is not so: {assumption}." for assumption in card.assumptions]
@@ -206,7 +209,7 @@ def _describe_erasure(fits: FitCount | None) -> str:
 
 
 def _evidence(cards: Sequence[Guarantee], facts: CardFacts) -> list[str]:
-    """List what the page is based on: the model's date, the basis of each card, commands."""
+    """List the evidence: dates of model and page, the basis of each card, commands for more."""
     date_made = facts.date_made.isoformat()
     written_on = facts.written_on.isoformat()
     lines = [f"Model file of {date_made}; page written {written_on}."]
@@ -240,9 +243,10 @@ def _full_cards(cards: Sequence[Guarantee]) -> str:
 
 
 def _judge_measurements(measurements: Sequence[Measurement]) -> Verdict:
-    """Give the verdict of a card without an epsilon, by the strongest attacker.
+    """Give the verdict of a measured card, by the highest upper end of the AUC intervals.
 
-    Attackers who saw no release (`release` is "none") do not count.
+    Attackers who saw no release (`release` is "none") do not count. Without any other attacker,
+    the verdict is "none".
     """
     upper_ends = [measurement.high for measurement in measurements if measurement.release != "none"]
     highest = max(upper_ends, default=1.0)

@@ -9,11 +9,12 @@ export type Choices = ReadonlyMap<string, Choice>;
 const KEY = "tacit.choices";
 const KNOWN_CHOICES = new Set<unknown>(["liked", "uninterested", "left-out"]);
 
-/** The stored choices, and how to change them. */
+/** The stored choices, and the functions that change them. */
 export interface ChoiceKeeping {
   readonly choices: Choices;
   /** Store a choice; undefined takes it back. */
   readonly choose: (item: string, choice: Choice | undefined) => void;
+  /** Forget the choices for all models. */
   readonly forgetAll: () => void;
 }
 
@@ -47,6 +48,7 @@ export function itemsOf(choices: Choices, choice: Choice): string[] {
   return [...choices].filter(([, ofItem]) => ofItem === choice).map(([item]) => item);
 }
 
+/** Read the stored choices for a model; invalid rows are left out. */
 function readChoices(model: string): Choices {
   const rows = readAll()[model];
   if (!Array.isArray(rows)) return new Map();

@@ -8,10 +8,12 @@ import { itemsOf, type ChoiceKeeping } from "./choices";
 import { Picture } from "./picture";
 import type { ModelVisit } from "./model-visit";
 
-/** Items that are shown at first, and by each click on "Show more". */
+/** Number of items that are shown at first. */
 const AT_FIRST = 24;
+/** Number of further items after each click on "Show more". */
 const MORE = 24;
 
+/** The items that can be chosen, with a search. */
 export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => void }) {
   const { model, keeping, maker } = visit;
   const { catalogue } = model;
@@ -89,6 +91,7 @@ export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => voi
   );
 }
 
+/** The fields for a search and a category. */
 function Finder(props: {
   catalogue: Catalogue;
   search: string;
@@ -148,6 +151,7 @@ function PictureSwitch({ visit }: { visit: ModelVisit }) {
   );
 }
 
+/** One item, with the button that chooses it. */
 function Offered(props: { item: CatalogueItem; visit: ModelVisit; keeping: ChoiceKeeping }) {
   const { item, visit, keeping } = props;
   const { catalogue } = visit.model;

@@ -6,10 +6,12 @@ import { fetchJson } from "../service/requests";
 import type { ServedModel } from "../service/offers";
 import { itemsOf, type Choices } from "./choices";
 
+/** Number of items in a list. */
 export const LENGTH = 10;
+/** Most items that are named as reasons for a listed one. */
 const MOST_REASONS = 3;
 
-/** What a list is made from. */
+/** The choices from which a list is made, and the items that it may hold. */
 export interface ListInput {
   readonly choices: Choices;
   /** Ids of the items that it may hold; undefined: all. */
@@ -67,7 +69,7 @@ export class DeviceMaker {
     return history;
   }
 
-  /** List the model's ids of items, without those that it does not know. */
+  /** Convert ids of the catalogue to the model's; those that it does not know are left out. */
   private knownIds(items: Iterable<string>): ItemId[] {
     const ids: ItemId[] = [];
     for (const item of items) {

@@ -7,7 +7,7 @@ import { PromiseInShort } from "../parts/guarantee";
 import { Lock } from "../parts/lock";
 import { capitalize, countOf, type CatalogueItem } from "../service/catalogue";
 import { fetchVisitor } from "../service/visitor";
-import { Trouble } from "../service/requests";
+import { RequestError } from "../service/requests";
 import { readIdentity } from "../visitor/code";
 import { Facts } from "./choose";
 import { itemsOf, type Choice } from "./choices";
@@ -15,6 +15,7 @@ import { requestList, type DeviceMaker, type ListInput } from "./list-making";
 import type { ModelVisit } from "./model-visit";
 import { Picture } from "./picture";
 
+/** The list, the visitor's choices, and the model's guarantee. */
 export function MadeList({ visit }: { visit: ModelVisit }) {
   const { model, keeping, maker } = visit;
   const { words } = model.catalogue;
@@ -72,6 +73,7 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
   );
 }
 
+/** The selection of a category for the list; nothing if there are fewer than two. */
 function CategoryChoice(props: {
   visit: ModelVisit;
   category: string;
@@ -97,7 +99,7 @@ function CategoryChoice(props: {
   );
 }
 
-/** Collect the items of one category; undefined, for all items, where none is chosen. */
+/** Collect the ids of one category's items; undefined, which allows all items, for no category. */
 function itemsIn(visit: ModelVisit, category: string): ReadonlySet<string> | undefined {
   if (category === "") return undefined;
   const items = visit.model.catalogue.items.filter((item) => item.categories.includes(category));
@@ -111,7 +113,7 @@ function ListOnDevice(props: { visit: ModelVisit; maker: DeviceMaker; listInput:
   return <Items visit={visit} maker={maker} items={items} listInput={listInput} />;
 }
 
-/** A list that the service makes, asked for with the key of a visitor, or one that the person has. */
+/** A list that the service makes. The request has a visitor's key, or a key that the person enters. */
 function ListByService({ visit, listInput }: { visit: ModelVisit; listInput: ListInput }) {
   const [key, setKey] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
@@ -149,17 +151,18 @@ function ListByService({ visit, listInput }: { visit: ModelVisit; listInput: Lis
   );
 }
 
-/** Fetch a visitor's key; undefined where this service gives none. */
+/** Fetch a visitor's key; undefined if this service gives none to visitors. */
 async function findVisitorKey(): Promise<string | undefined> {
   try {
     const { key } = await fetchVisitor((await readIdentity()).token);
     return key;
   } catch (error) {
-    if (error instanceof Trouble && error.status === 404) return undefined;
+    if (error instanceof RequestError && error.status === 404) return undefined;
     throw error;
   }
 }
 
+/** The rows of a list, and the last item that was taken out of it, with a button that undoes that. */
 function Items(props: {
   visit: ModelVisit;
   maker: DeviceMaker | undefined;
@@ -222,6 +225,7 @@ function Items(props: {
   );
 }
 
+/** One item of a list, with its reasons and the buttons that take it out. */
 function Row(props: {
   item: CatalogueItem;
   rank: number;
@@ -265,7 +269,7 @@ function Row(props: {
   );
 }
 
-/** Reasons for an item, found once they are unfolded: for each liked item a list is made without it. */
+/** Unfolds the reasons for an item. They are found only then, since that takes many scores. */
 function Why(props: {
   item: CatalogueItem;
   title: string;
@@ -286,6 +290,7 @@ function Why(props: {
   );
 }
 
+/** The chosen items without which an item would stand lower, in a sentence. */
 function Reasons(props: {
   item: CatalogueItem;
   visit: ModelVisit;
@@ -325,7 +330,7 @@ function Reasons(props: {
   );
 }
 
-/** Say by which facts an item is scored that no one rated. */
+/** Name the facts by which an item is scored that no one rated. */
 function describeFacts(item: CatalogueItem): string {
   return item.categories.length === 0 ? "description" : `category, ${joinNames(item.categories)}`;
 }
@@ -373,6 +378,7 @@ const CHOICE_NAMES: readonly (readonly [Choice, string])[] = [
   ["left-out", "Left out"],
 ];
 
+/** The items with one kind of choice; nothing if there are none. */
 function ItemsWithChoice(props: {
   visit: ModelVisit;
   choice: Choice;

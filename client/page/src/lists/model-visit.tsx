@@ -1,4 +1,4 @@
-/** A visit to a model that is served by itself: choose items, get a list. */
+/** A visit to a service that has models but no letters: choose items, get a list. */
 
 import { useMemo, useState } from "preact/hooks";
 
@@ -10,9 +10,10 @@ import { DeviceMaker } from "./list-making";
 import { MadeList } from "./made-list";
 import { readWantsPictures, storeWantsPictures } from "./picture";
 
+/** A visit to one model. */
 export interface ModelVisit {
   readonly model: ServedModel;
-  /** Makes lists on this device; undefined where only the service can. */
+  /** Makes lists on this device; undefined if only the service can make them. */
   readonly maker: DeviceMaker | undefined;
   readonly keeping: ChoiceKeeping;
   readonly wantsPictures: boolean;
@@ -24,6 +25,7 @@ const NAMES: readonly (readonly [Step, string])[] = [
   ["list", "Your list"],
 ];
 
+/** The two steps of a visit to a model, and the choice of the model if there are several. */
 export function ModelSteps({ step, offers }: { step: Step; offers: Offers }) {
   const [name, setName] = useState(offers.released?.name ?? offers.models[0]?.name);
   const model = offers.models.find((offered) => offered.name === name) as ServedModel;
@@ -74,6 +76,7 @@ export function ModelSteps({ step, offers }: { step: Step; offers: Offers }) {
   );
 }
 
+/** The selection of one of several models. */
 function ModelChoice(props: {
   models: readonly ServedModel[];
   name: string;

@@ -5,7 +5,10 @@ import { useState } from "preact/hooks";
 import type { CatalogueItem } from "../service/catalogue";
 import { Poster } from "../visitor/poster";
 
-/** Pictures of other hosts, which see what is fetched from them, are shown only on request. */
+/**
+ * The picture of an item, or a drawing. Pictures from other hosts, which see what is fetched from
+ * them, are shown only if `isShown`; pictures inside the catalogue are always shown.
+ */
 export function Picture({ item, isShown }: { item: CatalogueItem; isShown: boolean }) {
   const [hasFailed, setHasFailed] = useState(false);
   const isInCatalogue = item.image?.startsWith("data:") ?? false;

@@ -6,6 +6,7 @@ import { Trouble } from "../parts/pending";
 import { describeError } from "../service/requests";
 import { fetchBudgets, type HeldBudget } from "../service/operator";
 
+/** A table of all budgets, with a button for the next page if there is one. */
 export function Budgets({ apiKey }: { apiKey: string }) {
   const [budgets, setBudgets] = useState<readonly HeldBudget[]>();
   const [next, setNext] = useState<number | null>(0);

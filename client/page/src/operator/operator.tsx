@@ -11,6 +11,7 @@ import { Budgets } from "./budgets";
 import { Ledger, Refusals, Runs, Spending, useOverview } from "./panels";
 import { Splits } from "./splits";
 
+/** The operator's view; before a key is accepted, the form that asks for it. */
 export function Operator() {
   const [key, setKey] = useState<string>();
   return key === undefined ? (
@@ -68,6 +69,7 @@ function KeyForm({ onKey }: { onKey: (key: string) => void }) {
   );
 }
 
+/** All panels of the operator's view. */
 function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) {
   const guarantees = usePending(fetchGuarantees, []);
   const log = usePending(() => fetchLog(apiKey), [apiKey]);

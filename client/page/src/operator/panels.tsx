@@ -19,6 +19,7 @@ import {
 /** Number of latest days that are shown. */
 const DAYS = 30;
 
+/** A table of requests and charges by day, the latest day first. */
 export function Spending({ overview }: { overview: Overview }) {
   const days = overview.days.slice(-DAYS);
   const mostRequests = Math.max(1, ...days.map(({ requests }) => requests));
@@ -61,7 +62,7 @@ export function Spending({ overview }: { overview: Overview }) {
   );
 }
 
-/** Write the charges of a day to people ("subject") or to data sets ("dataset"). */
+/** Describe the charges of a day to people (kind "subject") or to data sets (kind "dataset"). */
 function describeCharges({ spent }: Day, kind: string): string {
   const texts = spent
     .filter((charge) => charge.kind === kind)
@@ -72,6 +73,7 @@ function describeCharges({ spent }: Day, kind: string): string {
   return texts.join("; ") || "–";
 }
 
+/** The refused requests, fetched and shown as a table. */
 export function Refusals({ apiKey }: { apiKey: string }) {
   const pending = usePending(() => fetchRefusals(apiKey), [apiKey]);
   return (
@@ -87,6 +89,7 @@ export function Refusals({ apiKey }: { apiKey: string }) {
   );
 }
 
+/** A table with a row for each operation and status. */
 function RefusalTable({ refusals }: { refusals: readonly Refusal[] }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Refusals, a wide table">
@@ -118,6 +121,7 @@ function RefusalTable({ refusals }: { refusals: readonly Refusal[] }) {
   );
 }
 
+/** Where the ledger and its second place are, whether it is sound, and a button for its log. */
 export function Ledger({
   overview,
   log,
@@ -150,7 +154,7 @@ export function Ledger({
   );
 }
 
-/** Say whether the log and every table agree. */
+/** Describe whether the newest replay found that the log and all tables agree. */
 function describeReplay({ replayed }: Log): string {
   if (replayed === null) return "the log is being replayed: look again";
   if (!replayed.sound)
@@ -203,6 +207,7 @@ function Download({ apiKey }: { apiKey: string }) {
   );
 }
 
+/** The progress of rounds and campaigns, fetched and shown as a list. */
 export function Runs({ apiKey }: { apiKey: string }) {
   const pending = usePending(() => fetchProgress(apiKey), [apiKey]);
   return (
@@ -222,6 +227,7 @@ export function Runs({ apiKey }: { apiKey: string }) {
   );
 }
 
+/** One run of rounds or one campaign; with a bar if its number of units is known. */
 function RunShown({ run: { noun, name, done, total, unit, state } }: { run: Progress }) {
   return (
     <li>
@@ -235,6 +241,7 @@ function RunShown({ run: { noun, name, done, total, unit, state } }: { run: Prog
   );
 }
 
+/** Fetch the overview for the panels that share it. */
 export function useOverview(apiKey: string) {
   return usePending(() => fetchOverview(apiKey), [apiKey]);
 }
@@ -244,7 +251,7 @@ function countOf(count: number, singular: string, plural = `${singular}s`): stri
   return `${count.toLocaleString()} ${count === 1 ? singular : plural}`;
 }
 
-/** Write "epsilon" for "epsilon, in nats": the unit of numbers is said once, above the table. */
+/** Shorten "epsilon, in nats" to "epsilon", since the text above the table states the unit. */
 function shortUnit(unit: string): string {
   return unit.split(",")[0] as string;
 }

@@ -6,6 +6,7 @@ import { fetchSplits, type Split } from "../service/operator";
 /** Number of latest days that are shown. */
 const DAYS = 14;
 
+/** All comparisons, fetched and shown one after the other. */
 export function Splits({ apiKey }: { apiKey: string }) {
   const pending = usePending(() => fetchSplits(apiKey), [apiKey]);
   return (
@@ -27,6 +28,7 @@ export function Splits({ apiKey }: { apiKey: string }) {
   );
 }
 
+/** One comparison: its verdict, and a table of its days, the latest first. */
 function Comparison({ split }: { split: Split }) {
   const days = split.days.slice(-DAYS).reverse();
   return (
@@ -35,8 +37,8 @@ function Comparison({ split }: { split: Split }) {
         {split.name} <span class="noun">model {split.model}</span>
       </h3>
       <p>
-        <strong>{verdict(split)}</strong> Each figure has noise of about {Math.round(split.noise)}{" "}
-        people: epsilon {split.epsilon} of one person a day, {split.lifetime} in all,{" "}
+        <strong>{describeVerdict(split)}</strong> Each figure has noise of about{" "}
+        {Math.round(split.noise)} people: epsilon {split.epsilon} of one person a day, {split.lifetime} in all,{" "}
         {split.days_left} days left.
       </p>
       {days.length > 0 && (
@@ -83,8 +85,8 @@ const COLUMNS = [
   ["popularity_clicked", "Popular items: clicked"],
 ] as const;
 
-/** Say in a sentence which lists are clicked by more of the people who get them. */
-function verdict({ days, personal_rate, popularity_rate, low, high }: Split): string {
+/** Describe in a sentence which lists are clicked by more of the people who get them. */
+function describeVerdict({ days, personal_rate, popularity_rate, low, high }: Split): string {
   if (days.length === 0) return "The first figures come when the first day (UTC) is over.";
   if (personal_rate === null || popularity_rate === null || low === null || high === null) {
     return "Too few people yet to say which lists are clicked more.";
@@ -96,6 +98,7 @@ function verdict({ days, personal_rate, popularity_rate, low, high }: Split): st
   return `No difference shows yet: ${rates}; ${interval}.`;
 }
 
+/** Write a share of 1 as percent. */
 function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }

@@ -8,7 +8,7 @@ export function GuaranteeOf({ thing }: { thing: string }) {
   const pending = usePending(() => fetchGuarantee(thing), [thing]);
   return (
     <div class="guarantee">
-      <ShowPending pending={pending}>{(found) => <GuaranteeShown guarantee={found} />}</ShowPending>
+      <ShowPending pending={pending}>{(value) => <GuaranteeShown guarantee={value} />}</ShowPending>
     </div>
   );
 }
@@ -41,6 +41,7 @@ export function PromiseInShort({ thing }: { thing: string }) {
   );
 }
 
+/** A guarantee that was fetched; its cards can be unfolded. */
 export function GuaranteeShown({ guarantee: { sentence, cards } }: { guarantee: Guarantee }) {
   return (
     <>
@@ -58,6 +59,7 @@ export function GuaranteeShown({ guarantee: { sentence, cards } }: { guarantee: 
   );
 }
 
+/** All facts of one card. */
 function CardShown({ card }: { card: Card }) {
   return (
     <section class="card">
@@ -70,9 +72,10 @@ function CardShown({ card }: { card: Card }) {
         <Row name="Trusted">{card.trust}</Row>
         <Row name="Compared are">{`${card.adjacency.unit}: ${card.adjacency.change}`}</Row>
         <Row name="Basis">{card.basis}</Row>
-        <Row name="Once">{amount(card.epsilon, card.delta)}</Row>
+        <Row name="Once">{formatLoss(card.epsilon, card.delta)}</Row>
         <Row name="Over a lifetime">
-          {card.lifetime_epsilon !== null && `${amount(card.lifetime_epsilon, card.lifetime_delta)}; `}
+          {card.lifetime_epsilon !== null &&
+            `${formatLoss(card.lifetime_epsilon, card.lifetime_delta)}; `}
           {card.lifetime}
         </Row>
         <Several name="Assumes" texts={card.assumptions} />
@@ -98,7 +101,8 @@ function FirstLine({ card }: { card: Card }) {
   return <p class={card.basis === "refuted" ? "basis refuted" : "basis"}>{card.first_line}</p>;
 }
 
-function amount(epsilon: number | null, delta: number | null): string {
+/** Write an epsilon with four digits, and its delta unless that is 0 or null. */
+function formatLoss(epsilon: number | null, delta: number | null): string {
   if (epsilon === null) return "no epsilon";
   const rounded = Number(epsilon.toPrecision(4));
   return delta ? `epsilon ${rounded}, delta ${delta}` : `epsilon ${rounded}`;
@@ -113,6 +117,7 @@ function Row({ name, children }: { name: string; children: preact.ComponentChild
   );
 }
 
+/** A row with a list of texts; nothing for no texts. */
 function Several({ name, texts }: { name: string; texts: readonly string[] }) {
   if (texts.length === 0) return null;
   return (

@@ -1,4 +1,4 @@
-/** Values that take a moment to make or fetch: they are there, or pending, or have failed. */
+/** Values that take a moment to make or fetch, and what is shown meanwhile or after an error. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -14,7 +14,7 @@ export interface Pending<T> {
 /**
  * Make a value, and make it again when one of `dependencies` changes.
  *
- * @param keepsOld whether the old value is shown until the new one is there.
+ * @param keepsOld whether the old value stays until the new one has been made.
  */
 export function usePending<T>(
   make: () => Promise<T>,
@@ -33,6 +33,7 @@ export function usePending<T>(
   return pending;
 }
 
+/** Shows a value by `children`; before that a waiting text, and after an error its sentence. */
 export function ShowPending<T>(props: {
   pending: Pending<T>;
   children: (value: T) => ComponentChildren;
@@ -43,6 +44,7 @@ export function ShowPending<T>(props: {
   return <>{props.children(value)}</>;
 }
 
+/** The sentence of an error. */
 export function Trouble({ children }: { children: ComponentChildren }) {
   return (
     <p class="trouble" role="alert">

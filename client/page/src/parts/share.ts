@@ -8,6 +8,11 @@ const NAMED_SHARES: readonly (readonly [number, string])[] = [
   [3 / 4, "three quarters"],
 ];
 
+/** A share that differs from a named one by less than this has its name. */
+const AS_GOOD_AS_EQUAL = 0.005;
+/** A share that differs from a named one by less than this is "about" that. */
+const ABOUT = 0.04;
+
 /** Write part / whole in words: "a quarter", "about a third", "nothing", "all". */
 export function shareOf(part: number, whole: number): string {
   const share = whole > 0 ? part / whole : 1;
@@ -16,8 +21,8 @@ export function shareOf(part: number, whole: number): string {
   const distance = (named: number) => Math.abs(named - share);
   const byDistance = [...NAMED_SHARES].sort(([left], [right]) => distance(left) - distance(right));
   const [nearest, name] = byDistance[0]!;
-  if (distance(nearest) < 0.005) return name;
-  if (distance(nearest) < 0.04) return `about ${name}`;
+  if (distance(nearest) < AS_GOOD_AS_EQUAL) return name;
+  if (distance(nearest) < ABOUT) return `about ${name}`;
   return share < 0.01
     ? "less than one part in a hundred"
     : `${Math.round(share * 100)} parts in a hundred`;

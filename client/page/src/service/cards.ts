@@ -52,6 +52,7 @@ export function fetchGuarantee(thing: string): Promise<Guarantee> {
   return fetchJson(`/api/guarantees/${thing}`);
 }
 
+/** Fetch the guarantees of everything that is served. */
 export async function fetchGuarantees(): Promise<readonly Guarantee[]> {
   return (await fetchJson<{ guarantees: Guarantee[] }>("/api/guarantees")).guarantees;
 }

@@ -10,7 +10,7 @@ export interface Words {
   readonly many: string;
 }
 
-/** Words for items of unknown kind. */
+/** Words for items if the model names no others. */
 export const WORDS: Words = { one: "item", many: "items" };
 
 /** One item, as the service describes it to everybody. */
@@ -30,8 +30,10 @@ interface ItemPage {
   readonly next: string | null;
 }
 
+/** Items in one answer of the service. */
 const PAGE_LENGTH = 5000;
 
+/** All items of a model, and the words for them. */
 export class Catalogue {
   private readonly byId: ReadonlyMap<string, CatalogueItem>;
 
@@ -50,7 +52,7 @@ export class Catalogue {
     return this.byId.get(String(item));
   }
 
-  /** Returns the item's title, or the word for an item and its id where it has no title. */
+  /** Returns the item's title; for an item without a title, the word for an item and its id. */
   readonly title = (item: ItemId): string =>
     printableId(this.find(item)?.title ?? `${capitalize(this.words.one)} ${item}`);
 

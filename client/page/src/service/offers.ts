@@ -15,9 +15,9 @@ export type Titles = (item: ItemId) => string;
 /** A disclosure that devices may answer with letters. */
 export interface Offer extends Published {
   readonly name: string;
-  /** Table from which lists are made on the device; undefined where the operator publishes none. */
+  /** Table from which lists are made on the device; undefined if the operator publishes none. */
   readonly table: ItemTable | undefined;
-  /** Without a table: all items, those that most people like first. */
+  /** All items, those that most people like first; empty if there is a table. */
   readonly popular: readonly ItemId[];
   readonly titles: Titles;
   readonly words: Words;
@@ -86,7 +86,7 @@ interface CampaignEntry extends Named {
   readonly clusters: boolean;
 }
 
-/** Fetch everything that is offered, by requests at the same time: a visitor waits for all of them. */
+/** Fetch everything that is offered, by requests at the same time, because a visitor waits for all. */
 export async function fetchOffers(): Promise<Offers> {
   const modelsRequest = fetchJson<{ models: readonly Model[] }>("/api/models");
   const cataloguesRequest = modelsRequest.then(({ models }) =>
@@ -113,8 +113,8 @@ export async function fetchOffers(): Promise<Offers> {
 }
 
 /**
- * Fetch the device file of the first model that has a readable one; undefined where none has. An
- * unreadable file is no error, since there are other ways to a list.
+ * Fetch the device file of the first model that has a readable one; undefined if none has. An
+ * unreadable file is no error, because the service can make lists instead.
  */
 async function fetchLists(
   models: readonly Model[],
@@ -132,7 +132,7 @@ async function fetchLists(
   return undefined;
 }
 
-/** Fetch a disclosure and its log as they are now: the page may have been open for days. */
+/** Fetch the present disclosure and log, which may have changed if the page was open for days. */
 export async function fetchPublished(name: string): Promise<Published> {
   const [bytes, { log }] = await Promise.all([
     fetchOctets(`/api/disclosures/${name}`),
@@ -198,7 +198,7 @@ async function fetchCampaigns(catalogues: Catalogues): Promise<Question[]> {
   );
 }
 
-/** Return titles and words of the first catalogue that has all these items; ids without one. */
+/** Return titles and words of the first catalogue that has all these items; without one, ids. */
 function namesOf(
   items: readonly ItemId[],
   catalogues: readonly Catalogue[],

@@ -3,6 +3,7 @@
 import { send, fetchJson } from "./requests";
 import type { Budget } from "./visitor";
 
+/** The budget of a data set or a person. */
 export interface HeldBudget {
   readonly number: number;
   readonly kind: string;
@@ -64,13 +65,13 @@ export interface Progress {
   readonly name: string;
   /** How many units are done. */
   readonly done: number;
-  /** How many units there are in all; undefined without an end. */
+  /** How many units there are in all; undefined if there is no such number. */
   readonly total: number | undefined;
   readonly unit: string;
   readonly state: string;
 }
 
-/** Figures of one day: people, with noise. */
+/** Numbers of people on one day, with noise. */
 export interface SplitDay {
   readonly day: string;
   readonly personal_served: number;
@@ -79,7 +80,7 @@ export interface SplitDay {
   readonly popularity_clicked: number;
 }
 
-/** A comparison of private lists with popular items. Rates are null where noise is too large. */
+/** A comparison of private lists with popular items. Rates are null if noise is too large for them. */
 export interface Split {
   readonly name: string;
   readonly model: string;
@@ -119,11 +120,12 @@ export async function fetchOverview(key: string): Promise<Overview> {
   }
 }
 
+/** All problems that the service's answers can report. */
 interface Kinds {
   readonly problems: readonly { readonly status: number; readonly title: string }[];
 }
 
-/** Fetch the counts of refused requests, from Prometheus's metrics, with the titles of the status. */
+/** Fetch the counts of refused requests from the metrics, with the titles of their status codes. */
 export async function fetchRefusals(key: string): Promise<Refusal[]> {
   const [metrics, { problems }] = await Promise.all([
     send("/metrics", { key }).then((response) => response.text()),
@@ -157,6 +159,7 @@ interface CampaignState {
   readonly until: number | null;
 }
 
+/** Fetch the progress of all rounds and campaigns. */
 export async function fetchProgress(key: string): Promise<Progress[]> {
   const [{ rounds }, { campaigns }] = await Promise.all([
     fetchJson<{ rounds: readonly RoundsState[] }>("/api/rounds"),

@@ -6,9 +6,12 @@ import { Refusal } from "../../../src/refusal.js";
 
 export const OCTETS = "application/octet-stream";
 
-/** Error: the service refused, or did not answer. The message is a sentence for the person. */
-export class Trouble extends Error {
-  override readonly name = "Trouble";
+/**
+ * Error: the service refused, or did not answer. The message is a sentence for the person. status:
+ * that of the answer; undefined if there was none.
+ */
+export class RequestError extends Error {
+  override readonly name = "RequestError";
 
   constructor(
     message: string,
@@ -40,7 +43,7 @@ export async function makeHeaders(options: RequestOptions): Promise<Headers> {
   return headers;
 }
 
-/** Send a request. Trouble where the service does not answer, or answers with a problem. */
+/** Send a request. RequestError if the service does not answer, or answers with a problem. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = "GET", octets, json } = options;
   const body = octets ?? (json === undefined ? null : encodeJson(json));
@@ -49,12 +52,12 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
     const headers = await makeHeaders(options);
     response = await fetch(path, { method, headers, body, credentials: "omit", redirect: "error" });
   } catch {
-    throw new Trouble(
+    throw new RequestError(
       "The service does not answer. Check that it is running and that you are connected, then try " +
         (body === null ? "again." : "again: the same bytes will be sent."),
     );
   }
-  if (!response.ok) throw new Trouble(await readDetail(response), response.status);
+  if (!response.ok) throw new RequestError(await readDetail(response), response.status);
   return response;
 }
 
@@ -66,7 +69,7 @@ export async function fetchOctets(path: string, options?: RequestOptions): Promi
   return new Uint8Array(await (await send(path, options)).arrayBuffer());
 }
 
-/** Write the sentence that a person gets about an error. */
+/** Return the sentence about an error that the page shows. */
 export function describeError(error: unknown): string {
   if (error instanceof Refusal) return `Your device refuses: ${error.message}.`;
   if (error instanceof Error && error.message) {
@@ -76,7 +79,7 @@ export function describeError(error: unknown): string {
   return "Something went wrong here. Reload the page; what you rated is kept.";
 }
 
-/** Make an Idempotency-Key of the body alone, so that sending it again is a retry. */
+/** Make an Idempotency-Key of the body alone, so that sending the same body again is a retry. */
 async function digestKey(body: Bytes): Promise<string> {
   return toHex(await sha256(body)).slice(0, 32);
 }
@@ -85,7 +88,7 @@ function encodeJson(json: unknown): Bytes {
   return json === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(json));
 }
 
-/** Read the sentence of a problem response. */
+/** Read the sentence of a response that reports a problem; a general one if it has none. */
 async function readDetail(response: Response): Promise<string> {
   const fallback = `The service answered ${response.status} and gave no reason.`;
   try {

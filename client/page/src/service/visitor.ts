@@ -1,13 +1,17 @@
 /** Requests of one visitor, with their key. */
 
-import { fetchJson, Trouble } from "./requests";
+import { fetchJson, RequestError } from "./requests";
 
+/** A visitor as the service knows them: a name, and the key of their requests. */
 export interface Visitor {
   readonly name: string;
   readonly key: string;
 }
 
-/** A budget. Amounts are decimals in text; epsilons hold at `epsilon_delta`, the others are stored. */
+/**
+ * A budget; amounts are decimal numbers as text. `epsilon` was spent, `epsilon_cap` is the most, and
+ * both hold at `epsilon_delta`. `cap`, `spent` and `left` are the stored amounts, in `counted_in`.
+ */
 export interface Budget {
   readonly epsilon: string;
   readonly epsilon_cap: string;
@@ -35,8 +39,8 @@ export async function fetchVisitor(token: string): Promise<Visitor> {
   try {
     return await fetchJson<Visitor>("/api/visitors", { method: "POST", json: { token } });
   } catch (error) {
-    if (!(error instanceof Trouble) || error.status !== 404) throw error;
-    throw new Trouble(
+    if (!(error instanceof RequestError) || error.status !== 404) throw error;
+    throw new RequestError(
       "This service gives no keys to visitors, so nothing can be sent. Its operator can let " +
         "visitors in.",
       error.status,
@@ -44,7 +48,7 @@ export async function fetchVisitor(token: string): Promise<Visitor> {
   }
 }
 
-/** Fetch the epoch of the latest letter that the service has accepted; -1 where it has none. */
+/** Fetch the epoch of the latest letter that the service has accepted; -1 if it has none. */
 export async function fetchLatestEpoch(disclosure: string, { key }: Visitor): Promise<number> {
   try {
     const { latest } = await fetchJson<{ latest: number }>(
@@ -53,10 +57,10 @@ export async function fetchLatestEpoch(disclosure: string, { key }: Visitor): Pr
     );
     if (Number.isSafeInteger(latest)) return latest;
   } catch (error) {
-    if (error instanceof Trouble && error.status === 404) return -1;
+    if (error instanceof RequestError && error.status === 404) return -1;
     throw error;
   }
-  throw new Trouble("The service does not say which letter of yours is the latest.");
+  throw new RequestError("The service does not say which letter of yours is the latest.");
 }
 
 export function fetchOwnBudgets({ key }: Visitor): Promise<OwnBudgets> {

@@ -12,7 +12,7 @@ import { latestEndedEpoch } from "../../../src/standard-scheme/epochs.js";
 import { Release, Scores, type Disclosure } from "../../../src/standard-scheme/messages.js";
 import { forgottenState, openState } from "../../../src/standard-scheme/initial-state.js";
 import { State } from "../../../src/standard-scheme/state.js";
-import { fetchOctets, Trouble } from "../service/requests";
+import { fetchOctets, RequestError } from "../service/requests";
 import { fetchPublished, type Offer } from "../service/offers";
 import { fetchLatestEpoch, fetchVisitor, type Visitor } from "../service/visitor";
 import { accountOf, isCurrent, type Identity } from "./code";
@@ -22,6 +22,7 @@ import { explainLetter, releasePath } from "./letters";
 /** All items as the latest answer ranks them, the best first. */
 export type List = readonly storage.RankedItem[];
 
+/** Open the visitor's account, whose state this browser stores. */
 export function openAccount(identity: Identity): Account {
   return new Account(new BrowserStore<Bytes>(storeName(identity)), identity.schemeSecret);
 }
@@ -32,8 +33,13 @@ export async function readList(identity: Identity): Promise<List | undefined> {
 }
 
 /**
- * Go on with what was decided before in this browser. Where that memory is lost, no item that is
- * rated by now is ever decided; where another browser made the code, no item at all.
+ * Prepare the account of a visitor who may have sent letters before.
+ *
+ * If its state is lost, no item that is rated by now is ever decided. If another browser made the code,
+ * no item is ever decided here. An account that has its state, or never sent a letter, is not changed.
+ *
+ * @param rated items that are rated by now.
+ * @param length seconds of an epoch of the calendar.
  */
 export async function resumeAccount(
   identity: Identity,
@@ -54,19 +60,23 @@ export async function resumeAccount(
   );
 }
 
-/** Start the account, when letters are first allowed; no letter leaves in its first half hour. */
+/** Start the account when letters are first allowed; no letter leaves in its first half hour. */
 export function startAccount(identity: Identity): Promise<void> {
   return openAccount(identity).start(
     new State({ created: currentSecond(), frozen: storage.readFrozen() }),
   );
 }
 
-/** Run one piece of work at a time in all tabs; meanwhile no letter of this visitor is sent. */
+/** Run some work while no tab runs other such work, and no tab sends a letter of this visitor. */
 export function runAlone<T>(identity: Identity, work: () => Promise<T>): Promise<T> {
   return listStore(identity).runExclusively(work);
 }
 
-/** List the items that are never decided again on this device, after everything is deleted. */
+/**
+ * List the items that no later account on this device may decide, after everything is deleted.
+ *
+ * @param rated items that are rated by now.
+ */
 export async function frozenItems(identity: Identity, rated: readonly ItemId[]): Promise<ItemId[]> {
   const frozenBefore = storage.readFrozen();
   const state = await openAccount(identity).readState();
@@ -77,15 +87,15 @@ export async function frozenItems(identity: Identity, rated: readonly ItemId[]):
   return [...new Set([...frozenBefore, ...frozen, ...oldIds])];
 }
 
-/** When the next letter leaves. */
+/** The time of the next letter. */
 export interface SendingPlan {
   /** The second from which on the next letter may leave. */
   readonly nextSending: number;
-  /** Whether a letter was made and not answered. */
+  /** Whether the latest letter was made but not answered, so that it is sent again at once. */
   readonly isUnanswered: boolean;
 }
 
-/** Plan the next letter; undefined before letters were ever allowed, and where none is ever sent. */
+/** Plan the next letter; undefined before letters were ever allowed, or if none will ever be sent. */
 export async function planSending(
   { name, disclosure }: Offer,
   identity: Identity,
@@ -107,7 +117,7 @@ export async function planSending(
  * Tabs take turns. Each one reads what is stored at the start of its turn, since another tab may have
  * changed it.
  *
- * @returns the list of the answer; undefined where nothing was sent.
+ * @returns the list of the answer; undefined if nothing was sent.
  */
 export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | undefined> {
   return runAlone(identity, async () => {
@@ -155,7 +165,7 @@ async function postLetter(
   try {
     return await fetchOctets(path, { method: "POST", key, octets: letter });
   } catch (error) {
-    const status = error instanceof Trouble ? error.status : undefined;
+    const status = error instanceof RequestError ? error.status : undefined;
     const isOfOldDisclosure = Release.decode(letter).disclosure !== (await disclosure.digest());
     // 409: another memory of this account has sent a letter for this epoch.
     if (status === 409) await openAccount(identity).close();
@@ -199,6 +209,7 @@ async function completeStars(
   }
 }
 
+/** Say whether this letter was the last one that was answered, or refused for ever, at a path. */
 async function wasSent(path: string, letter: Bytes): Promise<boolean> {
   return storage.readSent()[path]?.digest === toHex(await sha256(letter));
 }
@@ -211,10 +222,12 @@ export async function markSent(path: string, letter: Bytes, refused = false): Pr
   storage.storeSent({ ...storage.readSent(), [path]: stored });
 }
 
+/** Return the stars of ratings, without their times. */
 export function starsOf(ratings: storage.Ratings): storage.Stars {
   return new Map([...ratings].map(([item, { stars }]) => [item, stars]));
 }
 
+/** Return the whole seconds since 1970. */
 export function currentSecond(): number {
   return Math.floor(Date.now() / 1000);
 }

@@ -1,6 +1,6 @@
 /**
- * The code of a visitor, 32 random bytes. From it are derived a token, which the service gets with
- * the first letter, and secrets, which no one gets.
+ * The code of a visitor, 32 random bytes. A token is derived from it, which the service gets before
+ * the first letter, and secrets, which never leave this browser.
  */
 
 import type { Bytes } from "../../../src/bytes.js";
@@ -13,11 +13,13 @@ const CODE_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 /** A visitor's code, and what is derived from it. */
 export interface Identity {
   readonly code: string;
-  /** Is sent to the service, which makes a name of it. It reveals nothing about the code. */
+  /** Sent to the service, which derives the visitor's name from it. It reveals nothing of the code. */
   readonly token: string;
+  /** Secret of letters with disguised stars. */
   readonly schemeSecret: Bytes;
+  /** Secret of reports in campaigns. */
   readonly sketchSecret: Bytes;
-  /** When the code was brought here from another browser; empty where it was made here. */
+  /** Time at which the code was brought here from another browser; empty if it was made here. */
   readonly adopted: string;
 }
 
@@ -35,12 +37,12 @@ export async function readIdentity(): Promise<Identity> {
   return { code, token: toBase64url(token), schemeSecret, sketchSecret, adopted };
 }
 
-/** Say whether this browser is still that visitor: another tab may have adopted another code. */
+/** Say whether this browser still has that code: another tab may have adopted another one. */
 export function isCurrent({ code }: Identity): boolean {
   return localStorage.getItem(CODE_KEY) === code;
 }
 
-/** Name what this browser stores for a visitor. */
+/** Return the name under which this browser stores data of a visitor. */
 export function accountOf({ token }: Identity): string {
   return `visitor ${token.slice(0, 16)}`;
 }
@@ -49,6 +51,7 @@ const INSECURE =
   "Browsers lend their cryptography only to pages that came over a secure connection. Ask for this " +
   "page over https, or as 127.0.0.1 on the machine that serves it.";
 
+/** Read this browser's code; make and store one if there is none. */
 function readCode(): string {
   try {
     const code = localStorage.getItem(CODE_KEY);
@@ -62,7 +65,7 @@ function readCode(): string {
 }
 
 /**
- * Make this browser the visitor of a code, with a memory of its own.
+ * Make the code of another browser that of this one, which keeps a memory of its own for it.
  *
  * @returns whether the text is a code; otherwise nothing is changed.
  */

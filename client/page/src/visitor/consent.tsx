@@ -10,6 +10,10 @@ import { formatTime } from "./letter";
 import { releasePath } from "./letters";
 import type { Visit } from "./visit";
 
+/**
+ * The cost and the guarantee of letters, and the switch. The switch is shown only with the guarantee,
+ * unless letters were allowed before: switching them off must always be possible.
+ */
 export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending<Guarantee> }) {
   const { name, words } = visit.offer;
   const isOn = visit.letters.allowedDisclosure === name;
@@ -40,7 +44,7 @@ export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending
   );
 }
 
-/** Shown only with the card, unless letters were allowed before: that can always be taken back. */
+/** The switch, with the times of the letters. */
 function Switch({ visit, isOn }: { visit: Visit; isOn: boolean }) {
   const { letters } = visit;
   return (

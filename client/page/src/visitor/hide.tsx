@@ -8,6 +8,7 @@ import { Lock } from "../parts/lock";
 import { releasePath } from "./letters";
 import { hasAllValues, type Visit } from "./visit";
 
+/** Choices of the attribute to hide and of the visitor's own value of it. */
 export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   const { offer, offers, values, setValues, choose } = visit;
   const { attributes } = offer.disclosure;
@@ -84,6 +85,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   );
 }
 
+/** One radio button of a group, with its label. */
 function Choice(props: { group: string; label: string; checked: boolean; onChoose: () => void }) {
   return (
     <label class="choice">
@@ -126,7 +128,7 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
   );
 }
 
-/** Name the attributes that a disclosure hides. */
+/** Write the names of the attributes that a disclosure hides. */
 export function hiddenAttributes({ attributes }: Disclosure): string {
   return attributes.map(({ name }) => printableId(name)).join(" and ");
 }

@@ -15,30 +15,31 @@ import {
   type SendingPlan,
 } from "./account";
 
+/** The state of the sending of letters, and the switch that allows it. */
 export interface LetterSending {
-  /** The disclosure that letters may be sent for; empty while none may. */
+  /** Name of the disclosure for which letters may be sent; empty while none may. */
   readonly allowedDisclosure: string;
   /** Allow letters for the current disclosure, or stop them. */
   readonly allow: (isOn: boolean) => void;
   /** The second from which on the next letter leaves; undefined before letters were ever allowed. */
   readonly nextSending: number | undefined;
-  /** Why a letter that is due was not sent; undefined where there was no error. */
+  /** Why a letter that is due was not sent; undefined if there was no error. */
   readonly trouble: string | undefined;
   /** The list of the latest answer, empty before the first one; undefined until it has been read. */
   readonly list: List | undefined;
-  /** Number of changes of what is stored: what shows it depends on this. */
+  /** Number of changes of the stored data, on which components that show such data depend. */
   readonly changes: number;
 }
 
-/** What letters are sent for, and by whom. */
+/** The disclosure that letters are about, and the visitor who sends them. */
 export interface Sender {
   readonly offer: Offer;
   readonly identity: Identity;
 }
 
-/** Shortest time between two tries, in milliseconds. */
+/** Shortest time between two attempts, in milliseconds. */
 const RETRY_MILLISECONDS = 5 * 60_000;
-/** Longest timer, in milliseconds; after it the time that is left is computed again. */
+/** Longest timer, in milliseconds; when it ends, the remaining time is computed again. */
 const LONGEST_TIMER = 60 * 60_000;
 
 /**

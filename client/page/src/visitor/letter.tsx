@@ -5,6 +5,7 @@ import { usePending } from "../parts/pending";
 import { makeHeaders } from "../service/requests";
 import type { Letter, MessagePart } from "./letters";
 
+/** A table of all parts of a letter, with their meanings. */
 export function PartsShown({ letter }: { letter: Letter }) {
   return (
     <table class="parts">
@@ -26,6 +27,7 @@ export function PartsShown({ letter }: { letter: Letter }) {
   );
 }
 
+/** The row of one part: its bytes, and what they mean. */
 function PartRow({ part }: { part: MessagePart }) {
   return (
     <tr>
@@ -104,7 +106,7 @@ function spaceHex(digits: string): string {
   return digits.replace(/(..)(?=.)/g, "$1 ");
 }
 
-/** Write a time, as text or in seconds, as a person reads it. */
+/** Write a time for people; it is given as text in ISO 8601, or in seconds since 1970. */
 export function formatTime(time: string | number): string {
   const date = new Date(typeof time === "number" ? time * 1000 : time);
   return date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });

@@ -1,4 +1,4 @@
-/** Letters before they are sent: their bytes, the meaning of each part, and their address. */
+/** Drafts of letters: their bytes, the meaning of each part, and the address that they are sent to. */
 
 import { equalBytes, fromHex, toHex, encodeUtf8, type Bytes } from "../../../src/bytes.js";
 import type { ItemId } from "../../../src/items.js";
@@ -14,16 +14,18 @@ import type { Stars } from "./storage";
 /** Some bytes of a letter. */
 export interface MessagePart {
   readonly bytes: Bytes;
-  /** The bytes as text, where they are text. */
+  /** The bytes as text, if they are text. */
   readonly text?: string;
   readonly meaning: string;
   /** What this device alone knows about them, shown beside the meaning. */
   readonly staysHere?: string;
-  /** One line for each bit. */
+  /** One line for each bit, if the bytes hold answers. */
   readonly bits?: readonly string[];
 }
 
+/** A message that is sent, and the explanation of all its bytes. */
 export interface Letter {
+  /** The path of the service that it is sent to. */
   readonly path: string;
   readonly body: Bytes;
   readonly parts: readonly MessagePart[];
@@ -65,7 +67,7 @@ export function explainLetter(
   return { path: releasePath(name), body, parts: checkWhole(parts, body) };
 }
 
-/** Draft the answer to a campaign, on a copy of what is stored. */
+/** Draft the answer to a campaign, on a copy of the stored answers; `commit` stores it for good. */
 export async function draftReport(
   { name, campaign, catalogue, titles }: Question,
   stars: Stars,
@@ -95,14 +97,17 @@ export async function draftReport(
 /** Index of the part of a report that holds its bits. */
 const ANSWERS_PART = 4;
 
+/** Return the path to which letters for a disclosure are sent. */
 export function releasePath(name: string): string {
   return `/api/disclosures/${name}/letters`;
 }
 
+/** Convert micro-levels to stars on the disclosure's scale. */
 export function starsOf(disclosure: Disclosure, level: number): number {
   return toNumber(disclosure.minimum) + (toNumber(disclosure.step) * level) / MICRO;
 }
 
+/** Write a number of stars, with two decimals at most. */
 export function starsText(stars: number): string {
   const short = Number(stars.toFixed(2));
   return short === 1 ? "1 star" : `${short} stars`;
@@ -130,7 +135,7 @@ function describeOwnStars(sent: number, own: number | undefined): string | undef
   return own === undefined || sent === own ? undefined : `you gave ${starsText(own)}`;
 }
 
-/** Check that the parts are all of the body: a letter that cannot be explained is not sent. */
+/** Return the parts; throw an error unless they are the whole body, since it must be explained. */
 function checkWhole(parts: MessagePart[], body: Bytes): MessagePart[] {
   const explained = parts.map(({ bytes }) => toHex(bytes)).join("");
   if (explained !== toHex(body))
@@ -138,6 +143,7 @@ function checkWhole(parts: MessagePart[], body: Bytes): MessagePart[] {
   return parts;
 }
 
+/** Throw an error if the stored report differs from the draft that the visitor saw. */
 function checkSame(committed: Bytes, drafted: Bytes): void {
   if (!equalBytes(committed, drafted)) {
     throw new Error(
@@ -146,6 +152,7 @@ function checkSame(committed: Bytes, drafted: Bytes): void {
   }
 }
 
+/** Copy a store's entries to a store in memory. */
 async function copyOf<V>(original: Store<V>): Promise<Store<V>> {
   const copy = new TemporaryStore<V>();
   await copy.write(await original.read());

@@ -19,6 +19,7 @@ import { OwnData } from "./own-data";
 /** Length of a list. */
 const LENGTH = 10;
 
+/** All lists that can be made for the visitor, the first of them with the page's heading. */
 export function List({ visit }: { visit: Visit }) {
   const { offer, offers, letters } = visit;
   const { released } = offers;
@@ -203,6 +204,7 @@ function ListOfMostLiked({ visit, isFirst }: { visit: Visit; isFirst: boolean })
   );
 }
 
+/** A list of items with their titles and, if they were predicted, their stars. */
 function RankedItems(props: {
   visit: Visit;
   heading: "h2" | "h3";

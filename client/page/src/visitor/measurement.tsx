@@ -1,10 +1,11 @@
-/** Sentences on whether and how well the hiding was measured. */
+/** Sentences on how well attackers guess the hidden attribute, if that was measured. */
 
 import type { Card, Measurement } from "../service/cards";
 
 /** `trained_on` of the measurement by all attackers together. */
 const ALL_ATTACKERS = "panel";
 
+/** The measurements of a card as a paragraph. hidden: name of the hidden attributes. */
 export function MeasurementText({ card, hidden }: { card: Card | undefined; hidden: string }) {
   const strongest = card?.measurements.find(({ trained_on }) => trained_on === ALL_ATTACKERS);
   if (strongest === undefined) {
@@ -30,14 +31,14 @@ export function MeasurementText({ card, hidden }: { card: Card | undefined; hidd
   );
 }
 
-/** Find the strongest attack on people who hide nothing; undefined where there was none. */
+/** Find the strongest measured attack on people who hide nothing; undefined if there is none. */
 function strongestWithoutHiding(measurements: readonly Measurement[]): Measurement | undefined {
   return measurements
     .filter(({ release }) => release === "none")
     .sort((left, right) => right.auc - left.auc)[0];
 }
 
-/** Write an AUC, the chance to tell which of two people has which value, as times in a hundred. */
+/** Convert an AUC, the chance to tell which of two people has which value, to times in a hundred. */
 function timesInHundred(auc: number): number {
   return Math.round(100 * auc);
 }

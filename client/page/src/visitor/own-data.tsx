@@ -10,6 +10,7 @@ import { fetchOwnBudgets } from "../service/visitor";
 import { adoptCode } from "./code";
 import type { Visit } from "./visit";
 
+/** All three panels. */
 export function OwnData({ visit }: { visit: Visit }) {
   return (
     <section class="yours" aria-labelledby="yours">
@@ -47,6 +48,7 @@ function BudgetPanel({ visit }: { visit: Visit }) {
   );
 }
 
+/** The budgets that the service counts for this visitor, fetched again after each message sent. */
 function ChargedBudgets({ visit }: { visit: Visit }) {
   const pending = usePending(async () => fetchOwnBudgets(await visit.visitor()), [visit.sent]);
   return (
@@ -77,6 +79,7 @@ function ChargedBudgets({ visit }: { visit: Visit }) {
   );
 }
 
+/** The visitor's code, and the form that adopts the code of another browser. */
 function CodePanel({ visit }: { visit: Visit }) {
   const [isShown, setIsShown] = useState(false);
   const [message, setMessage] = useState("");
@@ -127,6 +130,7 @@ function CodePanel({ visit }: { visit: Visit }) {
   );
 }
 
+/** The button that deletes everything, after a question in a dialog. */
 function ErasePanel({ visit }: { visit: Visit }) {
   const { words } = visit.offer;
   const dialog = useRef<HTMLDialogElement>(null);

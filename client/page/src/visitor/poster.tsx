@@ -1,7 +1,8 @@
 /** A small drawing instead of a poster, made from the item's id, so that nothing is fetched. */
 
+/** A drawing whose colours, shape, position and size follow from the id. */
 export function Poster({ id }: { id: string }) {
-  const [hue, kind, place, size] = numbersOf(id);
+  const [hue, kind, place, size] = hashToNumbers(id);
   const ground = `hsl(${hue} 38% 34%)`;
   const light = `hsl(${(hue + 35 + (kind % 3) * 40) % 360} 62% 68%)`;
   const dark = `hsl(${(hue + 320) % 360} 45% 20%)`;
@@ -19,8 +20,11 @@ export function Poster({ id }: { id: string }) {
   );
 }
 
-/** Compute four numbers that are always the same for one id: an FNV-1a hash, and words from it. */
-function numbersOf(id: string): [number, number, number, number] {
+/**
+ * Compute four numbers that are always the same for one id, from its FNV-1a hash: the first one from 0
+ * to 359, for a hue, and the others below a thousand.
+ */
+function hashToNumbers(id: string): [number, number, number, number] {
   let state = 2166136261;
   for (const character of `film ${id}`) {
     state = Math.imul(state ^ character.charCodeAt(0), 16777619) >>> 0;

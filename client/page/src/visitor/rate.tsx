@@ -8,10 +8,12 @@ import { Poster } from "./poster";
 import { StarRating } from "./stars";
 import type { Visit } from "./visit";
 
-/** Items that are shown at first, and by each click on "Show more". */
+/** Number of items that are shown at first. */
 const AT_FIRST = 24;
+/** Number of further items after each click on "Show more". */
 const MORE = 24;
 
+/** The items of the disclosure, each with its stars. */
 export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   const { offer, stars, rate } = visit;
   const { words } = offer;

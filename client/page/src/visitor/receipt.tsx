@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { countOf } from "../service/catalogue";
 import type { VisitState } from "./visit";
 
+/** The receipt. What the visitor sent comes first; other things that are served can be unfolded. */
 export function Receipt({
   ended: { service, frozen, used, words },
 }: {
@@ -84,6 +85,7 @@ export function Receipt({
 /** Matches the sentences about what a visitor of this page may have sent. */
 const SENT = /^(a report|letters)/;
 
+/** A list of texts below a heading; "nothing" for no texts. */
 function TextList({ name, texts }: { name: string; texts: readonly string[] }) {
   return (
     <>

@@ -16,6 +16,7 @@ import { Envelope, PartsShown, formatTime } from "./letter";
 import { draftReport, type ReportDraft } from "./letters";
 import type { Visit } from "./visit";
 
+/** The report that would answer a campaign, with its bytes, its cost and the button that sends it. */
 export function ReportLetter({ visit, question }: { visit: Visit; question: Question }) {
   const { stars, identity } = visit;
   const pending = usePending<ReportDraft>(
@@ -71,6 +72,7 @@ function Price({ share, guarantee: { cards, sentence } }: { share: string; guara
   );
 }
 
+/** The button that sends the report, and whether it was sent before. */
 function Sending({ visit, report }: { visit: Visit; report: ReportDraft }) {
   const [isSending, setIsSending] = useState(false);
   const [trouble, setTrouble] = useState<string>();

@@ -14,6 +14,7 @@ import { openAccount, currentSecond } from "./account";
 import { ReportLetter } from "./report";
 import { hasAllValues, type Visit } from "./visit";
 
+/** The letter of disguised stars, and a report for each open campaign. */
 export function Send({ visit }: { visit: Visit }) {
   const { offer, offers } = visit;
   const questions = offers.questions.filter(({ isClosed }) => !isClosed);
@@ -48,17 +49,19 @@ export function Send({ visit }: { visit: Visit }) {
   );
 }
 
-/** The letter as it would be now. */
+/** The letter as it would be if it were sent now. */
 interface StarsDraft {
-  /** Null where nothing would be sent. */
+  /** Null if nothing would be sent. */
   readonly release: Release | null;
+  /** The release with its explanation; undefined if nothing would be sent. */
   readonly letter: Letter | undefined;
-  /** Why nothing new would be decided. */
+  /** What the visitor should know: why nothing new, or not every item, would be decided. */
   readonly notice: string | undefined;
   /** Number of rated items that another memory may have decided. */
   readonly frozen: number;
 }
 
+/** The letter of disguised stars as it would be now, and the switch that allows such letters. */
 function StarsLetter({ visit }: { visit: Visit }) {
   const { offer, stars, values, identity, letters } = visit;
   const guarantee = usePending(() => fetchGuarantee(`disclosures/${offer.name}`), [offer.name]);
@@ -122,6 +125,7 @@ function summarize(release: Release, { offer, stars }: Visit): string {
   return `${items}, ${changedStars}, ${heldBack.length} held back`;
 }
 
+/** What a release would show the service, and what stays on the device. */
 function Summary(props: { release: Release; visit: Visit; guarantee: Pending<Guarantee> }) {
   const { release, visit } = props;
   const { offer, stars } = visit;

@@ -8,6 +8,7 @@ interface StarRatingProps {
   readonly onChange: (stars: number | undefined) => void;
 }
 
+/** A star for each choice, and a button that takes the rating back. */
 export function StarRating({ name, title, choices, value, onChange }: StarRatingProps) {
   const most = choices.at(-1);
   return (

@@ -17,6 +17,7 @@ const NAMES: Record<Step, string> = {
   send: "What leaves",
 };
 
+/** The step of the visit that the address names, or what is shown instead of a visit. */
 export function VisitorSteps({ step, state }: { step: Step; state: VisitState }) {
   const { visit, modelsAlone, trouble, ended } = state;
   if (ended !== undefined) return <Receipt ended={ended} />;
@@ -51,6 +52,7 @@ export function VisitorSteps({ step, state }: { step: Step; state: VisitState })
   );
 }
 
+/** Links to all steps, which show the steps that are done and the present one. */
 function Progress({ step, visit }: { step: Step; visit: Visit }) {
   const isDone: Record<Step, boolean> = {
     rate: visit.stars.size > 0,

@@ -24,7 +24,7 @@ export interface SentMessage {
   readonly refused?: boolean;
 }
 
-/** An item with its predicted stars; null where the answer was for another disclosure. */
+/** An item with its predicted stars; null if the answer was for another disclosure. */
 export type RankedItem = readonly [item: ItemId, stars: number | null];
 
 const STARS = "tacit.stars";
@@ -36,11 +36,13 @@ const FROZEN = "tacit.frozen";
 /** Keys of what decides whether a letter is sent, and of what was sent. */
 export const LETTER_KEYS = [SENT, ALLOWED];
 
+/** Read the visitor's ratings. */
 export function readRatings(): Ratings {
   const rows = readJson<[ItemId, number, number?][]>(STARS, []);
   return new Map(rows.map(([item, stars, entered = 0]) => [item, { stars, entered }]));
 }
 
+/** Store the visitor's ratings in place of the earlier ones. */
 export function storeRatings(ratings: Ratings): void {
   const listed = [...ratings].map(([item, { stars, entered }]) => [item, stars, entered]);
   localStorage.setItem(STARS, JSON.stringify(listed));
@@ -63,7 +65,7 @@ export function storeSent(sent: Record<string, SentMessage>): void {
   localStorage.setItem(SENT, JSON.stringify(sent));
 }
 
-/** List the paths to which something was sent, answered or not: the service may know the visitor. */
+/** List the paths to which something was or may have been sent, so that the service knows the visitor. */
 export function readContacted(): readonly string[] {
   return [...new Set([...readJson<string[]>(CONTACTED, []), ...Object.keys(readSent())])];
 }
@@ -73,7 +75,7 @@ export function storeContacted(path: string): void {
   localStorage.setItem(CONTACTED, JSON.stringify([...new Set([...readContacted(), path])]));
 }
 
-/** Read the disclosure that letters may be sent for; "" while none may. */
+/** Read the name of the disclosure for which letters may be sent; "" while none may. */
 export function readAllowed(): string {
   return readJson(ALLOWED, "");
 }
@@ -87,7 +89,7 @@ export function readFrozen(): readonly ItemId[] {
   return readJson(FROZEN, []);
 }
 
-/** Forget everything, also what was drawn, but for these items without their stars. */
+/** Forget everything that this browser stores, except these items, whose stars are forgotten too. */
 export async function forgetAll(frozen: readonly ItemId[]): Promise<void> {
   for (const name of Object.keys(localStorage)) {
     if (name.startsWith("tacit.")) localStorage.removeItem(name);
@@ -114,6 +116,7 @@ export function emptyDatabase(name: string): Promise<void> {
   });
 }
 
+/** Read a stored value; `fallback` if there is none or it is no JSON. */
 function readJson<T>(name: string, fallback: T): T {
   try {
     return (JSON.parse(localStorage.getItem(name) ?? "null") as T | null) ?? fallback;

@@ -14,18 +14,26 @@ import type { ReportDraft } from "./letters";
 import { runAlone, markSent, frozenItems, resumeAccount, currentSecond, starsOf } from "./account";
 import { useLetterSending, type LetterSending } from "./letter-sending";
 
+/** A visit that has begun: what is offered, what the visitor entered, and what they can do. */
 export interface Visit {
   readonly offers: Offers;
   readonly identity: Identity;
+  /** The chosen disclosure. */
   readonly offer: Offer;
+  /** Choose the disclosure of this name. */
   readonly choose: (name: string) => void;
+  /** Stars by the ids of the chosen disclosure. */
   readonly stars: storage.Stars;
+  /** Rate an item; undefined takes the rating back. */
   readonly rate: (item: ItemId, stars: number | undefined) => void;
+  /** The visitor's values of the attributes that the chosen disclosure hides. */
   readonly values: storage.Values;
   readonly setValues: (values: storage.Values) => void;
+  /** The last message that was sent to each path. */
   readonly sent: Readonly<Record<string, storage.SentMessage>>;
   readonly sendReport: (report: ReportDraft) => Promise<void>;
   readonly letters: LetterSending;
+  /** Ask the service for the visitor's name and key, once; this shows it that the visitor is here. */
   readonly visitor: () => Promise<Visitor>;
   /** Delete everything, at the service and here. idempotency: the same text for every retry. */
   readonly end: (idempotency: string) => Promise<void>;
@@ -38,15 +46,16 @@ export function hasAllValues({ offer, values }: Visit): boolean {
   );
 }
 
-/** The visit, or the sentence that says why there is none. Neither while it is being fetched. */
+/** The visit, or what is shown instead of it. All fields are undefined while it is being fetched. */
 export interface VisitState {
   readonly visit?: Visit;
-  /** The offers of a service that has models, and nothing that takes letters. */
+  /** The offers of a service that has models, but nothing that takes letters. */
   readonly modelsAlone?: Offers;
+  /** A sentence on why there is no visit. */
   readonly trouble?: string;
-  /** What is known once the visit has been deleted. */
+  /** What the page says after the visit was deleted. */
   readonly ended?: {
-    /** The service's receipt; undefined where it never heard of the visitor. */
+    /** The service's receipt; undefined if the service never heard of the visitor. */
     readonly service: Receipt | undefined;
     /** Number of items that this browser never decides again. */
     readonly frozen: number;
@@ -62,9 +71,9 @@ interface VisitInputs {
 }
 
 /**
- * Read and fetch the visit.
+ * Read the stored part of the visit, and fetch what is offered.
  *
- * @param isShown whether the visitor's part of the page is shown; before, nothing is fetched.
+ * @param isShown whether the visitor's part of the page is shown; nothing is fetched before that.
  */
 export function useVisit(isShown: boolean): VisitState {
   const [inputs, setInputs] = useState<VisitInputs>();
@@ -208,6 +217,7 @@ function withRating(
   return changed;
 }
 
+/** Fetch what is offered, read who the visitor is, and prepare their account. */
 async function fetchInputs(ratings: storage.Ratings): Promise<VisitInputs> {
   const [offers, identity] = await Promise.all([fetchOffers(), readIdentity()]);
   const length = offers.offers[0]?.disclosure.epochLength;
