@@ -60,7 +60,7 @@ class JoinedClient:
 
     @property
     def transcript(self) -> Transcript:
-        """What the client has been recommended and answered so far."""
+        """Recommendations and answers of the client so far."""
         return Transcript(self.joined_round, tuple(self.entries), self.stopped_round)
 
     def entry_in_round(self, round_number: int) -> Entry | None:

@@ -19,7 +19,7 @@ from tacit.designs.prec.experiment.methods import (
     PLAYERS,
     ExponentialPlayer,
     Player,
-    epsilon_per_round,
+    epsilon_per_choice,
 )
 from tacit.designs.prec.experiment.simulation import play, points, runs
 from tacit.errors import ConfigError
@@ -84,7 +84,7 @@ def test_infinite_epsilon_is_the_paper_s_algorithm():
 
 def test_the_competitor_spends_all_of_epsilon_and_no_more():
     """Its rounds together cost epsilon by zCDP, and a little more per round would be too much."""
-    each = epsilon_per_round(1.0, 1e-6, 1000)
+    each = epsilon_per_choice(1.0, 1e-6, 1000)
     assert each == pytest.approx(0.0178, abs=0.004)
 
     def spent(one: float) -> float:

@@ -61,7 +61,7 @@ class CheckResult:
 
     @property
     def verdict(self) -> str:
-        """What the result shows: `held`, `violation` or `blind`.
+        """Verdict on the check: `held`, `violation` or `blind`.
 
         It is `violation` if `largest` is above `allowed`, and `blind` if it is below `at_least`.
         """

@@ -1,4 +1,4 @@
-"""The setting of a simulated run, with the names of worlds and methods."""
+"""The setting of a simulated run, and the names of worlds and methods."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WORLD_NAMES = (
     "sybils",
     "victim",
 )
-"""Worlds; `worlds.WORLDS` generates them."""
+"""Names of worlds; `worlds.WORLDS` has their generators."""
 WITHOUT_PEERS = ("one-round", "victim")
-"""Worlds in which fewer than P voters are peers, so that no bound of the loss holds."""
+"""Worlds in which the client may have fewer than P peers, so that no bound of the loss holds."""
 _ANY_CREDITS = ("planted", "stubborn", "both-ways")
 """Worlds that are defined for any diversity and radius; the others have D = R = 0."""
 METHODS = (
@@ -30,7 +30,7 @@ METHODS = (
     "weighted-majority",
     "uniform",
 )
-"""Methods; `methods.PLAYERS` plays them."""
+"""Names of methods; `methods.PLAYERS` makes a player of each."""
 PRIVATE = ("p-rec", "exponential")
 """Methods that spend an epsilon."""
 
@@ -44,23 +44,23 @@ class Game:
     """
 
     rounds: int
-    """T."""
+    """T, the number of rounds."""
     objects: int
-    """m."""
+    """m, the number of objects in each round."""
     voters: int
-    """n."""
+    """n, the number of voters."""
     peers: int
-    """P."""
+    """P, the number of voters who agree with the client."""
     diversity: int = 0
-    """D."""
+    """D, the most rounds in which the client likes more than one object."""
     radius: int = 0
-    """R."""
+    """R, the most disliked objects that a peer votes for."""
     clients: int = 1
     """How many clients there are, all with the same taste."""
     clients_together: int = 1
     """How many clients epsilon and delta are for, together."""
     epsilon: float = 1.0
-    """Nats of private methods."""
+    """Nats that private methods spend on the views of `clients_together` clients; inf: no noise."""
     delta: float = 1e-6
     """Delta of private methods."""
     world: str = "planted"

@@ -5,13 +5,14 @@ Source   Gilbert, Liu, Yu: On differentially private online collaborative recomm
          worlds of Theorem 6 with one peer more or less.
 
 A client is recommended the objects b_1 .. b_T. The log-ratio of this sequence is the sum over
-rounds of ln(Pr[b_t | b_1 .. b_t-1] / Pr'[b_t | b_1 .. b_t-1]), for the two patterns of a pair and
-the same likes. If the patterns are k voters apart, epsilon is at least |log-ratio| / k.
+rounds of ln(Pr[b_t | b_1 .. b_t-1] / Pr'[b_t | b_1 .. b_t-1]), where Pr is under the first pattern
+of a pair, Pr' under the second, and the client likes the same objects under both. If the patterns
+are k steps apart, each adding or removing one voter, epsilon is at least |log-ratio| / k.
 
-Voters who vote alike in all rounds are one kind. What happened before a round matters only through
-the credits of each kind, so sequences that lead to the same credits are followed together. The
-largest and the mean log-ratio over all sequences are exact, if there are few enough different
-credits to follow.
+Voters who vote alike in all rounds are one kind. The chances of a round depend on earlier rounds
+only through the credits of each kind. So all sequences that lead to the same credits, one state,
+are followed together. The largest and the mean log-ratio over all sequences are exact, unless there
+are too many states to follow.
 """
 
 from __future__ import annotations
@@ -31,11 +32,13 @@ from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 
 Votes = NDArray[np.int64]
+"""(rounds, voters) position of the object that each voter votes for."""
 Likes = NDArray[np.bool_]
+"""(rounds, objects) whether the client likes an object; a row of it in some functions."""
 
 
 class KindCredit(NamedTuple):
-    """Credit of each voter of a kind."""
+    """Credit that each voter of a kind has with the client."""
 
     diversity: int
     """creditD."""
@@ -44,11 +47,11 @@ class KindCredit(NamedTuple):
 
 
 Credits = tuple[KindCredit | None, ...]
-"""Credits by kind of voters; None for a kind that counts no more (weight 0)."""
+"""Credits by kind of voters; None for a kind whose voters do not count any more (weight 0)."""
 State = tuple[Credits, Credits]
 """Credits under the first and under the second pattern, after the same recommendations."""
 MOST_STATES = 50_000
-"""The most states that are followed; it takes a few seconds."""
+"""The most states that are followed, over all rounds; so many take a few seconds."""
 _STREAM_OF_PLAY = 1
 """Second word of the seed of the recommendations that are played."""
 
@@ -60,7 +63,7 @@ class PatternPair:
     first: Votes
     """(rounds, voters) position of the object that each voter votes for, in the first pattern."""
     second: Votes
-    """(rounds, voters) the same in the second pattern."""
+    """(rounds, voters of the second pattern) position of the object that each of them votes for."""
     likes: Likes
     """(rounds, objects) what the client likes, under either pattern."""
     steps: int
@@ -80,20 +83,22 @@ class Leak:
     seed: int
     """Seed of the pair."""
     steps: int
-    """See `PatternPair`."""
+    """Voters added or removed from the first pattern to the second (`PatternPair.steps`)."""
     played: float
-    """Log-ratio of one sequence, drawn under the first pattern."""
+    """Log-ratio of one sequence of recommendations, drawn under the first pattern."""
     worst: float | None
     """The largest |log-ratio| of any sequence; None if there are too many states to follow."""
     mean: float | None
-    """The mean log-ratio under the first pattern, a relative entropy; None as `worst`."""
+    """The mean log-ratio under the first pattern, a relative entropy; None if `worst` is None."""
     per_step: float
-    """The largest known |log-ratio| divided by the steps: epsilon is at least this."""
+    """The largest known |log-ratio|, which is `worst` or |`played`|, divided by the steps: epsilon
+    is at least this."""
     proven: float | None
-    """Proven upper bound of the nats of one step; None if the pair does not keep the promise."""
+    """Upper bound of epsilon that is proven under the promise; None if the proofs do not allow the
+    sizes of the pair."""
     lower_bound: float | None
     """Lower bound of the epsilon of any algorithm with p-REC's loss bound (Lemma 8, Theorem 15);
-    None as `proven`."""
+    None if `proven` is None."""
 
 
 class Kinds:
@@ -127,7 +132,12 @@ class Kinds:
         return (self._full_credit,) * len(self._sizes)
 
     def chances(self, row: int, credits_: Credits) -> NDArray[np.float64]:
-        """Compute the chance of each object in the round of a row of votes, from 0: (objects,)."""
+        """Compute the chance of each object in one round: (objects,).
+
+        Args:
+            row: The round's row in the votes, from 0.
+            credits_: Credits of each kind before the round.
+        """
         counts = np.zeros(self._objects, dtype=np.int64)
         for vote, credit, size in zip(self._votes[row], credits_, self._sizes, strict=True):
             if credit is not None:
@@ -135,7 +145,14 @@ class Kinds:
         return self._distribution.chances(counts)
 
     def charge(self, row: int, credits_: Credits, recommended: int, is_liked: bool) -> Credits:
-        """Charge for the client's answer to a recommendation, and return the credits after it."""
+        """Return the credits of each kind after the client's answer to a recommendation.
+
+        Args:
+            row: The round's row in the votes, from 0.
+            credits_: Credits of each kind before the answer.
+            recommended: Position of the recommended object.
+            is_liked: The answer.
+        """
         credits_after: list[KindCredit | None] = []
         for vote, credit in zip(self._votes[row], credits_, strict=True):
             if credit is None:
@@ -153,6 +170,10 @@ class Kinds:
 
 def leak(game: Game, seed: int) -> Leak:
     """Compute the log-ratios of the pair of patterns of a world, and the bounds for it.
+
+    Args:
+        game: World and sizes.
+        seed: Seed of the world and of the sequence that is drawn.
 
     Raises:
         ConfigError: No proof uses a pair of patterns of this world.
@@ -184,7 +205,7 @@ def leak(game: Game, seed: int) -> Leak:
 
 
 def _bounds(game: Game, pair: PatternPair) -> tuple[float | None, float | None]:
-    """Compute `Leak.proven` and `Leak.lower_bound`; None and None if the proofs do not apply."""
+    """Compute `Leak.proven` and `Leak.lower_bound` of a pair."""
     sizes = {
         "objects": game.objects,
         "rounds": game.rounds,
@@ -225,16 +246,25 @@ def played_log_ratio(
 def exact_log_ratios(first: Kinds, second: Kinds, likes: Likes) -> tuple[float, float] | None:
     """Compute the largest |log-ratio| over all sequences, and the mean under the first pattern.
 
-    None if more than MOST_STATES states can be reached.
+    States are listed round by round from the first to the last. Then the log-ratios of all later
+    rounds are computed for each state, from the last round to the first.
+
+    Args:
+        first: Voters of the first pattern.
+        second: Voters of the second pattern.
+        likes: (rounds, objects) what the client likes.
+
+    Returns:
+        Both log-ratios; None if more than MOST_STATES states can be reached.
     """
-    states = {(first.start(), second.start())}  # reached before a round
+    states = {(first.start(), second.start())}  # all states that can be reached before the round
     steps_of_rounds: list[dict[State, list[_Step]]] = []
     followed = 1
     for row, liked in enumerate(likes):
         steps_of_states = {}
         next_states: set[State] = set()
         for state in states:
-            steps = _steps(first, second, row, state, liked)
+            steps = _list_steps(first, second, row, state, liked)
             steps_of_states[state] = steps
             next_states.update(step.after for step in steps)
         steps_of_rounds.append(steps_of_states)
@@ -242,8 +272,7 @@ def exact_log_ratios(first: Kinds, second: Kinds, likes: Likes) -> tuple[float, 
         followed += len(states)
         if followed > MOST_STATES:
             return None
-    # Backwards, the log-ratios of all rounds after a state
-    later = dict.fromkeys(states, _LaterLogRatios(0.0, 0.0, 0.0))
+    later = dict.fromkeys(states, _LaterLogRatios(0.0, 0.0, 0.0))  # after the last round
     for steps_of_states in reversed(steps_of_rounds):
         earlier = {}
         for state, steps in steps_of_states.items():
@@ -258,26 +287,34 @@ class _Step:
     """One possible recommendation in a state."""
 
     chance: float
-    """Its chance under the first pattern."""
+    """Chance of the recommendation under the first pattern."""
     log_ratio: float
-    """Its log-ratio."""
+    """ln of this chance over the one under the second pattern."""
     after: State
-    """State after the client's answer to it."""
+    """State after the client's answer to the recommendation."""
 
 
 class _LaterLogRatios(NamedTuple):
-    """Log-ratios of the rounds after a state, over all sequences of recommendations."""
+    """Log-ratios of the sequences of recommendations in all rounds after a state."""
 
     largest: float
-    """The largest sum."""
+    """The largest log-ratio."""
     smallest: float
-    """The smallest sum."""
+    """The smallest log-ratio."""
     mean: float
-    """The mean sum under the first pattern."""
+    """The mean log-ratio under the first pattern."""
 
 
-def _steps(first: Kinds, second: Kinds, row: int, state: State, liked: Likes) -> list[_Step]:
-    """List the possible recommendations in a state, in the round of a row of votes."""
+def _list_steps(first: Kinds, second: Kinds, row: int, state: State, liked: Likes) -> list[_Step]:
+    """List the possible recommendations in a state.
+
+    Args:
+        first: Voters of the first pattern.
+        second: Voters of the second pattern.
+        row: The round's row in the votes, from 0.
+        state: Credits under both patterns before the round.
+        liked: (objects,) what the client likes in the round.
+    """
     first_credits, second_credits = state
     first_chances = first.chances(row, first_credits)
     second_chances = second.chances(row, second_credits)
@@ -294,7 +331,12 @@ def _steps(first: Kinds, second: Kinds, row: int, state: State, liked: Likes) ->
 
 
 def _combine_log_ratios(steps: list[_Step], later: dict[State, _LaterLogRatios]) -> _LaterLogRatios:
-    """Compute the log-ratios from a state on, from its steps and the states after them."""
+    """Compute the log-ratios of all rounds from a state on.
+
+    Args:
+        steps: Possible recommendations in the state.
+        later: The log-ratios of all later rounds, for each state that these lead to.
+    """
     largest = -math.inf
     smallest = math.inf
     mean = 0.0
@@ -318,7 +360,10 @@ def pattern_pair(game: Game, seed: int) -> PatternPair:
 
 
 def _make_pair_of_lemma_8(game: Game, seed: int) -> PatternPair:
-    """Make the pair of Lemma 8: both camps, and the client's camp alone."""
+    """Make the pair of Lemma 8: all voters, and the client's peers alone.
+
+    The others vote once for an object that the client dislikes.
+    """
     votes, likes = _record_world(game, seed)
     is_peer = _count_wrong_votes(votes, likes) == 0
     votes_of_peers = votes[:, is_peer]
@@ -335,9 +380,10 @@ def _make_pair_of_lemma_8(game: Game, seed: int) -> PatternPair:
 
 
 def _make_pair_of_theorem_15(game: Game, seed: int) -> PatternPair:
-    """Make the pair of Theorem 15: all voters vote by pattern 1, or all by pattern 2.
+    """Make the pair of Theorem 15: all voters vote by pattern 1 of the world, or all by pattern 2.
 
-    All voters of the first are removed and all voters of the second are added, one by one.
+    On the way from one to the other, voters of pattern 2 are added one by one, and then voters of
+    pattern 1 are removed.
     """
     first, likes = _record_world(replace(game, pattern=1), seed)
     second, _ = _record_world(replace(game, pattern=2), seed)
@@ -370,18 +416,14 @@ def _make_pair_of_theorem_6(game: Game, seed: int) -> PatternPair:
 
 
 def _count_wrong_votes(votes: Votes, likes: Likes) -> NDArray[np.int64]:
-    """Count each voter's votes for objects that the client dislikes: (voters,)."""
+    """Count for each voter their votes for objects that the client dislikes: (voters,)."""
     rows = np.arange(len(votes))[:, None]
     is_wrong = ~likes[rows, votes]
     return np.asarray(is_wrong.sum(axis=0), dtype=np.int64)
 
 
 def _record_world(game: Game, seed: int) -> tuple[Votes, Likes]:
-    """Record all rounds of a world that does not depend on recommendations.
-
-    Returns:
-        (rounds, voters) votes, and (rounds, objects) likes.
-    """
+    """Record the votes and likes of all rounds of a world that depends on no recommendations."""
     votes = []
     likes = []
     for votes_of_round, likes_of_round in WORLDS[game.world](game, np.random.default_rng(seed)):

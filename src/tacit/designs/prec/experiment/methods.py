@@ -1,10 +1,11 @@
-"""p-REC and the methods that it is compared with. All of them are players of the same rounds.
+"""p-REC and the methods that it is compared with. Each is a player of the same rounds.
 
 p-rec               the sound variant, with its gate, for epsilon and delta
 p-rec-no-gate       the paper's algorithm, which guarantees nothing unless there are P peers
 exponential         the exponential mechanism on all votes of each round, for the same epsilon and
-                    delta over all rounds. Counts are monotonic, so it draws in proportion to
-                    e^(epsilon_0 count), and T rounds cost at most T epsilon_0^2 / 8 in zCDP
+                    delta over all rounds of all clients together. Counts are monotonic, so it draws
+                    in proportion to e^(epsilon_0 count), and T choices cost at most
+                    T epsilon_0^2 / 8 in zCDP
 majority            the object with the most votes; no privacy
 weighted-majority   the object with the largest sum of weights: voters whom p-REC would charge a
                     credit have their weight halved; no privacy
@@ -32,14 +33,15 @@ from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
 
 ABSTAINS = -1
+"""Stands in a round's votes for a voter who does not vote."""
 _STREAM_OF_RECOMMENDATIONS = 1
 """Second word of the seed of uniform recommendations."""
 
 
 class Player:
-    """One method in one run. Its clients are numbered from 0.
+    """One method in one run. Clients are numbered from 0.
 
-    Draws are replayed from the seed, except for the gate's noise: that is always the system's.
+    Draws repeat with the seed, except for the gate's noise, which the operating system draws.
     """
 
     def play(self, votes: Votes, likes_by_client: Mapping[int, Likes]) -> list[int]:
@@ -48,17 +50,17 @@ class Player:
         Args:
             votes: (voters,) position of the object that each voter votes for, or ABSTAINS.
             likes_by_client: For each client of the round, (objects,) whether they like an object;
-                a player may look only at the object that it recommends.
+                a player may look only at the entry of the object that it recommends.
 
         Returns:
-            The object recommended to each of these clients.
+            Position of the object recommended to each of these clients, in their order.
         """
         raise NotImplementedError
 
     def stopped_round(self, client: int) -> int | None:
-        """Return the round, from 1, from which recommendations were uniform; None for never.
+        """Return the round, from 1, in which the client's gate shut; None if it has not shut.
 
-        Methods without a gate never stop.
+        Methods without a gate return None.
         """
         return None
 
@@ -91,10 +93,11 @@ class PRecPlayer(Player):
 
 
 class ExponentialPlayer(Player):
-    """The exponential mechanism on the votes of each round."""
+    """Recommends by the exponential mechanism on the votes of each round."""
 
     def __init__(self, game: Game, seed: int) -> None:
-        epsilon = epsilon_per_round(game.epsilon, game.delta, game.rounds * game.clients_together)
+        choices = game.rounds * game.clients_together
+        epsilon = epsilon_per_choice(game.epsilon, game.delta, choices)
         self.draw = Selection(
             epsilon,
             candidates=game.objects,
@@ -114,10 +117,10 @@ class ExponentialPlayer(Player):
 
 
 class MajorityPlayer(Player):
-    """The object with the largest sum of weights of those who vote for it.
+    """Recommends the object whose voters have the largest sum of weights.
 
-    Each client has their own weights. A voter whom p-REC would charge for the client's answer keeps
-    the share `kept_share` of their weight: 1 for the plain majority.
+    Each voter has a weight with each client, 1 at the start. If p-REC would charge a voter for the
+    client's answer, their weight is multiplied by `kept_share`, which is 1 for the plain majority.
     """
 
     def __init__(self, game: Game, seed: int, *, kept_share: float) -> None:
@@ -141,7 +144,10 @@ class MajorityPlayer(Player):
 
 
 class UniformPlayer(Player):
-    """An object at random; with `is_shut_gate` it plays a p-REC whose gate would never be open."""
+    """Recommends objects at random.
+
+    With `is_shut_gate` it plays p-REC with a gate that shuts in the first round.
+    """
 
     def __init__(self, game: Game, seed: int, *, is_shut_gate: bool = False) -> None:
         self._objects = game.objects
@@ -159,7 +165,10 @@ class UniformPlayer(Player):
 
 
 def _make_gated_player(game: Game, seed: int) -> Player:
-    """Make the sound variant, or a uniform player if the gate would need too many voters."""
+    """Make the sound variant, or a uniform player if the gate needs more voters than there are.
+
+    With an infinite epsilon there is no gate.
+    """
     if math.isinf(game.epsilon):
         return _make_ungated_player(game, seed)
     settings = sound_settings(game)
@@ -188,18 +197,18 @@ PLAYERS: dict[str, Callable[[Game, int], Player]] = {
 def sound_settings(game: Game) -> PRecSettings | None:
     """Make the settings of the sound variant, for a finite epsilon.
 
-    None if they have no plan, as the gate would need more voters than there are.
+    The result is None if they have no plan, as when the gate needs more voters than there are.
     """
     settings = _settings(game, game.epsilon)
     try:
-        _ = settings.plan  # planned now, to see whether it can be
+        _ = settings.plan  # raises if there is none
     except ConfigError:
         return None
     return settings
 
 
 def _settings(game: Game, epsilon: float) -> PRecSettings:
-    """Make p-REC's settings for a game, at an epsilon that may differ from the game's own."""
+    """Make p-REC's settings for a game, with `epsilon` in place of the game's own."""
     return PRecSettings(
         rounds=game.rounds,
         objects=game.objects,
@@ -215,12 +224,14 @@ def _settings(game: Game, epsilon: float) -> PRecSettings:
 def loss_bound(game: Game, method: str) -> float | None:
     """Compute an upper bound of the expected loss, for p-REC with and without a gate.
 
-    Without a gate it is `theory.loss_bound`. With a gate, the loss of uniform recommendations is
-    added, times the chance that the gate ever shuts. The peers keep (D + R + 1) P credits, so there
-    are at least (D + R + 1) P // c survivors; in each of the T rounds the gate shuts with at most
-    the chance that its noise is as large as the distance from there to its threshold.
+    Without a gate it is `theory.loss_bound`. With a gate, the loss of uniform recommendations times
+    a bound of the chance that the gate ever shuts is added. The peers keep (D + R + 1) P credits,
+    so there are always at least (D + R + 1) P // c survivors. If the threshold is below this number
+    by some distance, the gate shuts in a round at most with the chance that the difference of its
+    two noises reaches the distance; the chances of T rounds are added.
 
-    None for other methods, in worlds without P peers, and if the proofs do not allow the sizes.
+    The bound is None for other methods, in worlds without P peers, and if the proofs do not allow
+    the sizes.
     """
     if not method.startswith("p-rec") or game.world in WITHOUT_PEERS:
         return None
@@ -241,24 +252,30 @@ def loss_bound(game: Game, method: str) -> float | None:
     distance = kept_credit // settings.credit - settings.plan.threshold
     shut_chance = 1.0
     if distance > 0:
-        # The chance that the difference of the noises is `distance`: see `failure_chance`
-        in_one_round = failure_chance(settings.plan.gate_epsilon, distance - 2)
-        shut_chance = min(1.0, game.rounds * in_one_round)
+        # failure_chance(epsilon, slack) is the chance of a difference of slack + 2 or more
+        chance_in_one_round = failure_chance(settings.plan.gate_epsilon, distance - 2)
+        shut_chance = min(1.0, game.rounds * chance_in_one_round)
     return loss_without_gate + uniform_loss * shut_chance
 
 
 @lru_cache(maxsize=256)
-def epsilon_per_round(epsilon: float, delta: float, rounds: int) -> float:
-    """Compute the largest epsilon of each choice with which all rounds cost epsilon and delta.
+def epsilon_per_choice(epsilon: float, delta: float, choices: int) -> float:
+    """Compute the largest epsilon of each choice with which all choices cost epsilon and delta.
 
-    The larger one of two accountants, pure and zCDP, is taken.
+    Both accountants for pure and for zero-concentrated differential privacy are asked, and the
+    larger result is taken.
+
+    Args:
+        epsilon: Nats of all choices together; inf is returned as it is.
+        delta: Probability that this bound fails.
+        choices: Number of draws by the exponential mechanism.
     """
     if math.isinf(epsilon):
         return epsilon
 
-    def choices(noise: float) -> Event:
-        return repeat(Exponential(1 / noise), rounds)
+    def make_event(noise: float) -> Event:
+        return repeat(Exponential(1 / noise), choices)
 
-    zcdp = smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
-    pure = smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=PureAccountant)
-    return 1 / min(zcdp, pure)
+    zcdp_noise = smallest_noise(make_event, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
+    pure_noise = smallest_noise(make_event, epsilon=epsilon, delta=delta, accountant=PureAccountant)
+    return 1 / min(zcdp_noise, pure_noise)

@@ -25,7 +25,7 @@ _LIMITS = (
     "the gate’s noise is the system’s; all other draws repeat with the seed."
 )
 _NOTICEABLE = 0.05
-"""Share of right guesses above chance from which votes are called read."""
+"""How far the share of right guesses has to be above chance for the verdict that votes are read."""
 LEGEND = (
     "Disliked recommendations, means over runs. Bound: on the expected number for p-rec and "
     "p-rec-no-gate, if the client has peers as assumed. Shut: runs whose gate closed, after which "
@@ -42,7 +42,12 @@ LEAK_LEGEND = (
 
 
 def points_table(points: Sequence[Point], varied: Sequence[str]) -> Table:
-    """Tabulate points, with a column for each setting that varies between them."""
+    """Tabulate points, with a column for each setting that varies between them.
+
+    Args:
+        points: A row for each.
+        varied: Names of these settings: rounds, peers, voters, epsilon, pattern.
+    """
     settings: dict[str, Callable[[Point], object]] = {
         "rounds": lambda point: _format_number(point.row.rounds),
         "peers": lambda point: _format_number(point.row.peers),
@@ -62,7 +67,7 @@ def points_table(points: Sequence[Point], varied: Sequence[str]) -> Table:
 
 
 def leak_table(leaks: Sequence[Leak]) -> Table:
-    """Tabulate the log-ratios of pairs of patterns, and the bounds for one voter."""
+    """Tabulate the log-ratios of pairs of patterns, and the bounds of epsilon for one voter."""
     columns: dict[str, Callable[[Leak], object]] = {
         "seed": lambda leak: leak.seed,
         "played": lambda leak: _format_optional(leak.played, ".4g"),
@@ -77,7 +82,7 @@ def leak_table(leaks: Sequence[Leak]) -> Table:
 
 
 def _format_number(value: float | None) -> str:
-    """Format a number of a setting."""
+    """Format a number of a setting; "none" if the method has no such number."""
     return "none" if value is None else f"{value:g}"
 
 
@@ -87,7 +92,7 @@ def _format_optional(value: float | None, format_spec: str) -> str | None:
 
 
 def _format_interval(point: Point) -> str | None:
-    """Format the interval of a loss; None if it covers all possible losses."""
+    """Format the interval of a mean loss; None for an empty cell if it covers all losses."""
     low = point.loss.low
     high = point.loss.high
     covers_all = low == 0 and high == point.row.rounds
@@ -98,6 +103,8 @@ def make_page(
     base: Game, base_points: Sequence[Point], table: Table, manifest: dict[str, Any]
 ) -> Page:
     """Lay out the page of a simulation.
+
+    The lead quotes the first paragraph of the docstring of the world's generator.
 
     Args:
         base: The setting that the lead and the verdict are about.
@@ -119,14 +126,17 @@ def make_page(
 
 
 def compare_with_exponential(points: Sequence[Point]) -> Verdict:
-    """Compare p-REC with the exponential mechanism, or judge in the victim's world if votes leak.
+    """Make the verdict of the page: p-REC compared with the exponential mechanism.
+
+    In the world of the victim the verdict is about whether votes leak. Without `p-rec` among the
+    methods it names the method with the smallest loss.
 
     Args:
         points: A point for each method that was played in the base setting.
     """
     by_method: dict[str, Point] = {}
     for point in points:
-        by_method.setdefault(point.row.method, point)  # `both-ways` has two points of a method
+        by_method.setdefault(point.row.method, point)  # the first of the two in `both-ways`
     prec = by_method.get("p-rec")
     exponential = by_method.get("exponential")
     if prec is None:
@@ -137,7 +147,7 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
     if prec.row.world == "victim":
         return _judge_in_victim_world(prec, by_method.get("p-rec-no-gate"))
     text = f"{prec.loss.mean:.1f} of {prec.row.rounds:,} recommendations were disliked"
-    if prec.stopped > 0.5:
+    if prec.stopped > 0.5:  # in most runs the gate shut
         threshold = prec.row.threshold
         if threshold is None:
             condition = "for more voters than there are"
@@ -163,8 +173,12 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
 def _judge_in_victim_world(prec: Point, without_gate: Point | None) -> Verdict:
     """Judge whether the victim's votes can be guessed from the recommendations.
 
-    In this world clients like what the victim votes for, and the object that is recommended to most
-    clients is taken for the victim's vote. So `joint` counts the wrong guesses.
+    In this world clients like exactly what the victim votes for. The attacker takes the object that
+    is recommended to most clients for the victim's vote, so `Point.joint` counts wrong guesses.
+
+    Args:
+        prec: Point of `p-rec`.
+        without_gate: Point of `p-rec-no-gate`; None if it was not played.
     """
     share_right = 1 - prec.joint.mean / prec.row.rounds
     chance = 1 / prec.row.objects

@@ -27,43 +27,44 @@ class PRecRow:
     world: str
     """A key of `WORLDS`. This and the following fields, up to `pattern`, are those of `Game`."""
     rounds: int
-    """T."""
+    """T, the number of rounds."""
     objects: int
-    """m."""
+    """m, the number of objects in each round."""
     voters: int
-    """n."""
+    """n, the number of voters."""
     peers: int
-    """P."""
+    """P, the number of voters who agree with the client."""
     diversity: int
-    """D."""
+    """D, the most rounds in which the client likes more than one object."""
     radius: int
-    """R."""
+    """R, the most disliked objects that a peer votes for."""
     clients: int
-    """Clients with the same taste."""
+    """Number of clients, all with the same taste."""
     pattern: int
-    """1 or 2 of `both-ways`, 1 elsewhere."""
+    """The voting pattern, 1 or 2, in the world `both-ways`; 1 in all other worlds."""
     epsilon: float | None
-    """Nats; None if the method is not private."""
+    """Nats that the method spends; None if it is not private."""
     delta: float | None
     """Delta of the guarantee; None if the method is not private."""
     seed: int
     """Seed of the voters and of the draws."""
     loss: float
-    """Disliked recommendations of one client, a mean over clients."""
+    """Number of disliked recommendations, a mean over clients."""
     joint_loss: int
-    """Rounds in which clients disliked the object that was recommended to most of them."""
+    """Number of rounds in which clients disliked the object recommended to most of them."""
     stopped: int | None
-    """The round from which recommendations are uniform for all clients; None for never."""
+    """The round in which the last client's gate shut; None if a gate never shut, or there is none.
+    """
     threshold: int | None
-    """The gate's threshold, in voters; None without a gate."""
+    """The gate's threshold, in voters; None without a gate, or if the gate has no plan."""
     loss_bound: float | None
     """Upper bound of the expected loss; None where none is proved (`methods.loss_bound`)."""
 
 
 def play(game: Game, method: str, seed: int) -> PRecRow:
-    """Play one run.
+    """Play one method in one setting.
 
-    The voters depend on the seed and not on the method, except in the world of the adaptive
+    The votes depend on the seed and not on the method, except in the world of the adaptive
     adversary.
     """
     loss = 0.0
@@ -72,7 +73,7 @@ def play(game: Game, method: str, seed: int) -> PRecRow:
     with simulation():
         player = PLAYERS[method](game, seed)
         world = WORLDS[game.world](game, np.random.default_rng(seed))
-        recommended: list[int] = []
+        recommended: list[int] = []  # by client
         for number in range(game.rounds):
             votes, likes = next(world) if number == 0 else world.send(recommended[0])
             recommended = player.play(votes, dict.fromkeys(clients, likes))
@@ -134,10 +135,10 @@ def runs(
             setting = game if method in PRIVATE else replace(game, epsilon=1.0)
             settings[setting, method] = None
     all_seeds = list(seeds)
-    listed = []
+    all_runs = []
     for setting, method in settings:
-        listed += [(setting, method, seed) for seed in all_seeds]
-    return listed
+        all_runs += [(setting, method, seed) for seed in all_seeds]
+    return all_runs
 
 
 @dataclass(frozen=True)
@@ -147,14 +148,17 @@ class Point:
     row: PRecRow
     """Method and setting; fields that differ between seeds are 0 or None."""
     loss: Interval
-    """Mean of `PRecRow.loss`."""
+    """Mean of `PRecRow.loss`, with a 95 % interval."""
     joint: Interval
-    """Mean of `PRecRow.joint_loss`."""
+    """Mean of `PRecRow.joint_loss`, with a 95 % interval."""
     stopped: float
-    """Share of the runs that became uniform."""
+    """Share of the runs in which the gates of all clients shut."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values: the setting; loss and joint_loss as [mean, low, high]; stopped."""
+        """Return JSON values: the fields of `row` that are equal for all seeds, and the means.
+
+        `loss` and `joint_loss` are [mean, low, high].
+        """
         setting = asdict(self.row)
         for name in ("seed", "loss", "joint_loss", "stopped"):
             del setting[name]
@@ -166,7 +170,7 @@ class Point:
 
 
 def points(rows: Iterable[PRecRow]) -> list[Point]:
-    """Average over seeds, with 95 % intervals, in the order of the rows."""
+    """Average rows over seeds: a point for each setting and method, in the order of the rows."""
     groups = group_by(rows, _remove_seed_results)
     return [_average(setting, group) for setting, group in groups.items()]
 
@@ -177,7 +181,7 @@ def _remove_seed_results(row: PRecRow) -> PRecRow:
 
 
 def _average(setting: PRecRow, rows: Sequence[PRecRow]) -> Point:
-    """Average the rows of one setting over its seeds."""
+    """Average the rows of one method in one setting over the seeds."""
     stopped_rows = [row for row in rows if row.stopped is not None]
     return Point(
         setting,

@@ -14,9 +14,11 @@ def tour() -> Tour:
     """Show a client with many peers, and a client who wants to learn one voter's votes."""
     game = Game(rounds=300, objects=2, voters=600, peers=300)
     seed = 1
-    rows = {method: play(game, method, seed) for method in ("p-rec", "exponential", "uniform")}
-    disliked = {method: row.loss for method, row in rows.items()}
-    threshold = rows["p-rec"].threshold
+    row_of_method = {}
+    for method in ("p-rec", "exponential", "uniform"):
+        row_of_method[method] = play(game, method, seed)
+    disliked = {method: row.loss for method, row in row_of_method.items()}
+    threshold = row_of_method["p-rec"].threshold
     victim_game = replace(game, world="victim")
     votes_learned = {}
     share_learned = {}

@@ -1,10 +1,10 @@
 """Worlds of a simulated run: everybody's votes, and what the client likes.
 
 A world is a generator. In each round it yields the votes (voters,) and what the client likes
-(objects,), and is sent the object that the client was recommended. Several clients share one taste;
-then the world is sent the object of the first. The paper takes the first part of Theorem 6 from an
-earlier paper; `search` is our construction with the same bound: to find one camp of m by trying
-takes (m - 1) / 2 wrong tries on average.
+(objects,), and is sent the object that the client was recommended. If there are several clients,
+all like the same, and the world is sent the object of the first. The paper takes the first part of
+Theorem 6 from an earlier paper. `search` is our construction with the same bound: finding the right
+one of m camps by trying takes (m - 1) / 2 wrong tries on average.
 """
 
 from __future__ import annotations
@@ -19,21 +19,24 @@ from tacit.designs.prec.experiment.game import Game
 from tacit.designs.prec.output_distribution import OutputDistribution
 
 Votes = NDArray[np.int64]
+"""(voters,) position of the object that each voter votes for in a round."""
 Likes = NDArray[np.bool_]
+"""(objects,) whether the client likes each object of a round."""
 Play = Generator[tuple[Votes, Likes], int, None]
+"""Yields votes and likes of each round, and is sent the recommended object's position."""
 
 _LOYAL_SHARE = 0.45
-"""Share of the sybils who stay loyal each time: those who betray the client are a little more than
-half, so that the recommendation follows them once."""
+"""Share of the loyal voters who stay loyal in each round of `sybils`. Those who turn away are a
+little more than half, so that the recommendation follows them once."""
 _TRIED_SHARES = 200
-"""How many shares of the voters the adaptive adversary compares."""
+"""The adaptive adversary compares the multiples of 1 / _TRIED_SHARES as shares of the voters."""
 
 
 def planted_peers(game: Game, rng: np.random.Generator) -> Play:
     """Peers vote for what the client likes, everybody else at random.
 
-    Each peer votes for a disliked object in R rounds of their own. In D rounds the client likes two
-    objects.
+    Each peer votes for a disliked object in R rounds, which are drawn for this peer. In D rounds
+    the client likes two objects; if the round has no others, no peer votes for a disliked one.
     """
     likes_two = _choose_at_random(game.rounds, game.diversity, rng)  # (rounds,)
     is_wrong = np.zeros((game.rounds, game.peers), dtype=bool)
@@ -56,10 +59,11 @@ def opposed_peers(game: Game, rng: np.random.Generator) -> Play:
 
 
 def adaptive_adversary(game: Game, rng: np.random.Generator) -> Play:
-    """An adversary who knows who still counts makes the most of the voters that it loses.
+    """An adversary misleads the client at the least cost in voters who still count.
 
-    In each round a share of the survivors votes for a disliked object, all others for the liked
-    one. Once fewer than P survivors would be left, all vote for the liked one.
+    The adversary knows who still counts, the survivors. In each round a share of them votes for a
+    disliked object, all others for the liked one. Once fewer than P survivors would be left, all
+    vote for the liked one.
     """
     share = _most_efficient_share(OutputDistribution(game.rounds, game.objects), game.voters)
     is_survivor = np.ones(game.voters, dtype=bool)
@@ -81,9 +85,13 @@ def adaptive_adversary(game: Game, rng: np.random.Generator) -> Play:
 def _most_efficient_share(distribution: OutputDistribution, voters: int) -> float:
     """Find the share of voters that misleads the client most efficiently.
 
-    If k of n voters vote for a disliked object and it is recommended, they count no more. Their
+    If k of n voters vote for a disliked object and it is recommended, they stop counting. Their
     efficiency is the chance of that recommendation divided by -ln(1 - k/n), the loss of voters on a
     logarithmic scale.
+
+    Args:
+        distribution: p-REC's output distribution for two objects or more.
+        voters: n.
     """
 
     def efficiency(misleading: int) -> float:
@@ -104,7 +112,7 @@ def search(game: Game, rng: np.random.Generator) -> Play:
     Then this camp is divided into m camps again, as long as each keeps P voters. After that the
     last camp votes for what the client likes in all rounds.
     """
-    members = np.arange(game.voters)  # voters who were in the client's camp in all phases
+    members = np.arange(game.voters)  # voters who have been in the client's camp so far
     for number in range(game.rounds):
         if number % (game.objects - 1) == 0:
             liked_object = int(rng.integers(game.objects))
@@ -135,7 +143,10 @@ def stubborn_peers(game: Game, rng: np.random.Generator) -> Play:
 
 
 def one_round(game: Game, rng: np.random.Generator) -> Play:
-    """All voters vote for what the client likes, but for half of them in one round (Lemma 8)."""
+    """All vote for what the client likes, except that in one round half of them do not (Lemma 8).
+
+    In that round, which is drawn, a random half votes for an object that the client dislikes.
+    """
     wrong_round = rng.integers(game.rounds)
     wrong_camp = rng.permutation(game.voters)[: game.voters // 2]
     for number in range(game.rounds):
@@ -147,13 +158,14 @@ def one_round(game: Game, rng: np.random.Generator) -> Play:
 
 
 def both_ways(game: Game, rng: np.random.Generator) -> Play:
-    """All vote alike, and in some rounds otherwise in one pattern than the other (Theorem 15).
+    """All vote for the same object, which in some rounds depends on the pattern (Theorem 15).
 
-    In these rounds voters vote for the first object in pattern 1, and for the second object in
-    pattern 2. In D of them the client likes both objects, in R more the first alone. In all other
-    rounds the client likes the first object, and all vote for it.
+    In each round a first and a second object are drawn. In the rounds that depend on the pattern,
+    all vote for the first in pattern 1 and for the second in pattern 2. In D of these rounds the
+    client likes both, in up to R further ones the first alone. In all other rounds the client likes
+    the first object, and all vote for it.
     """
-    # Half of D + R rounds on average, and never more than D + R
+    # (D + R) / 2 rounds on average; never more than D + R are used
     may_differ = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
     differing_rounds = 0
     for number in range(game.rounds):
@@ -170,7 +182,8 @@ def both_ways(game: Game, rng: np.random.Generator) -> Play:
 def sybils(game: Game, rng: np.random.Generator) -> Play:
     """All voters but the peers work together: in each round a little over half of them turn away.
 
-    Until they turn away they vote for what the client likes, then for a disliked object.
+    Voters vote for what the client likes until they turn away, and from then on for a disliked
+    object. The peers never turn away.
     """
     loyal = game.voters
     for number in range(game.rounds):
@@ -197,11 +210,14 @@ WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
     "sybils": sybils,
     "victim": victim,
 }
-"""Worlds by name; the first paragraph of a world's docstring is shown to readers of the page."""
+"""Worlds by name; the page of a simulation shows the first paragraph of a world's docstring."""
 
 
 def _split_votes(game: Game, loyal: int, rng: np.random.Generator) -> tuple[Votes, Likes]:
-    """Let `loyal` voters vote for what is liked, all others for one other object."""
+    """Make a round in which the first `loyal` voters vote for the liked object.
+
+    All other voters vote for one disliked object.
+    """
     likes = _choose_at_random(game.objects, 1, rng)
     votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
     votes[:loyal] = np.flatnonzero(likes)[0]
@@ -214,7 +230,7 @@ def _random_votes(game: Game, rng: np.random.Generator) -> Votes:
 
 
 def _choose_at_random(size: int, number: int, rng: np.random.Generator) -> Likes:
-    """Choose `number` of `size` positions at random: a mask (size,)."""
+    """Choose `number` of `size` positions at random, or all if there are fewer: a (size,) mask."""
     chosen = np.zeros(size, dtype=bool)
     chosen[rng.choice(size, min(number, size), replace=False)] = True
     return chosen

@@ -1,1 +1,6 @@
-"""Rounds as a service: `rounds` and `steps` keep the state, `router` has the resources."""
+"""p-REC's rounds as a service.
+
+rounds.py   a run as it is served: settings, budget, cards
+steps.py    the stored state of a run, and the steps that change it
+router.py   the HTTP routes
+"""

@@ -8,8 +8,8 @@ Charges    the run's own budget, once, when the run begins, with the epsilon and
            its own budget.
 Stores     the run in the ledger, in one transaction with each answer. If the transaction is undone,
            so is the change of the run, and the step is repeated with new noise; nobody saw the
-           first draw. So no noise is used twice, and nobody is answered twice. Stored answers are
-           never deleted; the answer to a vote contains only the number of the round.
+           first draw. So no noise is used for two answers, and nobody is answered twice. Stored
+           answers are never deleted, so the answer to a vote contains only the round's number.
 """
 
 from __future__ import annotations
@@ -49,8 +49,11 @@ LARGEST_STATE = 8 * 2**20
 _BYTES_OF_NAME_AND_VOTE = 150
 """Approximate bytes of a voter's name, number and vote in the state."""
 DEMO_ROUNDS = 12
+"""Rounds of the demonstration, for which votes are generated."""
 DEMO_OBJECTS = 3
+"""Candidates of each of its rounds."""
 DEMO_VOTERS = 1000
+"""The most people who may vote in the demonstration."""
 _DEMO_SECTION = f"""[rounds.films]
 rounds = {DEMO_ROUNDS}
 objects = {DEMO_OBJECTS}
@@ -116,21 +119,22 @@ class ServedRounds(ServedThing):
     SETTINGS: ClassVar = RoundsSettings
 
     tenant: str
-    """Who is served."""
+    """Name of the tenant whose people vote and are served."""
     name: str
-    """Name of its section."""
+    """Name of the run: of its section [rounds.NAME]."""
     settings: PRecSettings
     """Settings of the run."""
     given: GivenRounds = field(default=(), repr=False)
-    """Candidates and votes of rounds that came with the deployment, in order. Opening a round
-    without candidates opens the next of these."""
+    """Candidates and votes of the rounds in the section's file of votes, in order. If an operator
+    opens a round without naming or having announced candidates, the next of these is opened."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """Make the served run from the section's lines, which are those of `RoundsSettings`.
 
         Raises:
-            ConfigError: These settings cannot be served.
+            ConfigError: A line is not valid, such a run cannot be served, or the file of votes is
+                not a list of rounds.
         """
         choices = asdict(section.read_settings(RoundsSettings))
         del choices["votes"]
@@ -141,18 +145,19 @@ class ServedRounds(ServedThing):
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Yield the run's own budget, all of which is spent when the run begins."""
+        """Yield the run's own budget, with its holder; all of it is spent when the run begins."""
         yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return a card for one client's view, and one for all clients together.
+        """Return the cards of the run, the last of which is for all clients together.
 
-        They have one more assumption: on the numbers by which the run knows voters (`steps.py`).
-        By the union bound, two of n voters have the same number of b bits with a probability below
-        n^2 / 2^(b + 1).
+        To the cards of `PRec` an assumption is added: about the numbers by which the run knows
+        voters (`steps.py`). By the union bound, two of n voters have the same number of b bits with
+        a probability below n^2 / 2^(b + 1).
         """
         voters = self.settings.voters
         bits = 8 * NUMBER_BYTES
+        # 10^exponent >= voters^2 / 2^(bits + 1)
         exponent = math.ceil(2 * math.log10(voters) - (bits + 1) * math.log10(2))
         assumption = (
             "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
@@ -166,24 +171,28 @@ class ServedRounds(ServedThing):
         )
 
     def describe_releases(self) -> str:
-        """Describe the releases that cannot be taken back when a person is forgotten."""
+        """Describe to a person the releases that cannot be taken back when they are forgotten."""
         return (
-            f"recommendations of the rounds {self.name} that were given, which your votes may have "
-            "moved as far as the stated epsilon allows"
+            f"recommendations that were given in the rounds {self.name}, which your votes may have "
+            "changed as far as the stated epsilon allows"
         )
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
-        """Return the one state with data of a person, and how the person is forgotten in it."""
+        """Return the one state with data of a person, and how the person is forgotten in it.
+
+        Args:
+            user: The person's name.
+        """
         forgotten = (
-            f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
-            "were, which count for nobody from the next round on; what the run knew of your "
-            "recommendations, and what you said of them. Kept is that you took part, since "
-            "beginning anew would cost others again"
+            f"in the rounds {self.name}: your vote that was not counted yet; your name on votes "
+            "that were counted, which count for nobody from the next round on; your "
+            "recommendations, and your answers to them. It is still stored that you took part, "
+            "since taking part again would cost others their privacy again"
         )
 
         def forget(source: Source, state: bytes | None) -> bytes | None:
-            new = self.steps.forget_person(user, source, remove_salt(state))
-            return None if new is None else add_salt(source, new)
+            next_state = self.steps.forget_person(user, source, remove_salt(state))
+            return None if next_state is None else add_salt(source, next_state)
 
         return (PersonalState(self.state_name, forgotten, forget),)
 
@@ -198,10 +207,10 @@ class ServedRounds(ServedThing):
         return thing_state_name("rounds", self.tenant, self.name)
 
     def begin(self, service: Service) -> None:
-        """Charge the run's budget and begin the run. Later calls change nothing.
+        """Charge the run's budget and begin the run. If it has begun, nothing changes.
 
         Raises:
-            Problem: Status 409; the run of this name began with other settings.
+            Problem: The run of this name began with other settings (status 409).
         """
         settings = canonical({"settings": self.settings.to_header()})
         try:
@@ -212,7 +221,9 @@ class ServedRounds(ServedThing):
                 state=f"{self.tenant}/{self.state_name}",
             )
         except KeyReused:
-            message = "The run of this name began with other settings. Name the new one anew."
+            message = (
+                "The run of this name began with other settings. Give the new run another name."
+            )
             raise Problem(409, message) from None
 
     def check_stored_states(self, stored: Callable[[str], bytes | None]) -> None:
@@ -244,9 +255,12 @@ class ServedRounds(ServedThing):
             ) from None
 
     def describe(self, state: bytes | None) -> dict[str, Any]:
-        """Describe the run and its open round as JSON.
+        """Describe the run and its open round as JSON values.
 
         The description contains no counts of people, and nothing that depends on votes.
+
+        Args:
+            state: The stored state of the run; None if it has not begun.
         """
         stored_run = RoundsState(b"", b"") if state is None else RoundsState.decode(state)
         settings = self.settings
@@ -267,6 +281,7 @@ class ServedRounds(ServedThing):
 
     @property
     def _holder(self) -> Holder:
+        """Holder of the run's budget in the ledger."""
         return Holder.dataset(self.tenant, f"rounds-{self.name}")
 
     @cached_property
@@ -289,8 +304,8 @@ def _check_served(name: str, settings: PRecSettings) -> None:
     """
     if settings.variant == "published":
         raise ConfigError(
-            f"{TOML}: {name} is the published variant, which holds on a promise that only clients "
-            "can keep. It is for reproducing the paper and is not served."
+            f"{TOML}: {name} is the published variant, whose epsilon holds only if clients keep a "
+            "promise. It is for reproducing the paper and is not served."
         )
     if settings.noiseless:
         raise ConfigError(f"{TOML}: {name} has no finite epsilon, so nobody would be protected.")
@@ -314,7 +329,7 @@ def _check_served(name: str, settings: PRecSettings) -> None:
 
 
 def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
-    """Read the rounds that came with the deployment; none if the section names no file of votes.
+    """Read the rounds of the section's file of votes; none if the section names no such file.
 
     Raises:
         ConfigError: The file is not a list of rounds with candidates and votes for them.
@@ -322,9 +337,9 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
     if "votes" not in section.values:
         return ()
     try:
-        rounds = parse_json(section.file_path("votes").read_bytes())
-        given = tuple((tuple(row["candidates"]), dict(row["votes"])) for row in rounds)
-        is_valid = isinstance(rounds, list)
+        content = parse_json(section.file_path("votes").read_bytes())
+        given = tuple((tuple(row["candidates"]), dict(row["votes"])) for row in content)
+        is_valid = isinstance(content, list)
         for candidates, votes in given:
             has_valid_size = 0 < len(candidates) <= settings.objects
             has_valid_votes = all(is_among(chosen, candidates) for chosen in votes.values())
@@ -340,16 +355,20 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
 
 
 def make_demo(folder: Path) -> str:
-    """Write the demo's file of votes on generated films, and return its section of tacit.toml.
+    """Write the demonstration's file of votes on films, and return its section of tacit.toml.
 
-    Each generated person votes for the film of the round that they rated highest. For a film that
-    they did not rate, its mean rating is taken.
+    Each generated person votes for the film of the round that they rated highest. In place of a
+    rating that they did not give, the film's mean rating is taken.
+
+    Args:
+        folder: Folder of the demonstration's tacit.toml, where the file is written.
     """
     from tacit.service.demo_data import ITEMS, population
 
     matrix = population().matrix.toarray()  # (people, films) stars, 0 where a film was not rated
     means = matrix.sum(axis=0) / np.maximum(np.count_nonzero(matrix, axis=0), 1)
     stars = np.where(matrix > 0, matrix, means)
+    # Columns of the films that are candidates, a row for each round
     films = np.random.default_rng(1).permutation(ITEMS)[: DEMO_ROUNDS * DEMO_OBJECTS]
     rounds = []
     for candidates in films.reshape(DEMO_ROUNDS, DEMO_OBJECTS):

@@ -1,4 +1,8 @@
-"""Routes of rounds: operators open them, people vote, and people get recommendations and answer."""
+"""HTTP routes of rounds.
+
+Operators announce and open rounds. People vote on announced candidates, get recommendations in open
+rounds, and say whether they like them.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +35,12 @@ Candidate = (
 )
 Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=1000)]
 Voter = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+"""Name of a voter."""
 
 
 class _StrictBody(BaseModel):
+    """A request's body: without other fields, and with values of exactly these types."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
@@ -44,74 +51,77 @@ class Announcement(_StrictBody):
 
 
 class OpenRequest(_StrictBody):
-    """The next round's candidates, and votes from elsewhere."""
+    """The next round's candidates, and votes that were not cast at this service."""
 
     candidates: Candidates | None = None
-    """Null for the announced candidates; if none are announced, for the next round that came with
-    the deployment."""
+    """Null for the announced candidates; if none are announced, for the next round of the
+    deployment's file of votes."""
     votes: Annotated[dict[Voter, Candidate], Field(max_length=10_000)] = {}
-    """Votes that were cast elsewhere. A vote that the person cast here replaces theirs. Not used
-    for a round that came with the deployment: it has its own votes."""
+    """Votes that were cast elsewhere, by the voter's name. If the person also voted at this
+    service, that vote counts. A round of the deployment's file has its own votes in place of these.
+    """
 
 
 class Vote(_StrictBody):
-    """One of the announced candidates."""
+    """A vote for one of the announced candidates."""
 
     candidate: Candidate
 
 
 class Feedback(_StrictBody):
-    """Answer to this round's recommendation, given once."""
+    """Answer to the open round's recommendation, given once."""
 
     liked: bool
+    """Whether the recommended candidate was liked."""
 
 
 class AnnounceReply(BaseModel):
-    """The round that people vote on."""
+    """The next round, on which people vote now."""
 
     round: int
-    """Its number."""
+    """Number of the round."""
     announced: list[int | str]
-    """Its candidates."""
+    """Candidates of the round."""
 
 
 class OpenReply(BaseModel):
     """The round that is open now."""
 
     round: int
-    """Its number."""
+    """Number of the round."""
     candidates: list[int | str]
-    """Its candidates."""
+    """Candidates of the round."""
 
 
 class VoteReply(BaseModel):
-    """The round that a vote is for. The vote is not repeated: answers are kept for ever."""
+    """The round that a vote is for. Answers are stored for ever, so the vote is not part of it."""
 
     round: int
-    """Its number."""
+    """Number of the round."""
 
 
 class RecommendationReply(BaseModel):
-    """A recommendation."""
+    """The recommendation of the open round."""
 
     round: int
     """Number of the round."""
     item: int | str
     """The recommended candidate."""
     shut: bool
-    """Whether too few voters are left to hide among, so that items come by chance alone."""
+    """Whether the person's gate is shut, since about too few voters are left to hide among. If so,
+    the item was drawn at random, and so are all later ones."""
 
 
 class FeedbackReply(BaseModel):
     """The round that the feedback is for."""
 
     round: int
-    """Its number."""
+    """Number of the round."""
 
 
 @router.get("", **allow(Role.ANONYMOUS))
 def rounds(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
-    """List the runs, how far they are, and what they promise to voters."""
+    """List the runs: their sizes, open rounds and announced candidates, and what they promise."""
     served = service.deployment.find_all(ServedRounds).values()
     return {"rounds": [run.describe(read_salted_state(service, run.state_name)) for run in served]}
 
@@ -125,7 +135,7 @@ async def announce(
     name: PathName,
     body: Announcement,
 ) -> Response:
-    """Announce the next round's candidates.
+    """Announce the next round's candidates, so that people can vote on them.
 
     The first announcement or opening begins the run, and the run's whole budget is charged then.
     """
@@ -144,10 +154,10 @@ async def open_round(
     name: PathName,
     body: OpenRequest,
 ) -> Response:
-    """Open the next round, which closes the one that is open, if any.
+    """Open the next round, which closes the open one, if there is one.
 
-    The next round's votes are fixed from here on. The first announcement or opening begins the run,
-    and the run's whole budget is charged then.
+    From then on the round's votes are fixed. The first announcement or opening begins the run, and
+    the run's whole budget is charged then.
     """
     served = find_served(service, ServedRounds, name)
     await run_in_thread(request, lambda: served.begin(service))
@@ -159,7 +169,7 @@ async def open_round(
 async def votes(
     service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName, body: Vote
 ) -> Response:
-    """Vote on the announced candidates; until the round opens, the last vote stands."""
+    """Vote for an announced candidate; a person's last vote before the round opens counts."""
     served = find_served(service, ServedRounds, name)
     transition = partial(served.steps.vote, caller.name, body.candidate)
     return await _step(service, caller, served, "votes", key, body, transition)
@@ -169,7 +179,7 @@ async def votes(
 async def recommendations(
     service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName
 ) -> Response:
-    """Recommend this round's candidate: the same until the next round opens."""
+    """Recommend a candidate of the open round; until the next opens, the answer is the same."""
     served = find_served(service, ServedRounds, name)
     transition = partial(served.steps.recommend, caller.name)
     return await _step(service, caller, served, "recommendations", key, None, transition)
@@ -183,9 +193,9 @@ async def feedback(
     name: PathName,
     body: Feedback,
 ) -> Response:
-    """Say whether the recommendation was liked.
+    """Record whether the open round's recommendation was liked.
 
-    No answer before the next round opens counts as a dislike.
+    Without an answer before the next round opens, it counts as disliked.
     """
     served = find_served(service, ServedRounds, name)
     transition = partial(served.steps.feedback, caller.name, body.liked)
@@ -201,7 +211,7 @@ async def _step(
     body: BaseModel | None,
     transition: Transition,
 ) -> Response:
-    """Answer a request once, by a step that changes the run's state.
+    """Answer a request by a step of the run; a repeated request gets the stored answer.
 
     Args:
         service: The running service.
@@ -210,7 +220,7 @@ async def _step(
         route: Last part of the request's path.
         key: Idempotency key of the request.
         body: Body of the request; None if it has none.
-        transition: The step: from source and state to answer and next state.
+        transition: The step: from randomness and state to an answer and the next state.
     """
     payload = b"" if body is None else canonical(body.model_dump())
     operation = f"POST /api/rounds/{served.name}/{route}"

@@ -1,13 +1,14 @@
 """The state of a served run between requests, and its steps: a step returns an answer and a state.
 
-The state holds the votes on the next round, the names of those who take part, and the run itself
-(`PRec`). It is as secret as the votes, since it holds them and the gates' noise. The run knows each
-voter by a number instead of their name, and the number determines the voter's vote where they
-abstain. The proof needs a number that no other person can change. So it is a keyed function of the
-voter's name: HMAC-SHA256 under a key of 256 bits, drawn when the run begins, cut to 128 bits.
+The state holds the votes on the next round, the names of voters, and the run itself (`PRec`). It is
+as secret as the votes, since it holds them and the gates' noise. The run knows each voter by a
+number instead of their name, and the number determines the voter's vote in rounds in which they
+abstain. The proof requires that no other person can change this number. So it is a keyed function
+of the voter's name: HMAC-SHA256, cut to 128 bits, under a key of 256 bits that is drawn when the
+run begins.
 
-A round has two parts. While its candidates are announced, people vote and may change their votes.
-Once it is open, its votes are fixed, since the proof is about one vote of each person.
+A round has two parts. After its candidates are announced, people vote and may change their votes.
+Once it is open, its votes are fixed, since the proof is about one vote of each person in a round.
 
 Refusals depend on public facts, on the caller's own part in the run, and on two limits that the
 cards state: the number of clients and the number of voters. They never depend on a vote.
@@ -33,6 +34,7 @@ NUMBER_BYTES = 16
 _KEY_WORDS = 4
 """Words of 64 bits of the run's key."""
 _FORMAT = 2
+"""Version of the format of `RoundsState.encode`."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,9 @@ class RoundsState:
     """State of a run between requests. It is as secret as the votes."""
 
     run: bytes = field(repr=False)
-    """What `PRec.to_bytes` returned; voters' ids in it are their `numbers`."""
+    """What `PRec.to_bytes` returned; the ids of voters in it are their `numbers`."""
     key: bytes = field(repr=False)
-    """Key of the voters' numbers."""
+    """Key from which the voters' numbers are computed."""
     number: int = 0
     """Number of the open round; 0 before the first."""
     candidates: tuple[Id, ...] = ()
@@ -61,7 +63,7 @@ class RoundsState:
         """Read what `encode` wrote.
 
         Raises:
-            ModelFileError: The state has the format of another version.
+            ModelFileError: The state was written in another format.
         """
         head_end = state.index(b"\n")
         head = json.loads(state[:head_end])
@@ -100,16 +102,16 @@ class RoundsState:
         return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + self.run
 
     def changed_settings(self, settings: PRecSettings) -> tuple[str, ...]:
-        """Return the names of the settings whose values differ from those of the stored run."""
+        """Return the names of the settings in which `settings` differs from the stored run."""
         new_values = settings.to_header()
         header, _ = container.unpack(self.run)
         stored_values = header["settings"]
         return tuple(name for name in new_values if new_values[name] != stored_values.get(name))
 
     def numbers(self, names: Iterable[str]) -> dict[str, str]:
-        """Compute the numbers of voters, by name.
+        """Compute the number of each voter, by name.
 
-        Two names have the same number with probability 2^-128. The caller has to refuse that.
+        Two names have the same number with probability 2^-128. The caller has to refuse such names.
         """
         return {name: compute_number(self.key, name) for name in names}
 
@@ -120,16 +122,16 @@ def compute_number(key: bytes, name: str) -> str:
 
 
 Step = tuple[Reply, bytes | None]
-"""An answer, and the next state; None if the state stays as it is."""
+"""An answer, and the next state; None in place of a state that does not change."""
 GivenRounds = tuple[tuple[tuple[Id, ...], Mapping[str, Id]], ...]
-"""For each round, its candidates, and its votes by the voter's name."""
+"""For each round its candidates, and its votes by the voter's name."""
 _NOT_BEGUN = refusal(409, "The run has not begun.")
 _NOT_OPEN = refusal(409, "No round is open.")
-_NO_VOTE = refusal(409, "There is no vote under way: the next round was not announced.")
+_NO_VOTE = refusal(409, "There is no vote under way: the next round is not announced.")
 _SAME_NUMBER = refusal(
     409,
-    "The names of two voters give one number, by a chance below one in 10^30. Begin a new run, "
-    "which has another key.",
+    "Two voters have the same number, which has a chance of less than one in 10^30. Begin a new "
+    "run, which has another key.",
 )
 _NONE_FOR_CLIENT = refusal(
     409,
@@ -149,16 +151,19 @@ class RoundSteps:
     settings: PRecSettings
     """Settings of the run."""
     given: GivenRounds = field(default=(), repr=False)
-    """Rounds that came with the deployment."""
+    """Rounds of the deployment's file of votes, in order."""
 
     def begin(self, source: Source) -> bytes:
-        """Begin a run, and return its state."""
+        """Begin a run and draw its key; return its state."""
         run = PRec(self.settings, randomness=source).to_bytes()
         key = source.words(_KEY_WORDS).tobytes()
         return RoundsState(run, key).encode()
 
     def announce(self, candidates: Sequence[Id], _: Source, state: bytes | None) -> Step:
-        """Announce the next round's candidates, so that people can vote on them."""
+        """Announce the next round's candidates, so that people can vote on them.
+
+        It is refused if other candidates are announced, or the candidates are not valid.
+        """
         if state is None:
             return _NOT_BEGUN, None
         stored = RoundsState.decode(state)
@@ -170,7 +175,7 @@ class RoundSteps:
         return answer, replace(stored, announced=announced).encode()
 
     def vote(self, voter: str, candidate: Id, _: Source, state: bytes | None) -> Step:
-        """Store a person's vote on the announced candidates. It replaces an earlier one."""
+        """Store a person's vote for an announced candidate. It replaces an earlier one."""
         if state is None:
             return _NO_VOTE, None
         stored = RoundsState.decode(state)
@@ -184,7 +189,7 @@ class RoundSteps:
         if voter not in all_voters and len(all_voters) >= self.settings.voters:
             return refusal(409, "This run has as many voters as it may have."), None
         votes = {**stored.votes, voter: candidate}
-        # Answers are stored for ever, so the vote is not repeated in it
+        # Answers are stored for ever, so the vote is not part of this one
         return reply({"round": stored.number + 1}), replace(stored, votes=votes).encode()
 
     def open_next(
@@ -194,12 +199,13 @@ class RoundSteps:
         source: Source,
         state: bytes | None,
     ) -> Step:
-        """Open the next round, with the votes that were cast here and elsewhere.
+        """Open the next round, with the votes that were cast at the service and elsewhere.
 
         Args:
             candidates: Candidates of the round. None for the announced candidates; if none are
                 announced, for the next of the given rounds, with its votes in place of `votes`.
-            votes: Votes that were cast elsewhere. A vote that the person cast here replaces theirs.
+            votes: Votes that were cast elsewhere, by the voter's name. If the person also voted at
+                the service, that vote counts. Votes of people who were forgotten are left out.
             source: Randomness of the run.
             state: The stored state.
         """
@@ -210,14 +216,14 @@ class RoundSteps:
             if stored.number >= len(self.given):
                 return refusal(409, "Name candidates: none were announced and none given."), None
             candidates, votes = self.given[stored.number]
-        opening = stored.announced if candidates is None else tuple(candidates)
-        refused = self._refuse_candidates(stored, opening)
+        round_candidates = stored.announced if candidates is None else tuple(candidates)
+        refused = self._refuse_candidates(stored, round_candidates)
         if refused is not None:
             return refused, None
         round_votes = {**votes, **stored.votes}
         for forgotten in stored.gone:
             round_votes.pop(forgotten, None)
-        if not all(is_among(chosen, opening) for chosen in round_votes.values()):
+        if not all(is_among(chosen, round_candidates) for chosen in round_votes.values()):
             return refusal(422, "A vote is for none of the candidates."), None
         voters = stored.voters | round_votes.keys()
         if len(voters) + len(stored.gone) > self.settings.voters:
@@ -226,19 +232,21 @@ class RoundSteps:
         if len(set(numbers.values())) < len(voters):
             return _SAME_NUMBER, None
         run = self._load_run(stored, source)
-        run.open_round(opening, {numbers[voter]: chosen for voter, chosen in round_votes.items()})
+        votes_by_number = {numbers[voter]: chosen for voter, chosen in round_votes.items()}
+        run.open_round(round_candidates, votes_by_number)
         opened = RoundsState(
             run=run.to_bytes(),
             key=stored.key,
             number=stored.number + 1,
-            candidates=opening,
+            candidates=round_candidates,
             voters=voters,
             gone=stored.gone,
         )
-        return reply({"round": opened.number, "candidates": list(opening)}), opened.encode()
+        answer = reply({"round": opened.number, "candidates": list(round_candidates)})
+        return answer, opened.encode()
 
     def recommend(self, client: str, source: Source, state: bytes | None) -> Step:
-        """Recommend this round's candidate to a client, who joins if they are new."""
+        """Recommend a candidate of the open round to a client, who joins if they are new."""
         stored = _decode_open_round(state)
         if stored is None:
             return _NOT_OPEN, None
@@ -254,7 +262,7 @@ class RoundSteps:
         return answer, replace(stored, run=run_after).encode()
 
     def feedback(self, client: str, liked: bool, source: Source, state: bytes | None) -> Step:
-        """Take a client's answer to this round's recommendation, once."""
+        """Record a client's answer to the open round's recommendation; a second is refused."""
         stored = _decode_open_round(state)
         if stored is None:
             return _NOT_OPEN, None
@@ -270,6 +278,7 @@ class RoundSteps:
     def forget_person(self, user: str, source: Source, state: bytes | None) -> bytes | None:
         """Forget a person as a voter and as a client, and return the next state.
 
+        The name stays in `gone` if the person voted, so that they cannot vote again. The result is
         None if the run has not begun, so that nothing is stored.
         """
         if state is None:
@@ -292,10 +301,15 @@ class RoundSteps:
         return after.encode()
 
     def _load_run(self, stored: RoundsState, source: Source) -> PRec:
+        """Continue the stored run, whose further draws come from `source`."""
         return PRec.from_bytes(stored.run, settings=self.settings, randomness=source)
 
     def _refuse_candidates(self, stored: RoundsState, candidates: tuple[Id, ...]) -> Reply | None:
-        """Return the refusal of candidates that cannot be the next round's; None if they can."""
+        """Return the refusal of candidates for the next round; None if they are accepted.
+
+        Refused are other candidates than the announced ones, too many or none, repeated ones, and a
+        mixture of numbers and texts.
+        """
         if stored.announced and stored.announced != candidates:
             return _ANOTHER_VOTE
         most = self.settings.objects
@@ -308,7 +322,10 @@ class RoundSteps:
         )
 
     def warm(self) -> None:
-        """Compile the code that counts votes, so that no request has to wait for it."""
+        """Compile the code that counts votes, so that no request has to wait for it.
+
+        A run that is not stored is begun for this. Its second round also charges for an answer.
+        """
         state: bytes | None = self.begin(secure())
         for _ in range(2):
             _, state = self.open_next([1, 2], {"voter": 1}, secure(), state)
