@@ -3,8 +3,8 @@
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
          (PVLDB 2017), and its technical report. docs/xmap.md has the paper's symbols.
 
-The card of variant="published" refutes the paper's claims, with numbers. The sound variant shares
-no mechanism with the paper.
+The guarantee card of variant="published" refutes the paper's claims, with numbers. The sound
+variant uses none of the paper's mechanisms.
 
 model.py                `XMap`, the recommender class
 settings.py             parameters of a model
@@ -18,7 +18,7 @@ private_neighbours.py   step 4 with privacy: PNSA and PNCF
 voting_lists.py         lists of NX-Map, the variant without noise
 sparse_rows.py          lists of neighbours as a sparse matrix
 sound_variant.py        the sound variant: private lists of `tacit.profile_sums`
-files.py                arrays of the published variant in model files
+files.py                arrays of the published variant's model files
 guarantees.py           guarantee cards
 theory.py               the paper's formulas
 commands.py             `tacit fit`, `plan`, `simulate` and `demo` for xmap

@@ -1,8 +1,8 @@
 """Step 1, the Baseliner: ratings centred by each person's mean, and similarities of items.
 
 Source   the X-Map paper. The similarity s(i, j) of two items is the adjusted cosine: the cosine of
-         their columns of centred stars, where each norm is over ALL raters of the item. The engine
-         computes it.
+         their columns of centred stars, where each norm is over ALL raters of the item.
+         `Engine.neighbours` computes it.
 Sees     everybody's ratings of both domains.
 """
 
@@ -23,13 +23,13 @@ class Baseline(NamedTuple):
     """Centred ratings of both domains."""
 
     table: Table
-    """(people, items) stars minus the person's mean."""
+    """(people, items) stars minus the person's mean, and marks of likes."""
     raters: NDArray[np.int64]
     """(items,) number of people who rated each item."""
 
 
 def make_baseline(stars: sparse.csr_array) -> Baseline:
-    """Centre stars by each person's mean, and count the raters of each item.
+    """Centre everybody's stars by each person's mean, and count the raters of each item.
 
     Args:
         stars: (people, items) CSR with sorted indices; a stored zero is a rating of zero stars.
@@ -41,11 +41,11 @@ def make_baseline(stars: sparse.csr_array) -> Baseline:
 def center_stars(stars: sparse.csr_array, means: Floats) -> Table:
     """Subtract each person's mean from their stars, and mark likes.
 
-    A rating is a like if it is at least the item's mean. The result for an item does not depend on
-    the other items in `stars`.
+    A rating is a like if it is at least the mean of the item's stars. The column of an item does
+    not depend on other columns of `stars`, so columns can be centred in several parts.
 
     Args:
-        stars: (people, items) CSR.
+        stars: (people, items) CSR with the ratings of everybody.
         means: (people,) means to subtract.
     """
     deviations = stars.data - np.repeat(means, np.diff(stars.indptr))
@@ -54,7 +54,7 @@ def center_stars(stars: sparse.csr_array, means: Floats) -> Table:
 
 
 def person_of_each_rating(stars: sparse.csr_array) -> NDArray[np.int64]:
-    """Return the number of the person (row) of each stored rating: (stored,)."""
+    """Return the row number, which is the person, of each stored rating: (stored,)."""
     counts = np.diff(stars.indptr)
     people: NDArray[np.int64] = np.repeat(np.arange(len(counts)), counts)
     return people
@@ -80,12 +80,13 @@ def mean_stars_of_items(stars: sparse.csr_array) -> Floats:
 def find_neighbours(
     table: Table, of: Numbers, among: Numbers, *, engine: Engine, **options: Any
 ) -> Neighbours:
-    """Find the most similar items `among` a set, for each item `of` another set.
+    """Find for each item of one set the most similar items of another set.
 
-    A function of its own, so that it can be pickled and run where the table's rows are stored.
+    It calls `Engine.neighbours`. As a function of the module it can be pickled, and so be run where
+    the table's rows are stored.
 
     Args:
-        table: Centred ratings, or marks of who rated what.
+        table: Centred ratings, or marks of who rated what (`voting_lists.mark_rated`).
         of: Numbers of the items whose neighbours are searched for.
         among: Numbers of the items that can be neighbours.
         engine: Computes the similarities.

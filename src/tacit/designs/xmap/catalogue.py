@@ -1,4 +1,4 @@
-"""Items of an X-Map model, and the domain of each. Everything here is public."""
+"""The domains of an X-Map model's items, which are public."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacit.profile_sums.catalogue import item_domains
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """The domain of each item of a model."""
+    """The domains of a model's items, and which of them are sources and targets."""
 
     domains: Column
     """(n_items,) name of each item's domain, in the order of the model's item numbers."""
@@ -26,10 +26,10 @@ class Catalogue:
     """Parameters of the model."""
 
     def sources(self, target: str) -> Numbers:
-        """List the numbers of the source items of a target domain, sorted.
+        """List the numbers of the source items for a target domain, sorted.
 
-        These are the items of the source domains in the settings, by default of all domains, except
-        those of the target.
+        These are the items of the source domains of the settings, or of all domains if the settings
+        name none; the target's own items are left out.
         """
         is_source = self.domains != target
         if self.settings.source:
@@ -42,13 +42,13 @@ class Catalogue:
 
 
 def keep_domains(ratings: RatingsSource, settings: Settings) -> tuple[RatingsSource, Catalogue]:
-    """Keep the ratings of the domains that the settings name.
+    """Keep the ratings of the source and target domains; of all domains if no source is named.
 
     Returns:
         The ratings, with their items renumbered; and the catalogue of these items.
 
     Raises:
-        DataError: A domain has no item, or there is only one.
+        DataError: A named domain has no item, or there is only one domain.
     """
     column = settings.domain
     named_domains = (*settings.source, *settings.target)
@@ -66,7 +66,8 @@ def read_catalogue_header(header: Mapping[str, Any], settings: Settings) -> Cata
     """Read the domains of the items from a model file's header.
 
     Raises:
-        ValueError: Items, titles or domains have a wrong type or length.
+        ValueError: The items are not distinct or not of one type, titles or domains have a wrong
+            type or length, or a domain of the settings has no item.
     """
     items = header["items"]
     names = header["domains"]

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from tacit.designs.xmap.experiment.theorems import SensitivityCount, TheoremCase
 
 _PASSES = 4
-"""Passes over the ratings of a sound fit, which progress is counted in."""
+"""Number of passes of a sound fit over the ratings, for the progress bar."""
 _PASSES_WITH_STARS = 7
-"""Passes of a sound fit that also releases means of stars."""
+"""Number of passes of a sound fit that also releases means of stars."""
 _PASSES_OF_TARGET = 7
-"""Passes of a published fit for each target, after one for the means of items."""
+"""Number of passes of a published fit for each target. One more pass sums the stars of items."""
 MOST_NEIGHBOURS = 500
 """Largest k of `tacit simulate xmap`: half the number of its candidates."""
 
@@ -45,10 +45,12 @@ class FitSettings(ExecutionOptions):
     """Options of `tacit fit xmap`."""
 
     out: Path = option(OUT, flag="--out -o", writes=True)
-    to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
+    to_domain: tuple[str, ...] = option(
+        "Domains to recommend from, separated by commas.", flag="--target"
+    )
     epsilon: float = option(EPSILON_HELP)
     from_domain: tuple[str, ...] = option(
-        "Domains that people have rated in, with commas; default: all others.",
+        "Domains that people have rated in, separated by commas; default: all others.",
         default=(),
         flag="--source",
     )
@@ -61,16 +63,21 @@ class FitSettings(ExecutionOptions):
         "'item-based'; 'user-based' is refused, because no file holds people.",
         default="item-based",
     )
-    k: int = option("Number of neighbours.", default=50, least=1)
-    extender_k: int = option("Neighbours an item keeps in each layer.", default=10, least=1)
+    k: int = option("Published only: number of neighbours.", default=50, least=1)
+    extender_k: int = option(
+        "Published only: number of neighbours that an item keeps in each layer.",
+        default=10,
+        least=1,
+    )
     significance: int = option(
-        "Number of people who rated both items below which a similarity is scaled down.",
+        "Published only: number of people who rated both items below which a similarity is scaled "
+        "down.",
         default=50,
         least=0,
     )
     alpha: float = option(
-        "Published only: how fast a person's old ratings lose weight, for each rank in time; 0: "
-        "not at all.",
+        "Published only: how fast a person's old ratings lose weight: e^-alpha for each rank in "
+        "time; 0: not at all.",
         default=0.0,
         least=0,
     )
@@ -80,12 +87,13 @@ class FitSettings(ExecutionOptions):
     features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
     stars: bool = option(STARS_HELP, default=False)
     catalogue: Path | None = option(
-        "Public list of items: columns item, domain, title. Others are left out.", default=None
+        "Public list of items, with columns item, domain, title; other items are left out.",
+        default=None,
     )
 
 
 def fit(settings: FitSettings, run: Run) -> Result:
-    """Recommend, privately, in a domain new to a person.
+    """Fit a model that recommends privately in a domain new to a person.
 
     The sound variant fits as  tacit fit private  does, from domain to domain. Only it uses features
     and stars; only the published variant uses epsilon-prime, k, extender-k, significance, alpha and
@@ -104,11 +112,11 @@ def fit(settings: FitSettings, run: Run) -> Result:
         )
     if variant == "sound":
         refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
-    options_of_command = {"out", "catalogue", "from_domain", "to_domain"}
-    options_of_command |= set(options_of(ExecutionOptions))
-    parameters = {
-        name: value for name, value in asdict(settings).items() if name not in options_of_command
-    }
+    parameters = asdict(settings)
+    for option_name in ("out", "catalogue", "from_domain", "to_domain"):
+        del parameters[option_name]
+    for option_name in options_of(ExecutionOptions):
+        del parameters[option_name]
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **parameters)
     if variant == "sound":
         passes = _PASSES_WITH_STARS if settings.stars else _PASSES
@@ -139,11 +147,10 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"Fitted X-Map ({variant}) from {sources} to {targets}. {card.first_line} "
         f"{card.sentence}{about_usefulness}"
     )
-    after = guarantee_command(settings.out)
     shown = [sentence]
     if variant == "sound":
         shown.append(describe_features(catalogue_of(ratings), settings.features))
-    return Result(data, tuple(shown), after)
+    return Result(data, tuple(shown), guarantee_command(settings.out))
 
 
 FIT = Command(FitSettings, fit, ratings=True)
@@ -153,15 +160,19 @@ FIT = Command(FitSettings, fit, ratings=True)
 class PlanSettings:
     """Options of `tacit plan xmap`."""
 
-    ratings: float = option("Ratings of everyone.", least=1)
-    items: float = option("Items of the target domains; published: of all domains.", least=2)
-    people: float = option("People with ratings.", least=2, flag="--people --users")
-    variant: str = option("'sound'; 'published': a fit without noise.", default="sound")
-    stars: bool = option("A sound fit with stars.", default=False)
+    ratings: float = option("Number of ratings of all people.", least=1)
+    items: float = option(
+        "Number of items of the target domains; published: of all domains.", least=2
+    )
+    people: float = option("Number of people with ratings.", least=2, flag="--people --users")
+    variant: str = option(
+        "'sound', or 'published', which is planned for a fit without noise.", default="sound"
+    )
+    stars: bool = option("Plan a sound fit that also releases means of stars.", default=False)
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
-    """Compute what a fit costs: passes, memory, bytes on disk, hours."""
+    """Estimate what a fit takes: passes over the ratings, memory, bytes on disk, hours."""
     from tacit.designs.xmap.settings import Variant
     from tacit.engine.cost import estimate_cost
 
@@ -174,22 +185,22 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         stars=settings.stars,
         joins=settings.variant == "published",
     )
-    after = (
+    next_command = (
         f"tacit plan private --people {settings.people:.0f} --items {settings.items:.0f} --across  "
         "says whether sound lists would be useful."
     )
-    return Result({"cost": asdict(cost_of_fit)}, cost_of_fit.sentences, after)
+    return Result({"cost": asdict(cost_of_fit)}, cost_of_fit.sentences, next_command)
 
 
 PLAN = Command(PlanSettings, plan)
 
 
 PEOPLE = 3000
-"""Generated people of the tour."""
+"""Number of generated people in the tour."""
 ITEMS = 80
-"""Items of each domain of the tour."""
+"""Number of items of each domain in the tour."""
 TOUR_EPSILON = 3.0
-"""Nats of the tour's private model, for a whole profile."""
+"""Nats of the tour's private model, for a person's whole profile."""
 FITS = 2
 """Number of fits on which the tour measures each attack."""
 
@@ -201,8 +212,10 @@ class SimulateSettings:
     ks: tuple[int, ...] = option(
         "Numbers of neighbours, from 2 on; several with commas.", default=(5, 10, 50), flag="--k"
     )
-    samples: int = option("Lists of neighbours drawn in each case.", default=1000, least=1)
-    pairs: int = option("Random pairs of items for Theorem 2.", default=2000, least=1)
+    samples: int = option(
+        "Number of lists of neighbours that are drawn in each case.", default=1000, least=1
+    )
+    pairs: int = option("Number of random pairs of items for Theorem 2.", default=2000, least=1)
     seed: int = option(SEED, default=0, least=0)
 
     def __post_init__(self) -> None:
@@ -215,8 +228,9 @@ class SimulateSettings:
 def simulate(settings: SimulateSettings, run: Run) -> Result:
     """Check Theorems 2 to 4 of the paper on small worlds.
 
-    Theorem 2: how often one person changes a similarity by more than SS. Theorems 3 and 4: how
-    often PNSA misses, under the conditions of the proof and under those that are printed.
+    For Theorem 2 it counts how often one person changes a similarity by more than SS. For Theorems
+    3 and 4 it measures how often PNSA draws other neighbours than they promise, under the
+    conditions of their proofs and under those that are printed.
     """
     from tacit.designs.xmap.experiment.theorems import (
         CASES,
@@ -271,7 +285,7 @@ SIMULATE = Command(SimulateSettings, simulate)
 
 
 def tour() -> Tour:
-    """Show films for readers of books, and an attack on who was in the data."""
+    """Show films for readers of books, and an attack that guesses who was in the data."""
     from tacit.auditing.attacks.membership import play_game
     from tacit.data.synthetic_worlds import generate_domains
     from tacit.designs.xmap.audit.tables import GAMES

@@ -15,7 +15,7 @@ from tacit.privacy import Guarantee
 class CardSettings:
     """Options of `tacit guarantee xmap`."""
 
-    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
+    epsilon: float = option("Epsilon of a person's whole profile; inf: no privacy.")
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
@@ -24,7 +24,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Make the card of the sound variant before a fit.
 
     Raises:
-        ConfigError: The variant is the published one, whose card counts the draws of a fit.
+        ConfigError: The variant is not the sound one, since the card of the published variant
+            counts the draws of a fit; or no model can be fitted with this epsilon and delta.
     """
     from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
     from tacit.designs.xmap.model import XMap
@@ -37,12 +38,13 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         )
     epsilon = settings.epsilon
     delta = settings.delta
-    XMap(target="any", epsilon=epsilon, delta=delta)  # raises for epsilons that cannot be fitted
+    XMap(target="any", epsilon=epsilon, delta=delta)  # raises for parameters of no model
     if math.isinf(epsilon):
         return (card_without_noise("sound"),)
     return (card_of_sound(epsilon, delta),)
 
 
+# Parts of the commands and reasons of several results
 _EVALUATE = "tacit evaluate xmap two.csv --domain-column domain"
 _SPLITS = "--seed 1000 --workers 1"
 _METHODS = (
@@ -63,7 +65,7 @@ def _measured_result(
     source: str = "D1",
     target: str = "D2",
 ) -> PaperResult:
-    """Describe a chart or table of the paper whose numbers are measured here, on two domains.
+    """Make the entry of a chart or table of the paper whose numbers are measured on two domains.
 
     Args:
         item: What the paper calls the chart or table.
@@ -89,14 +91,14 @@ def _charts_of_both_directions(
     books_to_movies: str,
     movies_to_books: str,
 ) -> tuple[PaperResult, PaperResult]:
-    """Describe a chart that the paper has twice: for books to movies, and for movies to books.
+    """Make the entries of a chart that the paper has twice, one for each direction.
 
     Args:
-        item: As in `_measured_result`.
-        options: As in `_measured_result`.
-        reason: As in `_measured_result`.
-        shows: As in `_measured_result`.
-        quick_options: As in `_measured_result`.
+        item: What the paper calls the chart.
+        options: Options of the command that measures its numbers.
+        reason: What is compared, and how it differs from the paper.
+        shows: Paths of the quantities in the command's JSON.
+        quick_options: Options that make the command quick enough for a test.
         books_to_movies: The numbers that the paper prints for books to movies.
         movies_to_books: The numbers that the paper prints for movies to books.
     """

@@ -1,12 +1,12 @@
 """Step 2, the Extender: items in layers, and X-SIM along the meta-paths between them.
 
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
-         (PVLDB 2017). The items of each domain are in three layers. An edge joins an item and one
-         of its k most similar items:
+         (PVLDB 2017). An edge joins an item and one of its k most similar items. The items of each
+         domain are in three layers:
 
          BB   bridge items: they have an edge into the other domain
          NB   other items with an edge to a bridge item of their own domain
-         NN   remaining items with an edge to an NB item
+         NN   remaining items with an edge to an NB item of their own domain
 
          A meta-path has at most one item of each layer: it is a contiguous part of
          NN - NB - BB | BB - NB - NN that crosses from one domain into the other.
@@ -27,7 +27,7 @@ from tacit.engine import Engine, Neighbours, Numbers, Stage, blocks, nearest
 
 Floats = NDArray[np.float64]
 MOST_PAIRS = 1 << 22
-"""Most pairs of a source and a target item whose X-SIM is in memory at a time."""
+"""Largest number of pairs of a source and a target item whose X-SIM is in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class DomainLayers:
     bridge: Numbers
     """BB: bridge items, with an edge into the other domain."""
     non_bridge: Numbers
-    """NB: items one step from a bridge item: they have an edge to one, and none across."""
+    """NB: items with an edge to a bridge item of their domain, and none into the other domain."""
     two_steps: Numbers
-    """NN: items two steps from a bridge item: they have an edge to an NB item, and none to BB."""
+    """NN: items with an edge to an NB item of their domain, and none to a bridge item."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,33 +57,42 @@ class Extension:
 
     @property
     def layers(self) -> tuple[Numbers, ...]:
-        """NN, NB, BB of the source, then BB, NB, NN of the target: the order of a meta-path."""
-        source = self.source
-        target = self.target
-        source_layers = (source.two_steps, source.non_bridge, source.bridge)
-        target_layers = (target.bridge, target.non_bridge, target.two_steps)
-        return source_layers + target_layers
+        """The layers in the order of a meta-path (`_order_layers`)."""
+        return _order_layers(self.source, self.target)
+
+
+def _order_layers(source: DomainLayers, target: DomainLayers) -> tuple[Numbers, ...]:
+    """List the layers in the order of a meta-path from the source to the target domain.
+
+    These are NN, NB, BB of the source, then BB, NB, NN of the target.
+    """
+    source_layers = (source.two_steps, source.non_bridge, source.bridge)
+    target_layers = (target.bridge, target.non_bridge, target.two_steps)
+    return source_layers + target_layers
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourSearch:
-    """Search for the neighbours of items among others; items without any are left out."""
+    """Searches for the k nearest neighbours of items, by |similarity|.
+
+    Items without any neighbour are left out of the results.
+    """
 
     base: Baseline
     """Centred ratings."""
     engine: Engine
     """Computes similarities."""
     k: int
-    """Neighbours that an item keeps in each neighbouring layer, by |similarity|."""
+    """Largest number of neighbours of an item in one search."""
     significance: int
     """Number of people who rated both items below which a similarity is scaled down; 0: never."""
 
     def __call__(self, *pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
-        """Search in one pass over the ratings.
+        """Search for several sets of items in one pass over the ratings.
 
         Args:
-            *pairs: Each has the items whose neighbours are searched for, and the items that can be
-                neighbours.
+            *pairs: Each has the numbers of the items whose neighbours are searched for, and the
+                numbers of the items that can be neighbours.
 
         Returns:
             The neighbours for each pair.
@@ -98,16 +107,16 @@ class NeighbourSearch:
 def extend(
     base: Baseline, sources: Numbers, targets: Numbers, *, k: int, significance: int, engine: Engine
 ) -> Extension:
-    """Split both domains into layers, and keep the edges between neighbouring layers.
+    """Split both domains into layers, and find the edges between neighbouring layers.
 
-    Each item keeps edges to its k most similar items in a neighbouring layer. An edge is used if
-    either of its two items keeps it, so a popular item can have many more than k.
+    Each item keeps edges to its k items of the largest |similarity| in each neighbouring layer. An
+    edge is used if either of its two items keeps it, so a popular item can have many more than k.
 
     Args:
         base: Centred ratings.
         sources: Sorted numbers of the source domain's items.
         targets: Sorted numbers of the target domain's items.
-        k: Neighbours that an item keeps in each neighbouring layer, by |similarity|.
+        k: Largest number of edges that an item keeps to a neighbouring layer.
         significance: Number of people who rated both items below which a similarity is scaled
             down; 0: never.
         engine: Computes similarities.
@@ -146,7 +155,7 @@ def extend(
 
     source = DomainLayers(source_bridge, source_non_bridge, source_two_steps)
     target = DomainLayers(target_bridge, target_non_bridge, target_two_steps)
-    # For each step from a layer to the next: the edges that either layer keeps.
+    # For each step from a layer to the next: the edges that the layer keeps, and the next layer.
     edges_of_steps = (
         (source_nn_to_nb, source_nb_to_nn),
         (source_nb_to_bb, source_bb_to_nb),
@@ -154,10 +163,9 @@ def extend(
         (target_bb_to_nb, target_nb_to_bb),
         (target_nb_to_nn, target_nn_to_nb),
     )
-    layers = Extension(source, target, (), targets).layers
+    steps = pairwise(_order_layers(source, target))
     stages = []
-    for edges, (layer, next_layer) in zip(edges_of_steps, pairwise(layers), strict=True):
-        forward, backward = edges
+    for (forward, backward), (layer, next_layer) in zip(edges_of_steps, steps, strict=True):
         stages.append(_join_edges(base, forward, backward, layer, next_layer))
     return Extension(source, target, tuple(stages), targets)
 
@@ -177,14 +185,15 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
     """
     x_sim = np.full((len(starts), len(extension.targets)), np.nan)
     layers = extension.layers
-    # Three layers of the source, then three of the target; stage i leads from layer i to i + 1.
+    # Layers 0 to 2 are those of the source, 3 to 5 of the target; stage i leads from layer i to
+    # i + 1. A path from each source layer to each target layer is followed.
     for first, source_layer in enumerate(layers[:3]):
         rows = np.flatnonzero(np.isin(starts, source_layer))
-        positions = np.searchsorted(source_layer, starts[rows]).astype(np.int32)
+        positions_in_layer = np.searchsorted(source_layer, starts[rows]).astype(np.int32)
         for last, target_layer in enumerate(layers[3:], 3):
             if rows.size and target_layer.size:
                 stages = extension.stages[first:last]
-                weighted_sum, certainty = engine.paths(stages, starts=positions)
+                weighted_sum, certainty = engine.paths(stages, starts=positions_in_layer)
                 mean = np.full(certainty.shape, np.nan)
                 np.divide(weighted_sum, certainty, out=mean, where=certainty > 0)
                 columns = np.searchsorted(extension.targets, target_layer)
@@ -193,7 +202,7 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
 
 
 def blocks_of_starts(extension: Extension, starts: Numbers) -> list[slice]:
-    """Cut `starts` into blocks of at most MOST_PAIRS pairs with target items."""
+    """Cut source items into slices that have at most MOST_PAIRS pairs with target items each."""
     return blocks((len(starts), len(extension.targets)), MOST_PAIRS)
 
 
@@ -212,10 +221,10 @@ def _leave_out_empty_lists(neighbours: Neighbours) -> Neighbours:
 def _join_edges(
     base: Baseline, forward: Neighbours, backward: Neighbours, layer: Numbers, next_layer: Numbers
 ) -> Stage:
-    """Join the edges between two layers that an item of either layer keeps.
+    """Join the edges between two layers: those that an item of either layer keeps.
 
     Args:
-        base: Has the numbers of raters, which the paper's shares F need.
+        base: Has the number of raters of each item, from which the paper's shares F are computed.
         forward: Neighbours of the layer's items in the next layer.
         backward: Neighbours of the next layer's items in the layer.
         layer: Sorted item numbers.
@@ -227,14 +236,14 @@ def _join_edges(
     right = np.concatenate([forward_edges.neighbours, backward_edges.owners])
     values = np.concatenate([forward_edges.values, backward_edges.values])
 
-    # Keep each edge once, ordered by left item, then right item.
+    # Keep each edge once, ordered by left item, then right item: a key numbers a pair of items.
     edge_keys = left.astype(np.int64) * (len(base.raters) + 1) + right
     _, first_positions = np.unique(edge_keys, return_index=True)
     left = left[first_positions]
     right = right[first_positions]
     edge_similarities, raters_of_both, agreements = values[first_positions].T
 
-    # F = agreements / raters of either item
+    # F = agreements / number of people who rated at least one of the two items
     raters_of_either = base.raters[left] + base.raters[right] - raters_of_both
     shares = agreements / np.maximum(1, raters_of_either)
     edges_of_item = np.bincount(np.searchsorted(layer, left), minlength=len(layer))
@@ -251,7 +260,8 @@ class _Edges(NamedTuple):
     neighbours: Numbers
     """(n,) numbers of the items at the other ends."""
     values: Floats
-    """(n, 3) similarity, number of people who rated both, number of those who agree."""
+    """(n, 3) similarity, number of people who rated both items, and number of agreements: people
+    who liked both or disliked both."""
 
 
 def _list_edges(neighbours: Neighbours) -> _Edges:

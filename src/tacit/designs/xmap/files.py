@@ -1,4 +1,4 @@
-"""Arrays of the published variant in model files. A file holds no person."""
+"""Arrays of the published variant's model files. A file holds no person's ratings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from tacit.recommenders.headers import read_array, read_floats
 Arrays = Mapping[str, NDArray[Any]]
 
 PUBLISHED_VERSION = 1
-"""Format of the published variant's files."""
+"""Version of the format of the published variant's files."""
 
 
 def collect_published_arrays(model: PublishedModel) -> dict[str, NDArray[Any]]:
     """Collect the arrays of an item-based model by their names in the file.
 
-    The arrays of a target have its position in the settings as a prefix.
+    The names of a target's arrays begin with the target's position in the settings: "0.images".
+    The means of items are the same for all targets.
     """
     arrays: dict[str, NDArray[Any]] = {}
     for position, target in enumerate(model.by_target.values()):
@@ -51,8 +52,18 @@ def read_published(
 ) -> PublishedModel:
     """Read the arrays that `collect_published_arrays` returned.
 
+    Args:
+        header: Header of the file.
+        arrays: Arrays of the file.
+        catalogue: Settings, and the domain of each item.
+        ids: (n_items,) ids of the items.
+        scale: Scale of the stars.
+        engine: Computes predictions.
+
     Raises:
-        ValueError: The format is another one, or an array has a wrong shape, type or number.
+        ValueError: The file has another format, or an array has a wrong shape or type, or holds a
+            number that is out of range.
+        KeyError: An array is missing.
     """
     if header.get("version") != PUBLISHED_VERSION:
         raise ValueError(
@@ -82,7 +93,14 @@ def read_published(
 
 
 def _read_votes(arrays: Arrays, position: int, n_targets: int, n_items: int) -> VotingTable | None:
-    """Read the voting table of the target at a position of the settings; None if it has none."""
+    """Read the voting table of a target; None if the file has none.
+
+    Args:
+        arrays: Arrays of the file.
+        position: Position of the target in the settings.
+        n_targets: Number of items of the target domain.
+        n_items: Number of items of the model.
+    """
     if f"{position}.companions" not in arrays:
         return None
     companions = _read_numbers(arrays, f"{position}.companions", n_items, n_targets, None)
@@ -92,7 +110,18 @@ def _read_votes(arrays: Arrays, position: int, n_targets: int, n_items: int) -> 
 
 
 def _read_numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
-    """Read item numbers from -1 to `below` - 1; ValueError for others, which would be no items."""
+    """Read an array of item numbers, in which -1 stands for no item.
+
+    Args:
+        arrays: Arrays of the file.
+        name: Name of the array.
+        below: Numbers have to be from -1 to `below` - 1.
+        *shape: Shape that the array has to have; None for any length.
+
+    Raises:
+        ValueError: The array has another shape or type, or a number is out of range.
+        KeyError: The array is missing.
+    """
     numbers = read_array(arrays, name, *shape)
     if numbers.dtype != np.int32:
         raise ValueError(f"'{name}' does not fit the list of items")

@@ -1,10 +1,10 @@
 """Step 3, the Generator: every source item's image in the target domain, and people's AlterEgos.
 
 The image of a source item is the target item that replaces it. A person's AlterEgo is their profile
-in the target domain: the images of the source items that they rated, and their own ratings there.
+in the target domain: their own ratings there, and the images of the source items that they rated.
 
 Source   the X-Map paper. NX-Map takes the target item of the largest X-SIM; X-Map draws one by
-         Private Replacement Selection (PRS). An image takes over the rating and its time.
+         Private Replacement Selection (PRS). An image gets the source item's rating and its time.
 Sees     everybody's ratings, through X-SIM.
 Releases one table of images, the same for everybody, drawn once.
 Deviations  a rating is centred by the mean of the item that was really rated, not of its image: 4
@@ -34,36 +34,37 @@ from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
-Choice = Callable[[Floats], Numbers]
+ChooseImages = Callable[[Floats], Numbers]
 """Chooses images: takes (items, n_target) X-SIM, NaN where there is none, and returns (items,)
 positions in the target domain, -1 for an item without an image."""
 RunBlocks = Callable[[Callable[[slice], NDArray[Any]], list[slice]], Iterable[NDArray[Any]]]
 """Applies a function to blocks: `map`, or a function that runs it in other processes."""
 
 _RESOLUTION = 2.0**-12
-"""Similarities are rounded down to multiples of this number before a draw."""
+"""X-SIM is rounded down to a multiple of this number before a draw."""
 
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """People's profiles in the target domain: their own ratings there, and images of others."""
+    """People's profiles in the target domain: their ratings there, and images of source items."""
 
     stars: sparse.csr_array
     """(people, n_target) CSR of stars, sorted indices."""
     deviations: Floats
-    """(stored,) stars minus the mean of the item that was really rated."""
+    """(stored,) in the order of `stars.data`: stars minus the mean of the item that was rated. For
+    an image this is the source item."""
     times: NDArray[np.int64] | None
-    """(stored,) seconds; None if unknown."""
+    """(stored,) seconds at which the items were rated; None if unknown."""
 
     def matrix(self, values: Floats) -> sparse.csr_array:
-        """Make a (people, n_target) CSR of other values for the same ratings."""
+        """Make a (people, n_target) CSR in which `values` (stored,) take the place of the stars."""
         return sparse.csr_array((values, self.stars.indices, self.stars.indptr), self.stars.shape)
 
 
 def choose_images(
     extension: Extension,
     starts: Numbers,
-    choose: Choice,
+    choose: ChooseImages,
     engine: Engine,
     run_blocks: RunBlocks = map,
 ) -> Numbers:
@@ -72,9 +73,10 @@ def choose_images(
     Args:
         extension: Layers and edges between the domains.
         starts: Numbers of source items.
-        choose: `nearest_image`, or a draw. Draws are made in this process, block after block.
+        choose: `nearest_image`, or a function that draws. It draws in this process, block after
+            block.
         engine: Follows the paths.
-        run_blocks: Computes X-SIM block by block, in this process or in others.
+        run_blocks: Runs the computation of X-SIM for each block, here or in other processes.
 
     Returns:
         (len(starts),) position of each image in the target domain; -1 for an item without an image.
@@ -82,7 +84,7 @@ def choose_images(
     images = np.full(len(starts), -1, dtype=np.int32)
     blocks = blocks_of_starts(extension, starts)
     if choose is nearest_image:
-        # Chosen where X-SIM is computed, so that other processes return one number for each item.
+        # It is called where X-SIM is computed: other processes return a number for each item.
         find = partial(_find_nearest, extension=extension, starts=starts, engine=engine)
         for block, images_of_block in zip(blocks, run_blocks(find, blocks), strict=True):
             images[block] = images_of_block
@@ -108,7 +110,7 @@ def _find_nearest(
 
 
 def nearest_image(x_sim: Floats) -> Numbers:
-    """Choose images as NX-Map does: the target item of the largest X-SIM, the first of equals.
+    """Choose images as NX-Map does: the target item of the largest X-SIM, the first of equal ones.
 
     Args:
         x_sim: (items, n_target) X-SIM, NaN where there is none.
@@ -121,14 +123,15 @@ def nearest_image(x_sim: Floats) -> Numbers:
     return np.where(is_candidate.any(axis=1), best, -1).astype(np.int32)
 
 
-def private_replacement_selection(epsilon: float, source: Source) -> Choice:
-    """Make PRS as printed: a draw of each image by the exponential mechanism.
+def private_replacement_selection(epsilon: float, source: Source) -> ChooseImages:
+    """Return the function that chooses images by PRS as printed, the exponential mechanism.
 
     The candidates are the target items with an X-SIM. Which items these are depends on private
     data, so the claimed epsilon does not hold.
 
     Args:
-        epsilon: Nats for ONE item, if its candidates were fixed; infinity for `nearest_image`.
+        epsilon: Nats that one item's draw would cost if its candidates were fixed; with infinity
+            `nearest_image` is returned.
         source: Where draws come from.
     """
     if math.isinf(epsilon):
@@ -162,30 +165,33 @@ def make_alter_egos(
     images: Numbers,
     targets: Numbers,
 ) -> Profiles:
-    """Make everybody's target profile: their own ratings there, and the images of source ratings.
+    """Make people's AlterEgos: their own ratings in the target domain, and images of source items.
 
     Args:
-        stars: (people, items) CSR.
+        stars: (people, items) CSR with sorted indices.
         times: (stored,) seconds of the ratings in `stars.data`; None if unknown.
         item_means: (items,) mean stars.
-        images: (items,) position in the target domain of a source item's image; -1 without one.
+        images: (items,) position in the target domain of each source item's image; -1 for items
+            without one, such as target items.
         targets: Sorted numbers of the target domain's items.
     """
     n_targets = len(targets)
-    position = np.full(stars.shape[1], -1, dtype=np.int32)  # of each item in the target domain
-    position[targets] = np.arange(n_targets)
+    position_of_item = np.full(stars.shape[1], -1, dtype=np.int32)  # in the target domain
+    position_of_item[targets] = np.arange(n_targets)
     people = person_of_each_rating(stars)
     deviations = stars.data - item_means[stars.indices]
     seconds = np.zeros(len(people), dtype=np.int64) if times is None else times
 
-    # A cell numbers a person and a target item: person * n_targets + position.
-    own = np.flatnonzero(position[stars.indices] >= 0)
-    own_cells = people[own] * n_targets + position[stars.indices[own]]
-    replaced = np.flatnonzero(images[stars.indices] >= 0)
-    image_cells = people[replaced] * n_targets + images[stars.indices[replaced]]
-    is_added = ~np.isin(image_cells, own_cells)  # an own rating comes before an image
-    used_ratings = np.concatenate([own, replaced[is_added]])
-    used_cells = np.concatenate([own_cells, image_cells[is_added]])
+    # A cell is the number of a pair of a person and a target item: person * n_targets + position.
+    # `target_ratings` and `source_ratings` are positions in `stars.data`.
+    target_ratings = np.flatnonzero(position_of_item[stars.indices] >= 0)
+    target_items = position_of_item[stars.indices[target_ratings]]
+    target_cells = people[target_ratings] * n_targets + target_items
+    source_ratings = np.flatnonzero(images[stars.indices] >= 0)
+    image_cells = people[source_ratings] * n_targets + images[stars.indices[source_ratings]]
+    is_added = ~np.isin(image_cells, target_cells)  # a rating of the item itself goes first
+    used_ratings = np.concatenate([target_ratings, source_ratings[is_added]])
+    used_cells = np.concatenate([target_cells, image_cells[is_added]])
     cells, cell_of_rating = np.unique(used_cells, return_inverse=True)
 
     # Ratings whose images are in the same cell are averaged; their latest time is used.

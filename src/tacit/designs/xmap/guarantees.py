@@ -1,4 +1,4 @@
-"""Guarantee cards of both variants. Numbers on the cards are computed here."""
+"""Guarantee cards of both variants, and the numbers on them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ _NOT_COVERED = (
     "which items and domains there are, and the scale of stars: they are assumed public",
     "what others' ratings say about a person without that person's own",
 )
+"""What no card of X-Map covers."""
 
 
 def card_of_sound(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
     """Make the card of the sound variant.
 
-    It never states a smaller epsilon than the released sums cost.
+    It states the chosen epsilon, or what the released sums cost if that is more, as after several
+    fits.
 
     Args:
-        epsilon: The epsilon that a user chose; the released sums cost it, up to rounding.
+        epsilon: The epsilon of the settings, in nats.
         delta: Probability that the bound of epsilon fails.
-        spent: Card of the fitted lists; None before a fit, where catalogue and scale are assumed to
-            be public.
+        spent: Card of the fitted lists, which counts what was spent. None before a fit: then
+            catalogue and scale are assumed to be public.
     """
     settings = profile_settings.Settings(epsilon=epsilon, delta=delta)
     lists = spent or profile_guarantees.card_before_fit(settings)
@@ -60,7 +62,7 @@ def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int)
         epsilon: Nats claimed for one replaced item.
         epsilon_prime: Nats claimed for one list of neighbours.
         k: Number of neighbours of the recommender.
-        images: Number of source items that have an image.
+        images: Number of source items that have an image, over all targets.
     """
     return Guarantee(
         name="X-Map (published): PRS, PNSA and PNCF as printed",
@@ -94,7 +96,7 @@ def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int)
 
 
 def _claim_of_replacement(epsilon: float, images: int) -> Claim:
-    """Describe Theorem 1, and what the images of a model really cost."""
+    """Make the claim of Theorem 1, with what one replacement and all images of a model cost."""
     losses = ", ".join(
         f"{theory.replacement_loss(1.0, candidates):.4g} with {candidates:,} candidates"
         for candidates in (2, 10, 100, 10_000)
@@ -122,7 +124,7 @@ def _claim_of_replacement(epsilon: float, images: int) -> Claim:
 
 
 def _claim_of_sensitivity() -> Claim:
-    """Describe Theorem 2, with two counterexamples of few people."""
+    """Make the claim of Theorem 2, with two counterexamples of three or four people."""
     r_i = np.array([-1.0, -2, 2, -2])
     r_j = np.array([-2.0, 1, -1, 1])
     printed = theory.similarity_sensitivity(r_i, r_j)
@@ -146,7 +148,7 @@ def _claim_of_sensitivity() -> Claim:
 
 
 def _claim_of_selection() -> Claim:
-    """Describe the claim of PNSA, with a counterexample of two groups of people."""
+    """Make the claim of PNSA, with the counterexample of `selection_loss`."""
     ratios = ", ".join(
         f"{selection_loss(people):.3g} with {people} people each"
         for people in (10, 30, 60, 100, 300)
@@ -165,7 +167,7 @@ def _claim_of_selection() -> Claim:
 
 
 def _claim_of_noise(epsilon_prime: float, k: int) -> Claim:
-    """Describe the claim of PNCF, with the scales of the noise in the example of PNSA."""
+    """Make the claim of PNCF, with the scales of the noise in the example of `selection_loss`."""
     scales = []
     for people in (10, 100):
         present, absent = noise_scales(people)
@@ -188,7 +190,7 @@ def _claim_of_noise(epsilon_prime: float, k: int) -> Claim:
 
 
 def _claim_of_utility() -> Claim:
-    """Describe Theorems 3 and 4, with values of w."""
+    """Make the claim of Theorems 3 and 4, with values of the width w."""
     bounds = ", ".join(
         f"{theory.truncation(math.inf, k, theory.SPREAD, epsilon, size):.4g} for k = {k}, "
         f"epsilon' = {epsilon:g}, {size:,} candidates"
@@ -215,17 +217,18 @@ def _claim_of_utility() -> Claim:
 
 @cache
 def selection_loss(people: int, sensitivity: float | None = None) -> float:
-    """Compute |log ratio| of the chance to draw t_1 with and without one person.
+    """Compute the |log-ratio| of the chance that PNSA draws t_1, with and without one person.
 
-    The parameters are k = 1 and epsilon' = 0.8. A number of people rate t_i and t_1 one star above
-    their means, and as many rate t_i and t_2 so. One more person rates t_i and t_1 two stars above
-    their own mean, such as 5-5-1-1 among people of 4-4-2-2.
+    PNSA draws one neighbour of t_i (k = 1) at epsilon' = 0.8; the candidates are t_1 and t_2.
+    `people` people rate t_i and t_1 one star above their means, and as many rate t_i and t_2 so.
+    The one person rates t_i and t_1 two stars above their own mean, such as 5-5-1-1 among people of
+    4-4-2-2.
 
     Args:
-        people: Number of people who rate t_i with t_1, and number of those who rate it with t_2.
-        sensitivity: Sensitivity of every candidate; None for the printed SS.
+        people: Number of people who rate t_i and t_1, and number of those who rate t_i and t_2.
+        sensitivity: Sensitivity of both candidates; None for the printed SS of each.
     """
-    log_odds = []  # of t_2 against t_1, with the person and without
+    log_odds = []  # ln(P(t_2) / P(t_1)), with the person and without
     for is_present in (True, False):
         t_i, *candidates = _columns(people, is_present)
         similarities = np.array([theory.similarity(t_i, t_j) for t_j in candidates])
@@ -237,7 +240,7 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
             similarities, np.array(sensitivities), 1, _EXAMPLE, len(candidates)
         )
         log_odds.append(float(exponents[1] - exponents[0]))
-    # ln P(t_1) = -ln(1 + odds of t_2)
+    # ln P(t_1) = -ln(1 + e^log_odds)
     return abs(float(np.logaddexp(0, log_odds[0]) - np.logaddexp(0, log_odds[1])))
 
 
@@ -247,7 +250,10 @@ def noise_scales(people: int) -> tuple[float, float]:
     The scale is SS / (epsilon' / 2).
 
     Args:
-        people: As in the example of `selection_loss`.
+        people: Number of people in each group of the example of `selection_loss`.
+
+    Returns:
+        The scale with the person, and the scale without.
     """
     with_person = _columns(people, is_present=True)
     without_person = _columns(people, is_present=False)
@@ -257,7 +263,11 @@ def noise_scales(people: int) -> tuple[float, float]:
 
 
 def _columns(people: int, is_present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
-    """Make the columns of t_i, t_1 and t_2 in the example of `selection_loss`: centred stars."""
+    """Make the columns of t_i, t_1 and t_2 in the example of `selection_loss`.
+
+    Returns:
+        For each, centred stars of all people, NaN for unrated.
+    """
     mild = np.ones(people)
     unrated = np.full(people, np.nan)
     strong = [2.0] if is_present else []

@@ -1,4 +1,4 @@
-"""X-Map as one recommender: lists in a domain where a person has rated little or nothing."""
+"""X-Map as a recommender: lists in a domain where a person has rated little or nothing."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class XMap(base.ItemRecommender):
-    """Recommend in `target` from what people rated in `source`.
+    """Recommends in `target` from what people rated in `source`.
 
     source           names of the domains that people have rated in, one or several; None for every
                      domain except the target
     target           names of the domains to recommend from, one or several; `recommend` can be
                      limited to one of them
-    domain           name of the item metadata that has the domains
+    domain           name of the item metadata that says which domain an item is in
     variant          "sound": the design `private` (docs/private.md). "published": the paper as
                      printed, whose claims are refuted
     epsilon          sound: nats for a person's whole profile. published: nats claimed for ONE
@@ -51,11 +51,11 @@ class XMap(base.ItemRecommender):
     Parameters of the published variant only:
 
     k                number of neighbours of the recommender
-    extender_k       number of neighbours that an item keeps in each layer
+    extender_k       number of neighbours that an item keeps in each neighbouring layer
     significance     number of people who rated both items below which a similarity is scaled down;
                      0 for never
-    alpha            how fast a person's old ratings lose weight, for each rank in time; 0 for not
-                     at all
+    alpha            how fast a person's old ratings lose weight: by e^-alpha for each rank in time;
+                     0 for not at all. It has no effect on user-based predictions
     pnsa             reading of PNSA, which says who can be drawn as a neighbour: "printed",
                      "counted" or "positive" (`settings.Pnsa`)
 
@@ -71,7 +71,7 @@ class XMap(base.ItemRecommender):
     """The fitted published variant; None for the sound one."""
 
     fits_: tuple[Fit, ...] = ()
-    """All fits of the sound variant that the card counts, in order of time."""
+    """All fits of the sound variant that the card counts, the earliest first."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class XMap(base.ItemRecommender):
 
     @property
     def settings(self) -> Settings:
-        """The parameters, checked.
+        """The parameters as checked settings.
 
         Raises:
             ConfigError: A parameter has an invalid value.
@@ -124,7 +124,7 @@ class XMap(base.ItemRecommender):
 
     @property
     def weighs_by_time(self) -> bool:
-        """Whether the fitted model gives old ratings of a person less weight."""
+        """Whether the fitted model gives less weight to a person's older ratings."""
         self._require_fitted()
         return self.published_ is not None and self.settings_.weighs_by_time
 
@@ -135,9 +135,10 @@ class XMap(base.ItemRecommender):
         in this process.
 
         Args:
-            ratings: Ratings in memory or stored; their items have the metadata `domain`.
-            draws: Where the published variant draws from; by default the operating system. Noise
-                always comes from the operating system.
+            ratings: Ratings in memory or stored. Their items have the metadata that the parameter
+                `domain` names.
+            draws: Source from which the published variant draws images and neighbours; None for the
+                operating system. Noise always comes from the operating system.
 
         Raises:
             ConfigError: A parameter has an invalid value.
@@ -195,21 +196,26 @@ class XMap(base.ItemRecommender):
             n: Length of the list.
             exclude: Ids to leave out, besides the rated ones.
             candidates: The only ids that may be listed; None for all items of the targets.
-            target: The only target domain; None for all.
-            history_times: Second at which each item of the history was rated. The published variant
-                with alpha above 0 gives old ratings less weight; otherwise without effect.
-            keep_seen: Whether items of the history may be listed.
+            target: Name of the only target domain to list from; None for all.
+            history_times: Second at which each item of the history was rated. It has an effect only
+                if the model gives less weight to older ratings (`weighs_by_time`).
+            keep_seen: Whether rated items may be listed.
+
+        Raises:
+            NotFittedError: The model is not fitted.
+            ConfigError: The model has no such target.
+            DataError: The history, `exclude` or `candidates` is not valid.
         """
-        possible = self._target_ids(target)
+        allowed = self._target_ids(target)
         if candidates is not None:
-            possible &= {*inputs.checked_ids(candidates, "candidates")}
+            allowed &= {*inputs.checked_ids(candidates, "candidates")}
         if self.published_ is None:
             return self._sound_lists().recommend(
                 user,
                 history=history,
                 n=n,
                 exclude=exclude,
-                candidates=possible,
+                candidates=allowed,
                 keep_seen=keep_seen,
             )
         person = self.published_.read_person(user, history, history_times)
@@ -218,12 +224,15 @@ class XMap(base.ItemRecommender):
         scores = self.published_.score(person)
         ids = self.item_ids_
         recommendations = base.top_n(
-            scores, ids, n=n, user=user, left_out=left_out, candidates=possible
+            scores, ids, n=n, user=user, left_out=left_out, candidates=allowed
         )
         return recommendations.with_titles(self.titles_)
 
     def recommend_many(self, histories: Sequence[Any], *, n: int = 10) -> list[Recommendations]:
-        """Make a list for each history, as `recommend` does; `user_id` is its position."""
+        """Make a list for each history, as `recommend` does.
+
+        The `user_id` of a list is the position of its history.
+        """
         self._require_fitted()
         if self.published_ is None:
             return self._sound_lists().recommend_many(histories, n=n)
@@ -237,6 +246,11 @@ class XMap(base.ItemRecommender):
     ) -> BestItems:
         """Make the lists of people of the fit, as `recommend` does.
 
+        Args:
+            users: Ids of the people.
+            n: Length of each list.
+            candidates: The only ids that may be listed; None for all items of the targets.
+
         Returns:
             (len(users), n) item numbers, which are positions in `item_ids_`, and scores.
         """
@@ -244,11 +258,12 @@ class XMap(base.ItemRecommender):
         number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
         if self.published_ is None:
             sound_lists = self._sound_lists()
+            # Positions of the lists' items among all items of this model
             numbers = np.array([number_of[item] for item in sound_lists.item_ids_.tolist()])
-            possible = self._target_ids(None)
+            allowed = self._target_ids(None)
             if candidates is not None:
-                possible &= {*inputs.checked_ids(candidates, "candidates")}
-            return sound_lists.list_users(users, n=n, candidates=possible).renumber(numbers)
+                allowed &= {*inputs.checked_ids(candidates, "candidates")}
+            return sound_lists.list_users(users, n=n, candidates=allowed).renumber(numbers)
         items = np.full((len(users), n), -1, dtype=np.int64)
         scores = np.full((len(users), n), np.nan)
         for row, user in enumerate(users):
@@ -266,13 +281,13 @@ class XMap(base.ItemRecommender):
         history: History | None = None,
         history_times: HistoryTimes | None = None,
     ) -> Floats:
-        """Predict stars, not rounded.
+        """Predict stars of items, which are not rounded.
 
         Args:
-            items: Ids of items.
+            items: Ids of the items.
             user: Id of a person of the fit, whose ratings are used if there is no history.
             history: The person's own stars by item id.
-            history_times: Second at which each item of the history was rated; see `recommend`.
+            history_times: Second at which each item of the history was rated, as in `recommend`.
 
         Returns:
             (len(items),) stars; NaN for items outside the target domains.
@@ -308,7 +323,14 @@ class XMap(base.ItemRecommender):
     ) -> Reasons:
         """List the person's items and features that add most to an item's score.
 
-        This is `Private.explain`, and costs no epsilon. The published variant gives no reasons.
+        This is `Private.explain`, and costs no epsilon. The published variant gives no reasons: its
+        list is empty.
+
+        Args:
+            item: Id of the item.
+            user: Id of a person of the fit, whose ratings are used if there is no history.
+            history: The person's own stars by item id.
+            n: Most items, and most features, that are listed.
 
         Raises:
             DataError: The item is in no target domain.
@@ -332,7 +354,11 @@ class XMap(base.ItemRecommender):
         return public_facts.name_text_of_rows((card,), self.taken_)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, which holds no person; PrivacyError if user-based."""
+        """Return the state for pickling, which holds no person.
+
+        Raises:
+            PrivacyError: The model is published and user-based.
+        """
         state = base.without_people(self)
         if self.published_ is not None:
             self._refuse_user_based()
@@ -340,7 +366,11 @@ class XMap(base.ItemRecommender):
         return state
 
     def _refuse_user_based(self) -> None:
-        """Raise PrivacyError for a user-based model, which cannot be stored without people."""
+        """Refuse to store a user-based model, which consists of people's profiles.
+
+        Raises:
+            PrivacyError: The model is user-based.
+        """
         if self.settings_.user_based:
             raise PrivacyError(
                 "A user-based model is everybody's profile, and a model file holds no people. Keep "
@@ -348,7 +378,11 @@ class XMap(base.ItemRecommender):
             )
 
     def save(self, path: str | Path) -> None:
-        """Write the model file, which holds no person; PrivacyError for a user-based model."""
+        """Write the model file, which holds no person.
+
+        Raises:
+            PrivacyError: The model is user-based.
+        """
         self._require_fitted()
         self._refuse_user_based()
         header = {
@@ -373,10 +407,11 @@ class XMap(base.ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> XMap:
-        """Make a model from the header and arrays of a checked file.
+        """Make a model from the header and arrays of a file whose hash was checked.
 
         Raises:
-            ValueError or another of `errors.UNUSABLE_CONTENT`: The content is bad.
+            ValueError: A part has a wrong type, shape or number, or parts do not fit each other.
+                Other errors of `errors.UNUSABLE_CONTENT`: a part is missing or has another form.
         """
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))
@@ -406,22 +441,27 @@ class XMap(base.ItemRecommender):
         return self.sound_
 
     def _target_ids(self, target: str | None) -> set[Any]:
-        """Return the ids of the items of one target domain, or of all for None."""
+        """Return the ids of the items of one target domain; None for all target domains.
+
+        Raises:
+            NotFittedError: The model is not fitted.
+            ConfigError: The model has no such target.
+        """
         self._require_fitted()
         all_targets = self.settings_.target
         names = all_targets if target is None else (target,)
         if not set(names) <= set(all_targets):
-            known = ", ".join(all_targets)
-            raise ConfigError(f"This model has no target '{target}'. It has: {known}.")
+            listed_targets = ", ".join(all_targets)
+            raise ConfigError(f"This model has no target '{target}'. It has: {listed_targets}.")
         ids_of_targets = [self.item_ids_[self.catalogue_.targets(name)] for name in names]
         return set(np.concatenate(ids_of_targets).tolist())
 
 
 def describe_usefulness(model: XMap) -> str:
-    """Say whether a fitted model's lists are expected to beat popularity.
+    """Return a sentence on whether a fitted model's lists are expected to beat popularity.
 
-    For the sound variant this is estimated from the released sums. For the published variant it is
-    what was measured on MovieLens (docs/results.md).
+    For the sound variant this is estimated from the released sums. For the published variant the
+    sentence says what was measured on MovieLens (docs/results.md).
     """
     if model.sound_ is not None:
         return model.sound_.summary()

@@ -2,14 +2,15 @@
 
 Source   the X-Map technical report, Theorems 2 to 4. All other items are candidates to be
          neighbours of an item. A misprint is corrected: the truncated similarity is
-         max(Sim, Sim_k - w); the authors' code has max(Sim, Sim - w), which is Sim.
+         max(Sim, Sim_k - w); the authors' code has max(Sim, Sim - w), which is always Sim.
 Readings the formula of the width w (`theory.truncation`) has a length |v|. The report says that it
-         is the length of the longest rating vector (reading "printed"); its proofs use it as the
-         number of candidates ("counted"). Reading "positive" deviates from the report: only items
-         of positive similarity are candidates, and |v| is their number.
+         is the length of the longest rating vector (reading "printed"); the report's proofs use it
+         as the number of candidates ("counted"). Reading "positive" deviates from the report: only
+         items of positive similarity are candidates, and |v| is their number.
 Guarantee  none: the sensitivity SS is computed from the private data, and it is not an upper bound
          of what one person can change.
-Sampler  draws in proportion to whole weights; noise from OpenDP's discrete Laplace.
+Sampler  draws in proportion to whole weights (`mechanisms/weights.py`); noise from OpenDP's
+         discrete Laplace sampler.
 
 The budget is epsilon', the nats claimed for one list of neighbours: half of it is for the draws,
 half for the noise.
@@ -34,22 +35,22 @@ from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
 _ITEMS_AT_ONCE = 256
-"""Items whose neighbours are drawn together."""
+"""Number of items whose neighbours are drawn together."""
 _NOISE_UNIT = 1 << 20
-"""Noise of scale 1 is a multiple of 1 / _NOISE_UNIT."""
+"""Noise of scale 1 is drawn as a whole number of scale _NOISE_UNIT, and divided by _NOISE_UNIT."""
 _WEIGHT_BITS = 40
-"""The largest weight of a draw is 2**40. Candidates e**-28 times as likely as the best have weight
-0 and are not drawn."""
+"""The largest weight of a draw is 2**40. Candidates that are less than 2**-40 times as likely as
+the most likely one have weight 0 and are not drawn."""
 _LEAST_RELATIVE_NORM = 1e-12
 """A product of squared norms without one person counts as 0 if it is at most this share of the
-product with that person."""
+product with that person: then only rounding is left of it."""
 
 
 class Candidates(NamedTuple):
     """Candidates to be neighbours of one item or person."""
 
     numbers: Numbers
-    """(n,) numbers of the items or people."""
+    """(n,) numbers of the candidates, which are items or people."""
     similarities: Floats
     """(n,) Sim: similarity of each candidate to the item or person."""
     sensitivities: Floats
@@ -64,7 +65,7 @@ class PrivateNeighbours(NamedTuple):
     """Parameters of PNSA and PNCF."""
 
     k: int
-    """Neighbours of each item or person."""
+    """Number of neighbours of each item or person."""
     budget: float
     """epsilon': half of it is for the draws, half for the noise."""
     reading: Pnsa
@@ -74,9 +75,10 @@ class PrivateNeighbours(NamedTuple):
 def measure_candidates(
     rows: Numbers, values: Floats, columns: sparse.csr_array, squares: Floats, significance: int
 ) -> Candidates:
-    """Compute the similarity and SS of one column with every column of a matrix.
+    """Compute the similarity and SS of one column of centred stars with every column of a matrix.
 
-    With r_i the column, r_j another, and x a row (a person) with entries in both:
+    Columns are items and rows people, or the other way round. With r_i the column, r_j another, and
+    x a row with entries in both:
 
         Sim = r_i . r_j / (|r_i| |r_j|)
         SS  = max over x of  r_xi r_xj / (|r'_i| |r'_j|)
@@ -84,15 +86,15 @@ def measure_candidates(
 
     Args:
         rows: (entries,) rows of the column's entries.
-        values: (entries,) the column's entries, centred stars.
+        values: (entries,) the column's entries.
         columns: (all rows, n) CSR of all columns.
         squares: (n,) squared norms of all columns.
-        significance: Number of people who rated both below which a similarity is scaled down; 0:
-            never.
+        significance: Number of rows with entries in both columns below which a similarity is scaled
+            down; 0: never.
 
     Returns:
         All n columns as candidates, among them the column itself. SS is -inf if no row has entries
-        in both, or if without each such row a norm is 0.
+        in both columns, or if each such row is the only one of a column with a value other than 0.
     """
     n = columns.shape[1]
     square = float(values @ values)  # |r_i|^2
@@ -108,7 +110,7 @@ def measure_candidates(
     r_xj = columns.data[entries]
 
     dots = np.bincount(j, r_xi * r_xj, minlength=n)
-    raters_of_both = np.bincount(j, minlength=n)
+    shared_rows = np.bincount(j, minlength=n)  # number of rows with entries in both columns
     norms = np.sqrt(square * squares)
     similarities = np.divide(dots, norms, out=np.zeros(n), where=norms > 0)
 
@@ -123,12 +125,12 @@ def measure_candidates(
     np.maximum.at(sensitivities, j, np.maximum(first_terms, second_terms))
 
     if significance:
-        similarities = similarities * np.minimum(raters_of_both, significance) / significance
+        similarities = similarities * np.minimum(shared_rows, significance) / significance
     return Candidates(np.arange(n, dtype=np.int32), similarities, sensitivities)
 
 
 def admit_candidates(candidates: Candidates, reading: Pnsa) -> Candidates:
-    """Keep the candidates that this reading of PNSA allows."""
+    """Keep the candidates that a reading of PNSA allows: all, or those of positive similarity."""
     if reading == "positive":
         return candidates.where(candidates.similarities > 0)
     return candidates
@@ -146,8 +148,8 @@ def draw_neighbours(
         source: Where PNSA's draws come from. PNCF's noise always comes from the operating system.
 
     Returns:
-        Numbers of the neighbours, -1 where a list has fewer than k; and noisy similarities. Both
-        are (len(lists), k).
+        (len(lists), k) numbers of the neighbours in the order of the draws, -1 where a list has
+        fewer than k; and (len(lists), k) noisy similarities, 0 where there is no neighbour.
     """
     k = pnsa.k
     budget = pnsa.budget
@@ -173,7 +175,7 @@ def draw_neighbours(
     chosen = _draw_without_repetition(exponents, k, source)
     is_drawn = chosen >= 0  # results for -1, which reads the last column, are replaced below
 
-    # PNCF: Laplace noise of scale SS / (epsilon' / 2).
+    # PNCF: Laplace noise of scale SS / (epsilon' / 2), with SS at least FLOOR.
     whole_noise = discrete_laplace(np.zeros(chosen.shape, dtype=np.int64), float(_NOISE_UNIT))
     noise = np.take_along_axis(noise_scales, chosen, axis=1) * (whole_noise / _NOISE_UNIT)
     noisy_similarities = np.take_along_axis(similarities, chosen, axis=1) + noise
@@ -216,18 +218,18 @@ def longest_rating_vector(values: sparse.csr_array) -> int:
 def draw_item_neighbours(
     values: sparse.csr_array, significance: int, pnsa: PrivateNeighbours, source: Source
 ) -> tuple[Numbers, Floats]:
-    """Draw every target item's neighbours and noisy similarities. They are used for everybody.
+    """Draw every target item's neighbours and noisy similarities, which are used for everybody.
 
     Args:
         values: (people, n_target) CSR of everybody's centred target profiles (AlterEgos).
         significance: Number of people who rated both items below which a similarity is scaled
             down; 0: never.
         pnsa: Parameters of both mechanisms.
-        source: Where draws come from. The result depends on the order of the items.
+        source: Where PNSA's draws come from; they are made in the order of the items.
 
     Returns:
-        Numbers of the neighbours, -1 where an item has fewer than k; and noisy similarities. Both
-        are (n_target, k).
+        (n_target, k) positions of the neighbours in the target domain, -1 where an item has fewer
+        than k; and (n_target, k) noisy similarities.
     """
     n_items = values.shape[1]
     longest_vector = longest_rating_vector(values)

@@ -1,11 +1,12 @@
 """The published variant: a fit by the paper's four steps for each target, and the fitted model.
 
 The steps are run in the paper's order: baseliner, extender, generator, recommender. If the ratings
-are stored on disk, similarities are computed tile by tile of items. The result is the same as that
-of a fit in memory, except for the rounding of an item's sum of stars, which is added in another
-order.
+are stored on disk, similarities are computed for a tile of items at a time. The result is the same
+as that of a fit in memory, except that an item's sum of stars is added in another order and so
+rounded differently.
 
-Releases   one table of images and one of neighbours, each drawn here, once. No person is in a file.
+Releases   for each target one table of images and one of neighbours, each drawn once; means of
+           items without noise. A model file holds no person's ratings.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ from tacit.recommenders.base import History, HistoryTimes
 from tacit.recommenders.inputs import checked_history, checked_times
 
 Floats = NDArray[np.float64]
-RowsOf = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
-"""Reads a block of people: returns their (people, items) stars, and their (people,) mean stars."""
+ReadRows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
+"""Takes the ratings of a block of people, and returns a row of stars for each person, (people,
+items) CSR, and (people,) the mean stars of each row."""
 
 
 class PersonRatings(NamedTuple):
@@ -59,7 +61,7 @@ class PersonRatings(NamedTuple):
     history: History
     """Stars by item id; may have items that the model does not know."""
     stars: sparse.csr_array
-    """(1, n_items) stars of known items."""
+    """(1, n_items) CSR of the stars of items that the model knows."""
     times: NDArray[np.int64] | None
     """(stored,) seconds of the ratings in `stars.data`; None if unknown."""
 
@@ -69,7 +71,7 @@ class TargetModel:
     """Images, neighbours and votes learned for one target domain."""
 
     targets: Numbers
-    """(n_target,) sorted item numbers."""
+    """(n_target,) sorted numbers of the target domain's items."""
     images: Numbers
     """(n_items,) position in the target domain of each source item's image; -1 without one."""
     item_means: Floats
@@ -77,16 +79,16 @@ class TargetModel:
     neighbours: ItemNeighbours | PeopleNeighbours
     """Neighbours by which the recommender predicts."""
     alpha: float
-    """How fast old ratings lose weight, for each rank in time."""
+    """How fast old ratings lose weight: by e^-alpha for each rank in time."""
     lowest: float
-    """Fewest stars of the scale."""
+    """Smallest number of stars on the scale."""
     engine: Engine
     """Computes predictions."""
     votes: VotingTable | None
     """Votes by which lists are ranked; None if lists are ranked by predictions."""
 
     def predict(self, person: PersonRatings) -> Floats:
-        """Predict (n_target,) stars."""
+        """Predict the (n_target,) stars of one person."""
         profile = self._alter_ego(person)
         stars: Floats = self.neighbours.predict(profile, self.alpha, self.engine)[0]
         return stars
@@ -94,8 +96,8 @@ class TargetModel:
     def score(self, person: PersonRatings) -> Floats:
         """Compute the (n_target,) scores by which a list is ranked.
 
-        Without votes, a score is the predicted stars above the scale's minimum times the weight
-        that the prediction is based on.
+        They are votes, if the model has a voting table. Otherwise a score is how far the predicted
+        stars are above the scale's minimum, times the weight that the prediction is based on.
         """
         if self.votes is not None:
             votes: Floats = self.votes.count_votes(mark_likes(person.stars))[0]
@@ -105,7 +107,7 @@ class TargetModel:
         return scores
 
     def _alter_ego(self, person: PersonRatings) -> Profiles:
-        """Make the person's profile in the target domain."""
+        """Make the person's AlterEgo, their profile in the target domain: one row."""
         return make_alter_egos(
             person.stars,
             person.times,
@@ -140,15 +142,17 @@ class PublishedModel:
     ) -> PersonRatings:
         """Collect one person's ratings, from a history or from the fit.
 
-        Ratings of unknown items have no effect.
+        Ratings of unknown items have no effect on predictions.
 
         Args:
-            user: Id of a person of the fit, whose ratings are used if there is no history.
-            history: Stars by item id.
-            history_times: Seconds by item id, for each item of the history.
+            user: Id of a person of the fit, whose ratings are used if there is no history. Anyone
+                else without a history has no ratings.
+            history: Stars by item id; None to use the ratings of the fit.
+            history_times: Seconds by item id, for each item of the history; None if unknown.
 
         Raises:
-            DataError: Stars off the scale, or times that are not those of the history's items.
+            DataError: Stars are off the scale, or times are given without a history or not for just
+                its items.
         """
         if history is None:
             if history_times is not None:
@@ -171,7 +175,7 @@ class PublishedModel:
         return PersonRatings(history, sparse.csr_array(row, shape=(1, len(self.ids))), times)
 
     def _read_fitted(self, user: Any) -> PersonRatings | None:
-        """Look up the ratings of a person of the fit; None for other people."""
+        """Return the ratings of a person of the fit; None for anyone else."""
         people = self.people
         if people is None:
             return None
@@ -197,7 +201,7 @@ class PublishedModel:
         return scores
 
     def card(self) -> Guarantee:
-        """Make the guarantee card, with the number of images that were drawn."""
+        """Make the guarantee card, which counts the images of the fit."""
         settings = self.catalogue.settings
         n_images = sum(int((model.images >= 0).sum()) for model in self.by_target.values())
         return guarantees.card_of_published(
@@ -208,15 +212,21 @@ class PublishedModel:
 def fit_published(
     ratings: RatingsSource, catalogue: Catalogue, engine: Engine, draws: Source
 ) -> PublishedModel:
-    """Fit a model for each target. An item that nobody rated gets the mean stars of its domain.
+    """Fit a model for each target.
+
+    Where an item's mean stars are needed, an item that nobody rated has the mean of its domain.
 
     Args:
         ratings: Ratings of the domains of the settings, in memory or stored.
         catalogue: Settings, and the domain of each item.
         engine: Computes similarities, paths and predictions.
         draws: Where images and neighbours are drawn from.
+
+    Raises:
+        DataError: Nobody rated anything in a target domain.
+        ConfigError: The ratings are stored, and the settings need them in memory.
     """
-    known = catalogue_of(ratings)
+    people_and_items = catalogue_of(ratings)
     if isinstance(ratings, StoredRatings):
         sums, counts = ratings.total(_sum_stars_of_items)
     else:
@@ -235,7 +245,9 @@ def fit_published(
     for name in catalogue.settings.target:
         fit = TargetFit(ratings, catalogue, name, means, counts.astype(np.int64), engine, draws)
         by_target[name] = fit.run()
-    return PublishedModel(catalogue, known.item_ids, known.scale, by_target, known)
+    return PublishedModel(
+        catalogue, people_and_items.item_ids, people_and_items.scale, by_target, people_and_items
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +275,12 @@ class TargetFit:
         return self.catalogue.settings
 
     def run(self) -> TargetModel:
-        """Run the paper's four steps."""
+        """Run the paper's four steps, and make the voting table of a model without noise.
+
+        Raises:
+            DataError: Nobody rated anything in the target domain.
+            ConfigError: The ratings are stored, and the settings need them in memory.
+        """
         settings = self.settings
         if settings.user_based or not settings.noiseless:
             # A user-based model holds everybody, and a private draw needs all candidates at once.
@@ -276,10 +293,10 @@ class TargetFit:
         is_used[sources] = True
         is_used[targets] = True
         raters = np.where(is_used, self.raters, 0)
-        stars_of = partial(_read_stars, is_used=is_used)
+        read_stars = partial(_read_stars, is_used=is_used)
 
         # Steps 1 and 2: similarities, layers, edges.
-        base = Baseline(_make_table(self.ratings, stars_of, center_stars, raters), raters)
+        base = Baseline(_make_table(self.ratings, read_stars, center_stars, raters), raters)
         extension = extend(
             base,
             sources,
@@ -296,12 +313,12 @@ class TargetFit:
         )
 
         # Step 4: neighbours in the target.
-        neighbours = self._make_neighbours(stars_of, alter_egos_of, self.item_means[targets])
+        neighbours = self._make_neighbours(read_stars, alter_egos_of, self.item_means[targets])
 
         votes = None
         if settings.noiseless and not settings.user_based:
             voters = np.flatnonzero(is_used).astype(np.int32)
-            rated = _make_table(self.ratings, stars_of, mark_rated, raters)
+            rated = _make_table(self.ratings, read_stars, mark_rated, raters)
             votes = make_voting_table(rated, raters, targets, voters, self.engine)
         lowest = catalogue_of(self.ratings).scale.minimum
         return TargetModel(
@@ -328,13 +345,13 @@ class TargetFit:
         return images
 
     def _make_neighbours(
-        self, stars_of: RowsOf, alter_egos_of: Callable[..., Profiles], means: Floats
+        self, read_stars: ReadRows, alter_egos_of: Callable[..., Profiles], means: Floats
     ) -> ItemNeighbours | PeopleNeighbours:
-        """Find the neighbours of items or of people, or draw them if they are private.
+        """Make the recommender's neighbours: of items or of people, drawn if they are private.
 
         Args:
-            stars_of: Reads the stars of a block of people.
-            alter_egos_of: Makes their target profiles from stars and times.
+            read_stars: Reads the stars of a block of people, for source and target items.
+            alter_egos_of: Makes the AlterEgos of these people from their stars and times.
             means: (n_target,) mean stars of the target items.
         """
         settings = self.settings
@@ -343,10 +360,12 @@ class TargetFit:
         if budget is not None:
             pnsa = PrivateNeighbours(settings.k, budget, settings.pnsa)
         if settings.user_based:
-            stars, _ = stars_of(require_in_memory(self.ratings))
+            stars, _ = read_stars(require_in_memory(self.ratings))
             return PeopleNeighbours(means, alter_egos_of(stars, None), settings.k, pnsa, self.draws)
-        egos_of = partial(_read_alter_egos, stars_of=stars_of, alter_egos_of=alter_egos_of)
-        table = _make_table(self.ratings, egos_of, center_stars)
+        read_alter_egos = partial(
+            _read_alter_egos, read_stars=read_stars, alter_egos_of=alter_egos_of
+        )
+        table = _make_table(self.ratings, read_alter_egos, center_stars)
         if pnsa is not None:
             items, similarities = draw_item_neighbours(
                 table.values, settings.significance, pnsa, self.draws
@@ -359,7 +378,7 @@ class TargetFit:
 
 def _make_table(
     ratings: RatingsSource,
-    rows_of: RowsOf,
+    read_rows: ReadRows,
     make: Callable[[sparse.csr_array, Floats], Table],
     raters: NDArray[np.int64] | None = None,
 ) -> Table:
@@ -367,33 +386,39 @@ def _make_table(
 
     Args:
         ratings: Ratings of everybody.
-        rows_of: Reads the rows of a block of people, and their means.
+        read_rows: Reads the rows of a block of people, and their means.
         make: Makes a table from both.
-        raters: (items,) number of people who rated each item, if it is known.
+        raters: (items,) number of people with an entry in each column of the rows; None to count
+            them if they are needed.
     """
     if isinstance(ratings, StoredRatings):
-        return TiledTable.of_ratings(ratings, rows_of, make, raters)
-    rows, means = rows_of(ratings)
+        return TiledTable.of_ratings(ratings, read_rows, make, raters)
+    rows, means = read_rows(ratings)
     return make(rows, means)
 
 
 def _sum_stars_of_items(block: Ratings) -> Floats:
-    """Compute (2, items): the sum of each item's stars, and its number of ratings."""
+    """Compute for each item the sum of its stars and its number of ratings: (2, items)."""
     stars = np.bincount(block.items, block.values, block.n_items)
     counts = np.bincount(block.items, minlength=block.n_items)
     return np.stack([stars, counts]).astype(np.float64)  # bincount of no ratings is an int array
 
 
 def _read_stars(block: Ratings, *, is_used: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats]:
-    """Read the stars of the items in use, and people's means over them."""
+    """Read people's stars of the used items, and each person's mean over these.
+
+    Args:
+        block: Ratings of some people.
+        is_used: (items,) whether an item is a source or target item.
+    """
     stars = block.where(is_used[block.items]).matrix
     return stars, mean_stars_of_people(stars)
 
 
 def _read_alter_egos(
-    block: Ratings, *, stars_of: RowsOf, alter_egos_of: Callable[..., Profiles]
+    block: Ratings, *, read_stars: ReadRows, alter_egos_of: Callable[..., Profiles]
 ) -> tuple[sparse.csr_array, Floats]:
-    """Make the AlterEgos of a block of people: their stars, and people's means over them."""
-    stars, _ = stars_of(block)
+    """Make the AlterEgos of a block of people, and return their stars and each person's mean."""
+    stars, _ = read_stars(block)
     profiles = alter_egos_of(stars, None).stars
     return profiles, mean_stars_of_people(profiles)

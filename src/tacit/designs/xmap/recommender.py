@@ -1,8 +1,8 @@
 """Step 4, the Recommender: predicted stars in the target domain from people's profiles there.
 
-Source   the X-Map paper. Item-based: the prediction for an item comes from those of its k most
-         similar items that the person rated; older ratings weigh less. User-based: it comes from
-         the k people most similar to the person.
+Source   the X-Map paper. Item-based: the prediction for an item is computed from the person's
+         ratings of its k most similar items; older ratings weigh less. User-based: it is computed
+         from the ratings of the k people most similar to the person.
 Deviations  without privacy only items or people of positive similarity are neighbours, because an
          item that is unlike another says little about it; an item's mean is over people's own
          ratings, not over images; a rating's rank in time is its rank in the whole profile;
@@ -66,8 +66,11 @@ class ItemNeighbours:
     def predict(self, profiles: Profiles, alpha: float, engine: Engine) -> Floats:
         """Predict (people, n_target) stars; the item's mean if none of its neighbours is rated.
 
-        stars of item i = mean of i + sum over rated neighbours j of similarity * weight of the
-        rating's age * deviation of the rating, divided by the sum of |similarity| * weight
+        With s_ij the similarity of item i and its neighbour j, w_j the weight of the person's
+        rating of j by its age, and d_j its deviation from the item's mean, over the neighbours j of
+        i that the person rated:
+
+            stars of i = mean of i + (sum of s_ij w_j d_j) / (sum of |s_ij| w_j)
 
         Args:
             profiles: Target profiles of the people.
@@ -81,7 +84,11 @@ class ItemNeighbours:
     def support(self, profiles: Profiles, alpha: float) -> Floats:
         """Compute the (people, n_target) weight that each prediction is based on.
 
-        It is the sum of |similarity| * weight of the rating's age over the rated neighbours.
+        It is the denominator of `predict`: the sum of |s_ij| w_j over the rated neighbours.
+
+        Args:
+            profiles: Target profiles of the people.
+            alpha: How fast old ratings lose weight, for each rank in time.
         """
         weights = profiles.matrix(recency_weights(profiles, alpha))
         return np.asarray((weights @ self._weights_by_neighbour).toarray(), dtype=np.float64)
@@ -90,7 +97,7 @@ class ItemNeighbours:
 def find_item_neighbours(
     table: Table, means: Floats, *, k: int, significance: int, engine: Engine
 ) -> ItemNeighbours:
-    """Find every target item's k neighbours of the largest positive similarity.
+    """Find every target item's neighbours: the up to k items of the largest positive similarity.
 
     Args:
         table: Everybody's centred target profiles (AlterEgos).
@@ -132,7 +139,8 @@ def _find_positive(
             table, of=of[unfinished], among=among, k=n_searched, significance=significance
         )
         is_positive = searched.similarities > 0
-        # The first k positive neighbours in their order, then others, which are not used.
+        # Positions of the first k positive neighbours in their order; if there are fewer, positions
+        # of other neighbours follow, which are not used.
         order = np.argsort(~is_positive, axis=1, kind="stable")[:, :k]
         is_used = np.take_along_axis(is_positive, order, axis=1)
         columns = slice(0, order.shape[1])
@@ -155,14 +163,15 @@ def _find_positive(
 def recency_weights(profiles: Profiles, alpha: float) -> Floats:
     """Compute the weight of each rating by its age: (stored,) e^(-alpha (t - t_j)).
 
-    t_j is the dense rank of the rating's time in its profile, and t the rank of the person's latest
-    rating; only ratios of weights matter. All weights are 1 without times or with alpha 0.
+    t_j is the rank of the rating's time in its profile, in which equal times have one rank and no
+    rank is left out; t is the rank of the profile's latest rating. Only ratios of weights matter.
+    All weights are 1 if times are unknown or alpha is 0.
     """
     times = profiles.times
     if times is None or alpha == 0 or not len(times):
         return np.ones(profiles.stars.nnz)
     people = np.repeat(np.arange(profiles.stars.shape[0]), np.diff(profiles.stars.indptr))
-    # Ranks go on from person to person: only differences within a person are used.
+    # Ranks continue from one person to the next: only differences within a person are used.
     order = np.lexsort((times, people))
     has_next_rank = (np.diff(times[order]) != 0) | (np.diff(people[order]) != 0)
     ranks = np.empty(len(times), dtype=np.int64)
@@ -177,12 +186,12 @@ def recency_weights(profiles: Profiles, alpha: float) -> Floats:
 class PeopleNeighbours:
     """The user-based model: stars from the k people most similar to a person. No guarantee.
 
-    Source   the X-Map paper. PNSA and PNCF with the roles of people and items swapped; the report
-             prints no formula for them.
+    Source   the X-Map paper. PNSA and PNCF are used with the roles of people and items swapped; the
+             report prints no formula for this.
     Sees     everybody's profile. The model consists of people's profiles, so no file holds it.
 
-    With privacy, the people similar to a profile are drawn by PNSA. Repeated draws for one profile
-    would average the noise out, so this object stores the first draw and uses it again.
+    With privacy, the people similar to a profile are drawn by PNSA. The mean of repeated draws for
+    one profile would have hardly any noise, so this object stores the first draw and uses it again.
     """
 
     means: Floats
@@ -199,12 +208,15 @@ class PeopleNeighbours:
     """Neighbours and similarities that were chosen before, by the bytes of the profile."""
 
     def predict(self, profile: Profiles, *_: object) -> Floats:
-        """Predict (1, n_target) stars of one profile. Further arguments have no effect.
+        """Predict the (1, n_target) stars of one profile.
 
-        stars = mean of the profile + sum over neighbours of similarity * (their stars - their mean)
-        / sum of |similarity|
+        With s_p the similarity of person p, over the neighbours p of the profile who rated item i:
 
-        For a profile without ratings the first term is the item's mean.
+            stars of i = mean of the profile + (sum of s_p (stars of p for i - mean of p))
+                                               / (sum of |s_p|)
+
+        For a profile without ratings the first term is the item's mean. Further arguments are those
+        of `ItemNeighbours.predict`, and have no effect.
         """
         people, similarities = self.neighbours(profile)
         weight = self.support(profile)
@@ -212,7 +224,7 @@ class PeopleNeighbours:
         means_of_people = mean_stars_of_people(stars_of_people)
         deviations = center_stars(stars_of_people, means_of_people).values
         weighted_sum = similarities @ deviations
-        deviation = np.divide(weighted_sum, weight, out=0 * weight, where=weight > 0)
+        deviation = np.divide(weighted_sum, weight, out=np.zeros_like(weight), where=weight > 0)
         mean = float(profile.stars.data.mean()) if profile.stars.nnz else self.means
         stars: Floats = mean + deviation
         return stars
@@ -220,8 +232,8 @@ class PeopleNeighbours:
     def support(self, profile: Profiles, *_: object) -> Floats:
         """Compute the (1, n_target) weight that each prediction is based on.
 
-        It is the sum of |similarity| of the neighbours who rated the item. Further arguments have
-        no effect.
+        It is the sum of |similarity| of the neighbours who rated the item. Further arguments are
+        those of `ItemNeighbours.support`, and have no effect.
         """
         people, similarities = self.neighbours(profile)
         rated = mark_rated(self.profiles.stars[people]).values
@@ -229,7 +241,7 @@ class PeopleNeighbours:
         return weights[None]
 
     def neighbours(self, profile: Profiles) -> tuple[Numbers, Floats]:
-        """Return the k or fewer people most similar to a profile, with their similarities.
+        """Return the up to k neighbours of a profile, with their similarities: (n,) and (n,).
 
         They are chosen once for each profile.
         """
@@ -239,7 +251,11 @@ class PeopleNeighbours:
         return self._neighbours_of[key]
 
     def _choose(self, profile: Profiles) -> tuple[Numbers, Floats]:
-        """Draw people by PNSA, or take those of the largest positive similarity, ties by number."""
+        """Choose the neighbours of a profile among all people with another profile.
+
+        With privacy they are drawn by PNSA. Otherwise they are those of the largest positive
+        similarity; of equal ones the smaller number goes first.
+        """
         rated = profile.stars.indices
         deviations = profile.deviations
         everybody = measure_candidates(rated, deviations, self._columns, self._squares, 0)
@@ -270,9 +286,9 @@ class PeopleNeighbours:
         return squares.astype(np.float64)
 
     def _has_same_profile(self, stars: sparse.csr_array) -> NDArray[np.bool_]:
-        """Say for each person whether their profile has the same items and stars: (people,).
+        """Return for each person whether their profile has the same items and stars: (people,).
 
-        Such a person is taken to be the same, and is not their own neighbour.
+        Such a person is taken for the one whose profile it is, and nobody is their own neighbour.
 
         Args:
             stars: (1, n_target) CSR of one profile.

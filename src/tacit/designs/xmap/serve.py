@@ -13,11 +13,15 @@ from tacit.designs.xmap.model import XMap
 from tacit.service.demo_data import book_titles, film_titles
 
 PEOPLE = 2000
+"""Number of generated people."""
 BOOKS = 100
+"""Number of books, the items of the source domain."""
 FILMS = 200
+"""Number of films, the items of the target domain."""
 RATINGS_EACH = 30
 """Mean number of ratings of a person in each domain."""
 GENRES = 12
+"""Number of genres that items are labelled with."""
 EPSILON = 4.0
 """Nats of the model for one person's whole profile."""
 DELTA = 1e-6
@@ -37,7 +41,10 @@ item_word = "film"
 
 
 def population() -> Ratings:
-    """Generate ratings with a public catalogue, so that a fit reads no public fact from them."""
+    """Generate ratings of books and films, with a public catalogue.
+
+    With the catalogue a fit need not assume that items and domains seen in ratings are public.
+    """
     generated = generate_domains(
         PEOPLE,
         (BOOKS, FILMS),

@@ -1,4 +1,4 @@
-"""Parameters of an X-Map model, checked when they are made."""
+"""Parameters of an X-Map model, which are checked when `Settings` are made."""
 
 from __future__ import annotations
 
@@ -22,19 +22,26 @@ counted    all other items; |v| is their number
 positive   only items of positive similarity; |v| is their number
 """
 _WHOLE_NUMBERS = ("k", "extender_k", "significance")
+"""Names of the parameters that are whole numbers."""
 _REAL_NUMBERS = ("epsilon", "epsilon_prime", "delta", "alpha")
+"""Names of the parameters that are real numbers; only epsilon_prime may be None."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters of `XMap`, with the same names."""
+    """Parameters of `XMap`, with the same names.
+
+    Raises:
+        ConfigError: A value is of another type, out of range, or does not fit the variant.
+        PrivacyError: The sound variant is asked for a user-based recommender.
+    """
 
     source: tuple[str, ...]
     """Names of the domains that people have rated in; empty for every domain except the target."""
     target: tuple[str, ...]
     """Names of the domains to recommend from. A domain may be a source of other targets."""
     domain: str
-    """Name of the item metadata that has the domains."""
+    """Name of the item metadata that says which domain an item is in."""
     variant: Variant
     """"sound" or "published"."""
     epsilon: float
@@ -47,13 +54,15 @@ class Settings:
     recommender: Kind
     """"item-based" or "user-based"."""
     k: int
-    """Neighbours of the recommender."""
+    """Published variant: number of neighbours of the recommender."""
     extender_k: int
-    """Neighbours that an item keeps in each layer."""
+    """Published variant: number of neighbours that an item keeps in each neighbouring layer."""
     significance: int
-    """Number of people who rated both items below which a similarity is scaled down; 0: never."""
+    """Published variant: number of people who rated both items below which a similarity is scaled
+    down; 0: never."""
     alpha: float
-    """How fast old ratings lose weight, for each rank in time; 0: not at all."""
+    """Published variant: how fast old ratings lose weight, by e^-alpha for each rank in time; 0:
+    not at all."""
     pnsa: Pnsa = "printed"
     """Published variant: reading of PNSA."""
     features: Sequence[str] | None = None
@@ -72,15 +81,16 @@ class Settings:
         if not targets or len(set(targets)) < len(targets):
             raise ConfigError("Name at least one target domain, each once.")
         for name in targets:
-            if sources and not set(sources) - {name}:
+            has_other_source = bool(set(sources) - {name})
+            if sources and not has_other_source:
                 raise ConfigError(f"'{name}' needs a source that is another domain; got {sources}.")
         if not isinstance(self.domain, str):
             raise ConfigError(f"domain is the name of item metadata; got {self.domain!r}.")
         if not isinstance(self.stars, bool):
             raise ConfigError(f"stars is true or false; got {self.stars!r}.")
         if self.features is not None:
-            message = "features are names of item metadata"
-            object.__setattr__(self, "features", _names(self.features, message))
+            features = _names(self.features, "features are names of item metadata")
+            object.__setattr__(self, "features", features)
         self._convert_numbers()
         self._check_names()
         self._check_numbers()
@@ -88,7 +98,11 @@ class Settings:
             self._check_sound()
 
     def _convert_numbers(self) -> None:
-        """Convert whole numbers to int and other numbers to float; refuse other types."""
+        """Convert the numbers to int or float.
+
+        Raises:
+            ConfigError: A value is not a number of the kind.
+        """
         parameters = asdict(self)
         for name in _WHOLE_NUMBERS:
             value = parameters[name]
@@ -104,7 +118,11 @@ class Settings:
             object.__setattr__(self, name, float(value))
 
     def _check_names(self) -> None:
-        """Refuse an unknown variant, recommender or reading of PNSA."""
+        """Check the names of the variant, the recommender and the reading of PNSA.
+
+        Raises:
+            ConfigError: There is no such name.
+        """
         if self.variant not in get_args(Variant):
             raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
         if self.recommender not in get_args(Kind):
@@ -115,7 +133,11 @@ class Settings:
             raise ConfigError(f"pnsa is 'printed', 'counted' or 'positive'; got {self.pnsa!r}.")
 
     def _check_numbers(self) -> None:
-        """Refuse numbers out of their range."""
+        """Check the ranges of the numbers.
+
+        Raises:
+            ConfigError: A number is out of its range.
+        """
         prime = self.epsilon_prime
         if min(self.k, self.extender_k) < 1 or self.significance < 0:
             raise ConfigError("k and extender_k are 1 or more, significance 0 or more.")
@@ -129,7 +151,12 @@ class Settings:
             raise ConfigError(f"delta is a chance, 0 or more and below 1; got {self.delta}.")
 
     def _check_sound(self) -> None:
-        """Refuse parameters that the sound variant does not have."""
+        """Check that the parameters fit the sound variant.
+
+        Raises:
+            ConfigError: One is for the published variant only, or delta is 0.
+            PrivacyError: The recommender is user-based.
+        """
         if self.epsilon_prime is not None:
             raise ConfigError(
                 "epsilon_prime is the published recommender's; the sound variant has one epsilon."
@@ -160,13 +187,13 @@ class Settings:
 
     @property
     def neighbour_budget(self) -> float | None:
-        """Nats epsilon' of PNSA and PNCF; None if neighbours are not private."""
+        """Nats epsilon' of PNSA and PNCF; None if neighbours are found without noise."""
         budget = self.epsilon_of_neighbours
         return None if math.isinf(budget) else budget
 
     @property
     def noiseless(self) -> bool:
-        """Whether a fit has no noise and no random draws."""
+        """Whether a fit has neither noise nor random draws: all its epsilons are infinite."""
         has_exact_neighbours = self.variant == "sound" or self.neighbour_budget is None
         return math.isinf(self.epsilon) and has_exact_neighbours
 
@@ -176,7 +203,7 @@ class Settings:
         return self.variant == "published" and not self.user_based and self.alpha > 0
 
     def to_header(self) -> dict[str, Any]:
-        """Return everything but the domains as JSON values; infinity becomes "inf"."""
+        """Return the parameters as JSON values, without source and target; infinity is "inf"."""
         header = asdict(self)
         del header["source"]
         del header["target"]
@@ -186,16 +213,29 @@ class Settings:
         return header
 
 
-def _names(given: object, message: str) -> tuple[str, ...]:
-    """Turn one name or a sequence of names into a tuple; ConfigError with the message otherwise."""
-    names = (given,) if isinstance(given, str) else given
+def _names(value: object, expected: str) -> tuple[str, ...]:
+    """Turn one name, or a sequence of names, into a tuple.
+
+    Args:
+        value: The name or names.
+        expected: What the value should be, for the error.
+
+    Raises:
+        ConfigError: The value is neither.
+    """
+    names = (value,) if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise ConfigError(f"{message}; got {given!r}.")
+        raise ConfigError(f"{expected}; got {value!r}.")
     return tuple(names)
 
 
 def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
-    """Read what `to_header` wrote, as keywords of `XMap`; ValueError for other types."""
+    """Read what `Settings.to_header` wrote, as keywords of `XMap`.
+
+    Raises:
+        ValueError: A value has another type.
+    """
+    # "inf" is replaced by a finite number first, since the check of types refuses infinity
     finite = {name: 1.0 if value == "inf" else value for name, value in header.items()}
     check_types(Settings, finite)
     return {name: math.inf if value == "inf" else value for name, value in header.items()}
@@ -205,5 +245,8 @@ PAPER = (
     "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "
     "(PVLDB 2017), and its technical report, Theorems 1 to 4"
 )
+"""Citation on the cards."""
 UNIT = Adjacency("user", "add or remove")
+"""Neighbouring data sets of the published variant's card."""
 LIFETIME = "per fit: fitting again on the same people spends again"
+"""What the cards say about several fits."""

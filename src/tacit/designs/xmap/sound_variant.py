@@ -1,7 +1,7 @@
 """The sound variant: private lists of `tacit.profile_sums`, from source domains to target domains.
 
-It shares no mechanism with the paper. docs/private-proof.md has its sums, their proof and their
-audit.
+It uses none of the paper's mechanisms. docs/private-proof.md describes the sums that it releases,
+their proof and their audit.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tacit.designs.xmap.settings import Settings
 from tacit.profile_sums.model import PrivateLists
 
 SOUND_VERSION = 2
-"""Format of the sound variant's files."""
+"""Version of the format of the sound variant's files."""
 
 
 def make_sound_lists(settings: Settings) -> PrivateLists:
-    """Make the sound variant, not fitted yet.
+    """Make the sound variant's lists, not fitted yet.
 
     With several targets, the lists do not distinguish domains if no source is named or a source is
-    also a target: then every item can be rated and recommended.
+    also a target: then people's ratings of every item are used, and every item gets a score.
     """
     targets = settings.target
     sources = tuple(name for name in settings.source if name not in targets)
@@ -48,8 +48,14 @@ def read_sound_lists(
 ) -> PrivateLists:
     """Read the sound variant from a model file.
 
+    Args:
+        header: Header of the file.
+        arrays: Arrays of the file.
+        ids: (n_items,) ids of the items.
+        catalogue: Settings, and the domain of each item.
+
     Raises:
-        ValueError: The format is another one, or the lists have other items than the catalogue.
+        ValueError: The file has another format, or the lists have other items than the catalogue.
     """
     if header.get("version") != SOUND_VERSION:
         raise ValueError(

@@ -1,6 +1,8 @@
-"""Closed formulas of X-Map: pure functions without data or randomness.
+"""Formulas of X-Map: pure functions, without randomness.
 
-Source     the X-Map technical report, Theorems 1 to 4.
+Source     the X-Map technical report, Theorems 1 to 4. Its symbols here: Sim, the similarity of a
+           candidate; Sim_k, the k-th largest of them; SS, the sensitivity of a similarity, GS the
+           global one; |v|, a length; w, the width; epsilon', the budget of one list of neighbours.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SPREAD = 2.0
-"""GS, the global sensitivity: a similarity in [-1, 1] cannot change by more. There is no smaller
-bound, because changes can come arbitrarily close to it."""
+"""GS, the global sensitivity: a similarity in [-1, 1] cannot change by more. No smaller bound
+holds, because changes can come arbitrarily close to it."""
 FLOOR = 1e-6
-"""Least value of SS in an exponent: with SS = 0 the exponent is infinite, below 0 it has the wrong
-sign."""
+"""Least value of SS as a divisor: with SS = 0 an exponent would be infinite, with SS below 0 it
+would have the wrong sign."""
 RHO = 0.1
 """Chance with which PNSA may miss its bound, as in the authors' code."""
 
@@ -28,8 +30,14 @@ RHO = 0.1
 def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) -> float:
     """Exact privacy loss, in nats, of ONE replacement drawn from a fixed list of N candidates.
 
-    a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)] with a = epsilon change / (2 GS). This is the worst
-    case: the similarity of the drawn image rises by `change` and those of all others fall by it.
+    It is a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)] with a = epsilon change / (2 GS). This is the
+    worst case: the similarity of the drawn image rises by `change`, and those of all others fall
+    by `change`.
+
+    Args:
+        epsilon: Nats for which PRS draws.
+        candidates: N.
+        change: The most that one person changes a similarity.
     """
     a = epsilon * change / (2 * SPREAD)
     others = candidates - 1
@@ -37,10 +45,15 @@ def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) ->
 
 
 def concentrated_composition(replacements: int, epsilon: float, delta: float) -> float:
-    """Epsilon of n replacements that one person can change all together, composed in zCDP.
+    """Epsilon at delta of n replacements, all of which one person can change, composed in zCDP.
 
-    rho = n epsilon^2 / 8, because the exponential mechanism has bounded range; then rho is
-    converted to epsilon at delta.
+    The exponential mechanism has bounded range, so rho = n epsilon^2 / 8. This is converted to an
+    epsilon at delta.
+
+    Args:
+        replacements: n.
+        epsilon: Nats of one replacement.
+        delta: Delta of the result.
     """
     return epsilon_of_rho(replacements * epsilon**2 / 8, delta)
 
@@ -57,11 +70,18 @@ def similarity(r_i: Floats, r_j: Floats) -> float:
 
 
 def similarity_sensitivity(r_i: Floats, r_j: Floats) -> float:
-    """SS as printed in Theorem 2: the larger of two maxima over the people x who rated both.
+    """SS as printed in Theorem 2, which is NOT an upper bound of what one person can change.
 
-    r_xi r_xj / (|r'_i| |r'_j|)  and  r_i.r_j / (|r'_i| |r'_j|) - r_i.r_j / (|r_i| |r_j|), with x
-    left out of the primed norms. A person without whom a norm is 0 has no terms; SS is -inf if no
-    person has any. It is NOT an upper bound of what one person can change.
+    It is the largest of two terms over the people x who rated both items:
+
+        r_xi r_xj / (|r'_i| |r'_j|)  and  r_i . r_j / (|r'_i| |r'_j|) - r_i . r_j / (|r_i| |r_j|)
+
+    where x is left out of the norms of r'. A person without whom a norm is 0 has no terms. SS is
+    -inf if nobody has any.
+
+    Args:
+        r_i: (people,) centred stars of one item, NaN for unrated.
+        r_j: (people,) centred stars of the other item.
     """
     raters_of_both = np.flatnonzero(~(np.isnan(r_i) | np.isnan(r_j)))
     a = np.nan_to_num(r_i)
@@ -82,9 +102,9 @@ def largest_change(r_i: Floats, r_j: Floats, people: Mask | None = None) -> floa
     """Compute the largest |change| of a similarity when one person is left out.
 
     Args:
-        r_i: (people,) centred stars of one item, NaN = unrated.
+        r_i: (people,) centred stars of one item, NaN for unrated.
         r_j: (people,) centred stars of the other item.
-        people: (people,) whether each person may be left out; None: anyone may.
+        people: (people,) whether each person may be left out; None if anyone may.
     """
     cosine = similarity(r_i, r_j)
     removable = range(len(r_i)) if people is None else np.flatnonzero(people)
@@ -98,7 +118,7 @@ def largest_change(r_i: Floats, r_j: Floats, people: Mask | None = None) -> floa
 def uncut_truncation(
     k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """Second operand of the minimum in w, `truncation`: 4 k SS / epsilon' ln(k (|v| - k) / rho).
+    """Width w before the minimum of `truncation`: 4 k SS / epsilon' ln(k (|v| - k) / rho).
 
     Args:
         k: Number of neighbours.
@@ -108,7 +128,7 @@ def uncut_truncation(
         rho: Chance with which PNSA may miss its bound.
 
     Returns:
-        The operand; infinity if |v| is at most k, where the logarithm does not exist.
+        The width; infinity if |v| is at most k, where the logarithm does not exist.
     """
     if length <= k:
         return math.inf
@@ -121,7 +141,7 @@ def truncation(
     """Width w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
 
     Args:
-        kth: Sim_k, the k-th largest similarity. Where it is below 0, w is Sim_k, as printed.
+        kth: Sim_k, the k-th largest similarity. If it is below 0, so is w, as printed.
         k: Number of neighbours.
         sensitivity: SS, the largest over all candidates.
         epsilon: epsilon', the budget of one list of neighbours.
@@ -145,11 +165,11 @@ def neighbour_exponents(
     length: int,
     rho: float = RHO,
 ) -> Floats:
-    """PNSA: epsilon' max(Sim, Sim_k - w) / (4 k SS), the logarithm of a candidate's weight.
+    """Logarithms of the weights with which PNSA draws: epsilon' max(Sim, Sim_k - w) / (4 k SS).
 
     Args:
         similarities: (n,) Sim of each candidate.
-        sensitivities: (n,) SS of each candidate; raised to 1e-6.
+        sensitivities: (n,) SS of each candidate; smaller ones than FLOOR are taken as FLOOR.
         k: Number of neighbours.
         epsilon: epsilon', the budget of one list of neighbours.
         length: |v| of w.
@@ -165,19 +185,19 @@ def neighbour_exponents(
     return exponents
 
 
-# Chances about draws without repetition: candidates that are drawn one after the other, in
-# proportion to their weights, come in the order in which independent exponential clocks ring whose
-# rates are the weights. So a chance about the first k draws is an integral over the time at which
-# one clock rings.
+# Chances about draws without repetition. Imagine for each candidate a clock that rings after an
+# exponential time, at a rate equal to the candidate's weight. The order in which the clocks ring
+# has the distribution of candidates drawn one after the other in proportion to their weights. So a
+# chance about the first k draws is an integral over the time at which one clock rings.
 _TIMES = 4000
-"""Points of the integral. Its error is below the largest step of the distribution function between
-two points, about 1/200."""
+"""Number of points of the integral. Its error is below the largest step of the distribution
+function between two points, about 1/200."""
 
 
 def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:
     """Compute the chance that any marked candidate is among the k that PNSA draws.
 
-    The first marked clock must ring before k unmarked ones have rung.
+    One is if the first marked clock rings before k unmarked ones have rung.
 
     Args:
         exponents: (n,) logarithms of the candidates' weights.
@@ -189,7 +209,7 @@ def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:
     if (~marked).sum() < k:
         return 1.0
     weights = np.exp(exponents - exponents.max())
-    rate_of_first = float(weights[marked].sum())  # of the first marked clock to ring
+    rate_of_first = float(weights[marked].sum())  # rate at which the first marked clock rings
     if rate_of_first == 0:
         return 0.0
     times = _times_around(rate_of_first)
@@ -201,7 +221,8 @@ def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:
 def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
     """Compute the chance that not all marked candidates are among the k that PNSA draws.
 
-    All m are among them if the last marked clock rings before more than k - m unmarked ones have.
+    All m marked ones are, if the last of their clocks rings before more than k - m unmarked clocks
+    have rung.
 
     Args:
         exponents: (n,) logarithms of the candidates' weights.
@@ -218,16 +239,16 @@ def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
         return 1.0
     times = _times_around(smallest_rate)
     chance_all_marked_rang = np.prod(-np.expm1(-np.outer(weights[marked], times)), axis=0)
-    n_others = k - int(marked.sum())
-    chance_few_others_rang = _chance_of_fewer(weights[~marked], times, n_others + 1)
+    most_others = k - int(marked.sum())
+    chance_few_others_rang = _chance_of_fewer(weights[~marked], times, most_others + 1)
     return 1 - _integrate(chance_few_others_rang, chance_all_marked_rang)
 
 
 def _times_around(rate: float) -> Floats:
     """Choose the points of an integral: (times,), dense where a clock of this rate rings.
 
-    Half of them are quantiles of the time at which the clock rings, half are spaced geometrically,
-    for clocks of other rates.
+    Half of them are quantiles of the time at which the clock rings. For clocks of other rates, the
+    other half are spaced geometrically, from 1e-9 to 60 mean times of the clock.
     """
     shares = np.linspace(0, 1, _TIMES // 2, endpoint=False)
     quantiles = -np.log1p(-shares)
@@ -238,8 +259,13 @@ def _times_around(rate: float) -> Floats:
 def _chance_of_fewer(rates: Floats, times: Floats, count: int) -> Floats:
     """Compute the (times,) chance that fewer than `count` of the clocks have rung by each time.
 
-    Clocks are added one by one. With p the chance that the new clock has rung, the chance that n
-    have rung becomes P(n) (1 - p) + P(n - 1) p.
+    Clocks are added one by one. With p the chance that the new clock has rung, the chance P(n) that
+    n have rung becomes P(n) (1 - p) + P(n - 1) p.
+
+    Args:
+        rates: (clocks,) rate of each clock.
+        times: (times,) points in time.
+        count: 1 or more.
     """
     chance_of_number = np.zeros((count, len(times)))
     chance_of_number[0] = 1.0
@@ -252,7 +278,7 @@ def _chance_of_fewer(rates: Floats, times: Floats, count: int) -> Floats:
 
 
 def _integrate(values: Floats, distribution: Floats) -> float:
-    """Integrate values over a distribution function by the trapezoidal rule.
+    """Compute the mean of values under a distribution, by the trapezoidal rule.
 
     Args:
         values: (times,) values between 0 and 1.

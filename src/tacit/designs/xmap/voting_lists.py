@@ -1,7 +1,7 @@
 """Lists of NX-Map: each item that a person likes votes for items that the same people rated.
 
-This is our addition: the paper makes no lists, it predicts stars (docs/xmap.md). The table of votes
-has no noise, so it is not used with private neighbours.
+This is an addition to the paper, which makes no lists and predicts stars (docs/xmap.md). The table
+of votes has no noise, so models with privacy do not use it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tacit.engine import Engine, Numbers, Table, nearest
 
 Floats = NDArray[np.float64]
 VOTERS_OF_AN_ITEM = 200
-"""Most items that can vote for one target item."""
+"""Largest number of items that vote for one target item."""
 _TIE_WEIGHT = 1e-6
-"""Weight of popularity in a score: it orders items with equal votes, and outweighs no vote."""
+"""Weight of popularity in a score. It is so small that it only orders items with equal votes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class VotingTable:
     weights: Floats
     """(n_target, k) weights of their votes: cosines of the two items' sets of raters."""
     popularity: Floats
-    """(n_target,) share of all ratings in the target domain."""
+    """(n_target,) the item's share of all ratings in the target domain."""
     width: int
     """Number of items of the model."""
 
     @cached_property
     def votes_of(self) -> sparse.csr_array:
-        """(items, n_target): row i holds the weights of item i's votes for target items."""
+        """(n_items, n_target) CSR: row i holds the weights of item i's votes for target items."""
         by_target = sparse_from_lists(self.companions, self.weights, width=self.width)
         return by_target.T.tocsr()
 
@@ -61,7 +61,10 @@ class VotingTable:
 
 
 def mark_rated(stars: sparse.csr_array, _: Floats | None = None) -> Table:
-    """Make a table of ones for ratings, whatever their stars; every rating is a like."""
+    """Make a table with a 1 for each rating, whatever its stars; every rating is a like.
+
+    The second argument, means of people, has no effect: `center_stars` has it.
+    """
     ones = sparse.csr_array((np.ones(stars.nnz), stars.indices, stars.indptr), stars.shape)
     return Table(ones, np.ones(stars.nnz, dtype=np.bool_))
 
@@ -75,7 +78,7 @@ def make_voting_table(
         table: Marks of who rated what (`mark_rated`).
         raters: (items,) number of people who rated each item.
         targets: Numbers of the target domain's items.
-        voters: Numbers of the items that vote.
+        voters: Numbers of the items that can vote.
         engine: Computes cosines.
     """
     k = min(VOTERS_OF_AN_ITEM, max(1, len(voters)))
@@ -88,7 +91,7 @@ def make_voting_table(
 
 
 def mark_likes(stars: sparse.csr_array) -> sparse.csr_array:
-    """Make a (people, items) CSR: 1 for ratings of at least the person's mean, 0 for others."""
+    """Mark likes: (people, items) CSR, 1 for a rating of at least the person's mean, else 0."""
     means = mean_stars_of_people(stars)
     likes = (stars.data >= means[person_of_each_rating(stars)]).astype(np.float64)
     return sparse.csr_array((likes, stars.indices, stars.indptr), stars.shape)

@@ -1,5 +1,6 @@
-"""Audits of X-Map: the paper's claims and this library's claims.
+"""Audits of X-Map: of the paper's claims, and of the sound variant's.
 
-bench.py    the audited claims, and planted bugs that the audit must catch
-tables.py   pairs of rating tables with and without one person; the attack on who was in the data
+bench.py    the audited claims, and planted bugs that the audit must find
+tables.py   pairs of rating tables with and without one person; an attack that guesses who was in
+            the data
 """

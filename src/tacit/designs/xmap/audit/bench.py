@@ -1,8 +1,9 @@
 """Audited claims of X-Map: the paper's, which are refuted, and those of the sound variant.
 
-The card of the published variant says what the paper claims and why it fails. Here whole fits are
-executed in every possible way, with the weights by which the running code draws; chances of results
-are summed exactly, and results are sampled with these chances.
+The card of the published variant says what the paper claims and why it fails. Here a whole fit is
+executed once for every possible outcome of its draws, whose chances follow from the weights with
+which the shipped code draws. So the chance of each result is exact, and results can be sampled with
+these chances.
 
 The sound variant releases the sums of the design `private`, which has its own audits. Here the same
 sums are audited as `XMap` fits them, with and without one person.
@@ -60,17 +61,24 @@ Released = Mapping[str, NDArray[Any]]
 """The arrays of a model file."""
 
 PRIME = 0.8
-"""epsilon' of the audits of neighbours: that of the paper's item-based recommender."""
+"""epsilon' of the audits of neighbours, in nats: that of the paper's item-based recommender."""
 REPLACEMENT = 1.0
-"""epsilon of the audits of images."""
+"""epsilon of the audits of images, in nats."""
 _MODULES_OF_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
 """Modules that draw images; all other draws of a fit are of neighbours."""
 _REQUESTED_SAMPLES_PER_FIT = 500
-"""Whole fits are slow: of the samples that a caller requests, one in so many is made."""
+"""Whole fits are slow: for so many samples that a caller requests, one fit is made."""
+_REQUESTED_SAMPLES_PER_RATIO = 10
+"""For so many samples that a caller requests, one log likelihood ratio is sampled."""
 
 
 def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
-    """Fit the published variant, and return the arrays of its file."""
+    """Fit the published variant from books to films, and return the arrays of its file.
+
+    Args:
+        settings: Further parameters of XMap.
+        table: Ratings with the item metadata `domain`.
+    """
     fitted = XMap(source=SOURCE, target=TARGET, variant="published", **settings).fit(table)
     assert isinstance(fitted.published_, PublishedModel)
     return collect_published_arrays(fitted.published_)
@@ -89,15 +97,18 @@ class Noise(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """The part of a fit's draws that an audit looks at: all images, or one film's neighbours."""
+    """The part of a fit's draws that an audit compares: all images, or one film's neighbours."""
 
     settings: Mapping[str, Any]
     """Parameters of XMap."""
     film: int | None = None
-    """Number of the film among the films; None for images."""
+    """Number of the film among the films, whose neighbours are compared; None for images."""
 
     def list_executions(self, table: Ratings) -> list[Execution[Hashable]]:
-        """Execute a fit in every possible way; the result of an execution is what it drew."""
+        """Execute a fit for every possible outcome of this part of its draws.
+
+        The result of an execution is what this part drew: a tuple of images or of neighbours.
+        """
         program = partial(fit_published, self.settings, table)
         return [
             Execution(execution.draws, self._read_drawn(execution.result))
@@ -109,6 +120,10 @@ class DrawnPart:
 
         The fit in which this neighbour is drawn is executed with a sampler that answers 0, and with
         one that answers 1.
+
+        Args:
+            table: Ratings.
+            neighbour: Number of the neighbour among the films; it is the only one (k = 1).
         """
         with_neighbour = next(
             execution
@@ -126,11 +141,11 @@ class DrawnPart:
         return Noise(similarity_at_0, similarity_at_1 - similarity_at_0, calls[0].scale)
 
     def _is_enumerated(self, module: str, row: int) -> bool:
-        """Say whether all outcomes of a draw are executed.
+        """Return whether a draw belongs to this part, so that all its outcomes are executed.
 
         Args:
-            module: Module that draws.
-            row: Row of the draw: for neighbours the number of the film.
+            module: Name of the module that draws.
+            row: Row of the draw among those made together: for neighbours the number of the film.
         """
         draws_images = module in _MODULES_OF_IMAGES
         if self.film is None:
@@ -152,7 +167,7 @@ def _answer_with(draw: int, call: SamplerCall) -> NDArray[np.int64]:
 def _chances_of_results(
     all_executions: Sequence[Execution[Hashable]],
 ) -> dict[Hashable, Fraction]:
-    """Return the chance of each result."""
+    """Return the chance of each result; different executions have different results."""
     return {execution.result: execution.chance for execution in all_executions}
 
 
@@ -165,18 +180,19 @@ def _sample_codes(
 
 
 def choice_check(name: str, drawn_part: DrawnPart, pair: Tables) -> Check:
-    """Make a check that compares what is drawn from two tables, exactly and by samples.
+    """Make a check that compares what fits on two tables draw, exactly and by samples.
 
-    Noise of similarities is not looked at.
+    The noise of similarities is not compared.
 
     Args:
         name: Name of the pair.
-        drawn_part: The part of the draws.
+        drawn_part: The part of the draws that is compared.
         pair: Tables with and without one person.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        with_person, without_person = (drawn_part.list_executions(table) for table in pair)
+        with_person = drawn_part.list_executions(pair[0])
+        without_person = drawn_part.list_executions(pair[1])
         p = _chances_of_results(with_person)
         q = _chances_of_results(without_person)
         results = dict.fromkeys([*p, *q])
@@ -196,7 +212,7 @@ def choice_check(name: str, drawn_part: DrawnPart, pair: Tables) -> Check:
 
 
 def number_of_film(pair: Tables, film: str) -> int:
-    """Return the number of a film among the films of the catalogue."""
+    """Return the number of a film among the films of the catalogue, from 0."""
     ratings = pair[0]
     is_film = ratings.item_metadata["domain"] == TARGET
     position = ratings.item_ids.tolist().index(film)
@@ -204,11 +220,12 @@ def number_of_film(pair: Tables, film: str) -> int:
 
 
 _ONE_NEIGHBOUR = {"significance": 0, "k": 1}
+"""Parameters of XMap: one neighbour, and similarities that are not scaled down."""
 _IMAGES = DrawnPart(_ONE_NEIGHBOUR | {"epsilon": REPLACEMENT, "epsilon_prime": math.inf})
 
 
 def _name_of_pair(people: int) -> str:
-    """Name the tables of `strong_among_mild` in a report."""
+    """Return the name of the tables of `strong_among_mild` in a report."""
     return f"a person of stars 5-5-1-1 among 2 x {people} people of 4-4-2-2"
 
 
@@ -219,7 +236,7 @@ def _neighbours_of_i(pair: Tables, k: int = 1, pnsa: Pnsa = "positive") -> Drawn
 
 
 def one_image() -> AuditedClaim:
-    """Claim Theorem 1: a replacement costs epsilon."""
+    """Make the claim of Theorem 1: one replacement costs epsilon."""
     checks = (
         choice_check("candidates that do not change", _IMAGES, turned_tables(1, 4)),
         choice_check("the person is the book's only link", _IMAGES, only_link()),
@@ -228,17 +245,20 @@ def one_image() -> AuditedClaim:
 
 
 def all_images() -> AuditedClaim:
-    """Claim Theorem 1 for AlterEgos: one person can change all their images, not only one."""
+    """Make the claim of Theorem 1 for whole AlterEgos: all images together cost epsilon.
+
+    One person can change all images, not only one.
+    """
     checks = (choice_check("three books, four films", _IMAGES, turned_tables(3, 4)),)
     return AuditedClaim("alterego-published", REPLACEMENT, checks, published=True)
 
 
 def published_selection() -> AuditedClaim:
-    """Claim PNSA's epsilon' / 2 for the draw of neighbours.
+    """Make the claim that PNSA's draw of neighbours costs epsilon' / 2.
 
     Neighbours are drawn among all items, as printed, or among items of positive similarity. With 60
-    people and all items, some chances are below the smallest that the sampler can draw, so larger
-    groups are audited in the reading "positive".
+    people and all items, some chances are below the smallest with which the sampler can draw. So
+    groups of this size are audited in the reading "positive" only.
     """
 
     def make_check(people: int, k: int, pnsa: Pnsa) -> Check:
@@ -256,7 +276,7 @@ def published_selection() -> AuditedClaim:
 
 
 def published_noise() -> AuditedClaim:
-    """Claim PNCF's epsilon' / 2 for the noise on the similarities of neighbours.
+    """Make the claim that PNCF's noise on the similarities of neighbours costs epsilon' / 2.
 
     If the noise has different scales with and without a person, no epsilon holds.
     """
@@ -285,7 +305,7 @@ def published_noise() -> AuditedClaim:
 
     def check(samples: int, alpha: float) -> PairResult:
         with_person, without_person = noises
-        count = samples // 10
+        count = samples // _REQUESTED_SAMPLES_PER_RATIO
         estimate = compare(
             partial(sample_log_ratios, with_person),
             partial(sample_log_ratios, without_person),
@@ -298,9 +318,10 @@ def published_noise() -> AuditedClaim:
 
 
 def published_fit() -> AuditedClaim:
-    """Claim epsilon + epsilon' for the whole published model, fitted many times on both tables.
+    """Make the claim that the whole published model costs epsilon + epsilon'.
 
-    The exact loss is infinite if the mean of any item differs, because means have no noise.
+    The model is fitted many times on both tables. The exact loss is infinite if the mean of any
+    item differs, because means have no noise.
     """
     pair = strong_among_mild(people=60)
     epsilon = 0.3
@@ -329,7 +350,12 @@ def published_fit() -> AuditedClaim:
 
 
 def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
-    """Fit the sound variant with stars, and return everything that it released, by name."""
+    """Fit the sound variant with stars from books to films, and return what it released, by name.
+
+    Args:
+        table: Ratings with the item metadata `domain`.
+        epsilon: Nats for a person's whole profile.
+    """
     xmap = XMap(source=SOURCE, target=TARGET, epsilon=epsilon, delta=DELTA, stars=True)
     lists = xmap.fit(table).sound_
     assert lists is not None
@@ -338,23 +364,30 @@ def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True)
 class SoundWorld(worlds.World):
-    """A world of the design `private` that XMap is fitted to. Planted bugs of `private` apply."""
+    """A world of the design `private` in which XMap is fitted.
+
+    Bugs that are planted into the steps of `private` change these fits, too.
+    """
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
-        """Fit XMap, and return the released numbers."""
+        """Fit XMap, and return the released numbers by name."""
         return fit(table)
 
 
 WORLD = SoundWorld("auto", True, stars=True)
+"""The world of the audit of the sound variant."""
 
 
 def sums() -> AuditedClaim:
-    """Claim the sound variant's epsilon, for the sums of `private` as XMap fits them."""
+    """Make the claim of the sound variant, for the sums of `private` as XMap fits them."""
     return replace(audit_line(WORLD), mechanism="x-map-sound")
 
 
 def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
-    """Planted bug: leave items that nobody rated out of the public catalogue."""
+    """Do what `keep_domains` does, with a planted bug: items that nobody rated are left out.
+
+    The catalogue then depends on the ratings, while it is assumed public.
+    """
     is_rated = np.bincount(ratings.items, minlength=ratings.n_items) > 0
     domains = ratings.item_metadata[settings.domain].copy()
     domains[~is_rated] = None
@@ -377,7 +410,9 @@ BUGS = (
 """Bugs that the audit must find. Each replaces one step of a fit."""
 
 PUBLISHED = (one_image, all_images, published_selection, published_noise, published_fit)
+"""Functions that make the claims of the paper."""
 BENCH: tuple[Callable[[], AuditedClaim], ...] = (*PUBLISHED, sums)
+"""Functions that make all audited claims."""
 
 
 def audit() -> AuditPlan:

@@ -1,11 +1,11 @@
-"""Rating tables with and without one person, and the attack on who was in the data.
+"""Rating tables with and without one person, and an attack that guesses who was in the data.
 
-X-Map's private steps are audited on pairs of tables: first the table with the person, then the one
-without. Films are the target domain, books the source domain. The attack is a membership game
-against whole fits: an attacker guesses which of some targeted people were in the data.
+X-Map's private steps are audited on pairs of tables: the first with the person, the second without.
+Films are the target domain, books the source domain. The attack is a membership game against whole
+fits: an attacker guesses which of some targeted people were in the data.
 
-Knows    what every targeted person rated. The attacker asks the fitted recommender through own
-         accounts.
+Knows    what every targeted person rated. The attacker asks the fitted recommender through accounts
+         of their own.
 Exploits combinations of items that few people rate together: targeted people rate items at random.
 """
 
@@ -30,15 +30,20 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.xmap import XMap
 
 SCALE = RatingScale(1, 5, 0)
+"""Scale of all tables: any number from 1 to 5 stars."""
 TARGET = "films"
+"""The target domain."""
 SOURCE = "books"
+"""The source domain."""
 
 Tables = tuple[Ratings, Ratings]
+"""Ratings with one person, and without."""
 Stars = Mapping[str, float]
+"""One person's stars by item."""
 
 
 def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
-    """Make ratings with a public catalogue.
+    """Make a table of ratings, with a public catalogue.
 
     Args:
         people: Stars by item, for each person.
@@ -51,22 +56,22 @@ def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
         users += [person] * len(stars_of_person)
         rated_items += stars_of_person.keys()
         stars += stars_of_person.values()
-    ratings_alone = Ratings.from_arrays(
+    ratings_of_people = Ratings.from_arrays(
         np.array(users), np.array(rated_items), np.array(stars), scale=SCALE
     )
-    return on_catalogue(ratings_alone, dict(items))
+    return on_catalogue(ratings_of_people, dict(items))
 
 
 def strong_among_mild(people: int) -> Tables:
     """Make tables in which one person rates strongly among many who rate mildly.
 
-    Everybody rates film `i` and one of the films `one` and `rival` high, and `low` and `lower` low.
-    For each of `one` and `rival` there are `people` people with stars 4-4-2-2; the one person rates
-    `one`, with stars 5-5-1-1. Without this person both films are equally similar to `i` and have
-    the same printed sensitivity; with this person neither is the case.
+    Everybody rates film `i` and one of the films `one` and `rival` high, and the films `low` and
+    `lower` low. With each of `one` and `rival`, `people` people do so mildly, with stars 4-4-2-2.
+    The one person does so with `one`, with stars 5-5-1-1. Without this person both films have the
+    same similarity to `i` and the same printed sensitivity; with this person they differ in both.
 
     Args:
-        people: Number of people who rate each of the two films mildly.
+        people: Number of people who rate `one` mildly, and number of those who rate `rival` mildly.
     """
     items = dict.fromkeys(("i", "one", "rival", "low", "lower"), TARGET) | {"book": SOURCE}
     mild_pair = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")]
@@ -90,11 +95,11 @@ def turned_tables(books: int, films: int) -> Tables:
     """Make tables in which one person reverses the sign of every similarity of books and films.
 
     A mild person rates the books and all films but the first slightly above their mean, and the
-    first film below it: the similarity of a book and the first film is -1, and of a book and
-    another film 1. The one person rates the books and the first film much higher than the other
+    first film below it: the similarity of a book and the first film is -1, and that of a book and
+    another film is 1. The one person rates the books and the first film much higher than the other
     films, which nearly reverses these similarities. A third person gives one star to everything:
-    all their stars are equal to their mean and change no similarity, but they make people agree on
-    every pair of items.
+    their stars are equal to their mean, so they change no similarity, but they dislike every item,
+    which counts as an agreement on every pair of items.
 
     Args:
         books: Number of books.
@@ -112,35 +117,37 @@ def turned_tables(books: int, films: int) -> Tables:
 
 
 ITEMS = 50
-"""Items of each domain in the membership game."""
+"""Number of items of each domain in the membership game."""
 PEOPLE = 120
-"""People who are always in the data."""
+"""Number of people who are always in the data."""
 TARGETS = 60
-"""Targeted people, of whom about half are in the data."""
+"""Number of targeted people, of whom about half are in the data."""
 RATED = 4
-"""Ratings of each person in each domain."""
+"""Number of ratings of each person in each domain."""
 DELTA = 1e-10
-"""Delta of the private model. It is far below the chance of a false alarm; with a larger delta, the
-guarantee would allow every guess to be right."""
+"""Delta of the private model. It is far below the false-alarm rate of the game; a delta above it
+would allow every guess to be right."""
 ATTACKS = (FromLists(20, SCALE.maximum), FromPredictions())
+"""The attacks: from lists of 20 items, and from predicted stars."""
 
 
 def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Round:
-    """Generate ratings, fit a model with these settings, and score the targets by each attack.
+    """Play one round of the game: generate ratings, fit a model, and run each attack.
 
     Args:
         settings: Parameters of XMap.
-        generator: Random numbers of the ratings.
+        generator: Source of the ratings.
 
     Returns:
-        (targets,) 1 for those in the data, otherwise 0; and (targets,) scores by attack.
+        (targets,) 1 for targeted people in the data, else 0; and for each attack by name the
+        (targets,) scores by which it guesses.
     """
     books = [f"book {number:02}" for number in range(ITEMS)]
     films = [f"film {number:02}" for number in range(ITEMS)]
     popularity = 1 / (1 + np.arange(ITEMS))
 
     def draw_people(count: int, weights: Any) -> list[Stars]:
-        """Draw people who rate items in proportion to weights, with random stars."""
+        """Draw people who rate items drawn in proportion to (items,) weights, with random stars."""
         chances = weights / weights.sum()
         people: list[Stars] = []
         for _ in range(count):
@@ -154,10 +161,10 @@ def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Round
     others = draw_people(PEOPLE, popularity)
     targets = draw_people(TARGETS, np.ones(ITEMS))
     is_present = generator.random(TARGETS) < 0.5
-    present = [person for person, present in zip(targets, is_present, strict=True) if present]
+    present_targets = [targets[number] for number in np.flatnonzero(is_present)]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
     model = XMap(source=SOURCE, target=TARGET, **settings)
-    model.fit(ratings([*others, *present], items))
+    model.fit(ratings([*others, *present_targets], items))
     scores = {}
     for attack in ATTACKS:
         scores[attack.name] = np.array([attack.score(model, person) for person in targets])
@@ -173,7 +180,7 @@ GAMES = (
         DELTA,
     ),
 )
-"""The membership game without privacy, where the attack must work, and with it, where it must fail.
-"""
+"""The membership game against a model without privacy, in which the attack has to succeed, and
+against a private one, in which it has to fail."""
 
 STUDY = membership_study(lambda: GAMES, "recommender", "attack")

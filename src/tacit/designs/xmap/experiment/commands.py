@@ -30,19 +30,21 @@ class EvaluateSettings(Grid):
     similarities: bool = option(
         "Count the pairs of items with a similarity, at each overlap.", default=False
     )
-    share: float = option("Share of the people in both domains who are tested.", default=0.2)
+    share: float = option(
+        "Share of the people with ratings in both domains who are tested.", default=0.2
+    )
     report: Path | None = option(REPORT, default=None, writes=True)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=0, least=0)
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Compare X-Map with its competitors in a new domain.
+    """Compare X-Map with other methods in a domain that is new, or nearly new, to people.
 
-    The domain is new, or nearly new, to the people who are judged. All make lists, and all but
-    popularity predict stars, for the same people: NDCG and error by k, overlap, profile size,
-    alpha and budget. --features and --stars are for X-Map's sound variant;
-    without --stars it makes lists and predicts no stars.
+    All methods make lists for the same people, and all but popularity predict their stars. Prints
+    the NDCG of lists and the error of predictions, by k, overlap, profile size, alpha and budget.
+    --features and --stars are for X-Map's sound variant; without --stars it makes lists and
+    predicts no stars.
     """
     from tacit.data.domains import cross_domain_split
     from tacit.designs.xmap.experiment.evaluation import count_similarities, evaluate_cross_domain
@@ -54,9 +56,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         verdict,
     )
 
-    grid_options = options_of(Grid)
-    grid = {name: value for name, value in asdict(settings).items() if name in grid_options}
-    parameters = grid | {
+    values = asdict(settings)
+    grid_fields = {name: values[name] for name in options_of(Grid)}
+    parameters = grid_fields | {
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
@@ -82,10 +84,10 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         ratings, seed=settings.seed, command=run.command, **domains, **parameters
     )
     if settings.report is None:
-        after = f"{run.command} --report xmap.html  draws it on one page."
+        next_command = f"{run.command} --report xmap.html  draws it on one page."
     else:
         page_of(table, manifest_of_run).write(settings.report)
-        after = "tacit guarantee xmap --epsilon 1  reads what each variant promises."
+        next_command = "tacit guarantee xmap --epsilon 1  reads what each variant promises."
     outcome = verdict(table)
     data = table.to_dict()
     if pair_counts:
@@ -100,7 +102,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             *tables_of_similarities(pair_counts),
             _LEGEND,
         ),
-        after,
+        next_command,
     )
 
 

@@ -1,9 +1,10 @@
-"""Contenders of an experiment across domains.
+"""Contenders of an experiment across domains: methods with their parameters.
 
 nx-map     X-Map without privacy: the published variant at epsilon = inf
 x-map      X-Map with privacy, in its variants; user-based only as published
-baselines  popularity makes lists only, because its scores are not stars; remote-user predicts from
-           people who are similar in the source domain; mf treats both domains as one
+baselines  methods for comparison. popularity makes lists only, because its scores are not stars;
+           remote-user predicts from people who are similar in the source domain; mf treats both
+           domains as one
 """
 
 from __future__ import annotations
@@ -29,13 +30,21 @@ NAMES = {
     "knn-cross": "item kNN (both domains)",
     "mf": "matrix factorisation",
 }
+"""For each method, its name in tables and figures."""
 METHODS = tuple(NAMES)
+"""All methods, in the order of tables."""
 NON_PRIVATE = METHODS[:2]
+"""The methods of NX-Map."""
 PRIVATE = METHODS[2:4]
+"""The methods of X-Map with privacy."""
 BASELINES = METHODS[4:]
+"""The methods for comparison."""
 VARIANTS = ("sound", "published")
+"""Variants of X-Map."""
 READINGS = ("printed", "counted", "positive")
+"""Readings of PNSA (`settings.Pnsa`)."""
 WITHOUT_K = ("item-average", "user-average", "popularity", "mf")
+"""Methods without a number of neighbours."""
 PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 """(epsilon, epsilon_prime) of the paper's figures: for one replaced item, and for one list of
 neighbours."""
@@ -50,34 +59,35 @@ class Contender:
     variant: str = "baseline"
     """Variant of X-Map; `published` for NX-Map; `baseline` for the other methods."""
     epsilon: float = math.inf
-    """Nats; infinity without privacy."""
+    """Nats of the sound variant for a person's whole profile, of the published one for one replaced
+    item; infinity without privacy."""
     epsilon_prime: float | None = None
     """Nats of the published variant for one list of neighbours."""
     delta: float = 0.0
     """Delta of the sound variant; 0 for other methods."""
     k: int | None = None
-    """Number of neighbours, if the method has any."""
+    """Number of neighbours; None for the method's default, or if it has no neighbours."""
     pnsa: str | None = None
     """Reading of PNSA, for the published variant with privacy only."""
 
     @property
     def parameters(self) -> tuple[str, str, float, float | None, str | None]:
-        """Parameters by which a comparison identifies the contender. k is not among them."""
+        """Method, variant, epsilon, epsilon' and reading: what identifies it in comparisons."""
         return self.method, self.variant, self.epsilon, self.epsilon_prime, self.pnsa
 
     @property
     def has_k(self) -> bool:
-        """Whether it has a number of neighbours to choose."""
+        """Whether the method has a number of neighbours to choose."""
         return self.method not in WITHOUT_K and self.variant != "sound"
 
     @property
     def has_alpha(self) -> bool:
-        """Whether it can give old ratings less weight, as the paper's item-based methods can."""
+        """Whether the method can give old ratings less weight, as the paper's item-based ones."""
         return self.method.endswith("-ib") and self.variant == "published"
 
     @property
     def name(self) -> str:
-        """Name such as `X-Map (item-based), sound`; without a variant for baselines and NX-Map."""
+        """Name in tables, such as `X-Map (item-based), sound`; only X-Map's has the variant."""
         name = NAMES[self.method]
         return f"{name}, {self.variant}" if self.method in PRIVATE else name
 
@@ -95,9 +105,9 @@ class Contender:
         return f"ε = {self.epsilon:g}, δ = {self.delta:g}"
 
     def predicts(self, options: Mapping[str, Any]) -> bool:
-        """Say whether its scores are stars.
+        """Return whether the method predicts stars.
 
-        Those of popularity are not, nor those of the sound variant without its option `stars`.
+        Popularity does not, nor does the sound variant without its option `stars`.
 
         Args:
             options: Further keywords of XMap, by name.
@@ -107,7 +117,7 @@ class Contender:
         return self.method != "popularity"
 
     def make(self, source: str, target: str, options: Mapping[str, Any], seed: int) -> Recommender:
-        """Make the recommender, not fitted.
+        """Make the recommender, which is not fitted yet.
 
         Args:
             source: Domain that people have rated in.

@@ -1,8 +1,8 @@
 """Recommendations in a domain where a person has rated nothing yet: the figures of X-Map's paper.
 
 Split   A share of the people who rated in both domains are test people: all but `profile_size` of
-        their ratings in the target domain are held out. All contenders of a seed are judged on the
-        same people and the same ratings.
+        their ratings in the target domain are held out. All contenders with the same seed are
+        judged on the same people and the same ratings.
 MAE     In stars; predictions are clipped to the scale and not rounded. The authors' code rounds
         them to whole stars, which changes an MAE by more than many methods differ.
 """
@@ -34,11 +34,11 @@ from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.runner import Progress, Runner
 
 PROFILE = "a person's whole profile, added or removed"
-"""What the sound variant protects, in `tacit compare`."""
+"""Text of `tacit compare`: what the sound variant protects."""
 PRINTED = "a rating, as printed: refuted, see the card"
-"""What the published variant claims to protect, in `tacit compare`."""
+"""Text of `tacit compare`: what the published variant claims to protect."""
 LISTS = "everybody who has the lists or the model"
-"""The adversary, in `tacit compare`."""
+"""Text of `tacit compare`: the adversary."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ class Point:
     mae: Interval | None
     """Mean absolute error in stars, with its interval over seeds; None if scores are not stars."""
     ndcg_at_10: Interval
-    """Mean NDCG of lists of ten, with its interval over seeds."""
+    """Mean NDCG of lists of ten items, with its interval over seeds."""
 
     @property
     def varied_values(self) -> dict[str, float | None]:
-        """Values of k, overlap, profile size and alpha, by name."""
+        """Values of k, overlap, profile size and alpha, by name. k may be None."""
         return {"k": self.contender.k, **asdict(self.setting)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the point as JSON values; `mae` and `ndcg_at_10` are [mean, low, high]."""
         return {
             **asdict(self.contender),
             **asdict(self.setting),
@@ -78,17 +78,17 @@ class CrossDomainTable:
     target: str
     """Domain to recommend from."""
     base: Setting
-    """The setting with the base value of everything."""
+    """The setting with the base values (`Grid.base`)."""
     base_k: int
     """Base value of k."""
     seeds: tuple[int, ...]
     """Seeds of the splits."""
     people: tuple[int, ...]
-    """Number of test people of each seed in the base setting."""
+    """For each seed, the number of test people in the base setting."""
     rows: tuple[dict[str, Any], ...]
-    """Results of one contender in one split each, in the JSON form of docs/cli.md."""
+    """Results of each contender in each split, as JSON values (docs/cli.md)."""
     points: tuple[Point, ...]
-    """Each contender in each setting."""
+    """Results of each contender in each setting, over all seeds."""
     comparisons: tuple[Comparison, ...]
     """Differences between contenders in the base setting, and differences between alphas."""
 
@@ -98,24 +98,24 @@ class CrossDomainTable:
         return {"k": self.base_k, **asdict(self.base)}
 
     def names_of_varied(self, point: Point) -> list[str]:
-        """List the names of the values that differ from the base.
+        """List the names of a point's values that differ from the base values.
 
         For a contender without k, k does not differ.
         """
         base_values = self.base_values
-        return [
-            name
-            for name, value in point.varied_values.items()
-            if value not in (None, base_values[name])
-        ]
+        names = []
+        for name, value in point.varied_values.items():
+            if value is not None and value != base_values[name]:
+                names.append(name)
+        return names
 
     def at_base(self) -> list[Point]:
-        """List the points with base values, ordered by method."""
+        """List the points with base values, in the order of `METHODS`."""
         base_points = [point for point in self.points if not self.names_of_varied(point)]
         return sorted(base_points, key=lambda point: METHODS.index(point.contender.method))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return all results as JSON values."""
         return {
             "source": self.source,
             "target": self.target,
@@ -142,8 +142,8 @@ def evaluate_cross_domain(
 ) -> CrossDomainTable:
     """Run every method in every setting and seed.
 
-    Splits depend on the seed only. Noise takes no seed, so that the results of private methods
-    differ a little from run to run. These are simulations, not releases.
+    Splits depend on the seed only. Noise takes no seed, so the results of private methods differ a
+    little from run to run. These are simulations, not releases.
 
     Args:
         ratings: Ratings in memory, with the item metadata `domain`.
@@ -172,7 +172,7 @@ def evaluate_cross_domain(
             tasks.append((seed, setting, contenders))
     with Runner(shared, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
-    judgements_of: dict[tuple[Setting, Contender], list[Judgement]] = {}  # one for each seed
+    judgements_of: dict[tuple[Setting, Contender], list[Judgement]] = {}  # in the order of seeds
     for (_, setting, contenders), judgements in zip(tasks, results, strict=True):
         for contender, judgement in zip(contenders, judgements, strict=True):
             judgements_of.setdefault((setting, contender), []).append(judgement)
@@ -240,8 +240,8 @@ def contenders(request: ComparisonRequest) -> tuple[ComparisonEntry, ...] | str:
     """List X-Map's entries in `tacit compare`, which need two domains.
 
     Returns:
-        Entries of the sound and the published variant for each epsilon, at infinity of NX-Map; or
-        the reason why there are none.
+        For each epsilon an entry of the sound and one of the published variant, for infinity one of
+        NX-Map; or the reason why there are none.
     """
     if request.source is None or request.target is None:
         return "needs two domains: name --source and --target"
@@ -265,7 +265,14 @@ def contenders(request: ComparisonRequest) -> tuple[ComparisonEntry, ...] | str:
 def _make_entry(
     variant: str, epsilon: float, unit: str, settings: Mapping[str, Any]
 ) -> ComparisonEntry:
-    """Make an entry of X-Map in `tacit compare`."""
+    """Make an entry of X-Map in `tacit compare`.
+
+    Args:
+        variant: Name of the variant in the table.
+        epsilon: Nats of the entry.
+        unit: What the epsilon is for.
+        settings: Parameters of XMap.
+    """
     return ComparisonEntry(
         design="xmap",
         variant=variant,
@@ -282,8 +289,8 @@ def count_similarities(ratings: Ratings, source: str, target: str) -> dict[str, 
     """Count the pairs of a source item and a target item that have a similarity.
 
     Returns:
-        Number of pairs by name. `adjusted_cosine`: pairs with a cosine other than 0, which people
-        who rated both items give. `x_sim`: pairs that a meta-path joins, with the default number of
+        Numbers of pairs. `adjusted_cosine`: those with a cosine other than 0, for which people must
+        have rated both items. `x_sim`: those that a meta-path joins, with the default number of
         neighbours. `pairs`: all pairs.
     """
     from tacit.designs.xmap.baseliner import make_baseline

@@ -1,8 +1,8 @@
 """Settings of the experiment across domains, and which contenders are run in each.
 
-One thing is varied at a time (k, overlap, profile size, alpha, budget); the others have their base
-values: the largest overlap, the smallest profile size and alpha, k = 50 or else the largest, the
-first epsilon.
+One of k, overlap, profile size, alpha and budget is varied at a time. The others have their base
+values: the largest overlap, the smallest profile size and alpha, k = 50 if it is among the ks and
+else the largest k, and the first epsilon.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PAPERS_K = 50
 
 @dataclass(frozen=True)
 class Setting:
-    """Values of everything that an experiment varies, except k and the budget."""
+    """Values of overlap, profile size and alpha, which contenders are run with."""
 
     overlap: float
     """Share of the training people with ratings in both domains who are kept for training."""
     profile_size: int
     """Ratings in the target domain that are not held out for a test person; 0: cold start."""
     alpha: float = 0.0
-    """How fast old ratings lose weight; 0: not at all."""
+    """How fast old ratings lose weight: by e^-alpha for each rank in time; 0: not at all."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,20 @@ class Grid:
     budgets, and with every pair of numbers of `surface` as (epsilon, epsilon_prime).
 
     Raises:
-        ConfigError: An unknown method, variant or reading, or a number out of range.
+        ConfigError: A method, variant or reading is unknown, a number is out of range, or there is
+            none of them where one is needed.
     """
 
     ks: tuple[int, ...] = option(
-        "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
+        "Numbers of neighbours, separated by commas.", default=(10, 20, 50), flag="--k"
     )
     overlaps: tuple[float, ...] = option(
-        "Shares of the people in both domains who are kept for training.",
+        "Shares of the training people with ratings in both domains who are kept for training.",
         default=(1.0,),
         flag="--overlap",
     )
     profile_sizes: tuple[int, ...] = option(
-        "Ratings in the target that are not held out for a test person; 0: cold start.",
+        "Numbers of ratings in the target that are not held out for a test person; 0: cold start.",
         default=(0,),
         flag="--profile-size",
     )
@@ -71,22 +72,28 @@ class Grid:
         flag="--alpha",
     )
     methods: tuple[str, ...] = option(
-        "Only these methods, with commas.", default=METHODS, flag="--method"
+        "Only these methods, separated by commas.", default=METHODS, flag="--method"
     )
     variants: tuple[str, ...] = option(
-        "Variants of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
+        "Variants of X-Map, separated by commas: sound, published.",
+        default=VARIANTS,
+        flag="--variant",
     )
     epsilons: tuple[float, ...] = option(
-        "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
+        "Epsilons for a person's whole profile, separated by commas.",
+        default=(1.0,),
+        flag="--epsilon",
     )
     delta: float = option("Delta of the sound variant, such as 1e-6.", default=1e-6)
     readings: tuple[str, ...] = option(
-        "Readings of PNSA in the published variant: printed, counted, positive; with commas.",
+        "Readings of PNSA in the published variant, separated by commas: printed, counted, "
+        "positive.",
         default=("printed",),
         flag="--pnsa",
     )
     surface: tuple[float, ...] = option(
-        "Budgets of the published variant: every pair is measured.", default=()
+        "Numbers of which every pair is measured as (epsilon, epsilon') of the published variant.",
+        default=(),
     )
     seeds: int = option("Number of splits.", default=5, least=1)
 
@@ -106,24 +113,25 @@ class Grid:
 
     @property
     def base(self) -> Setting:
-        """The setting with the base value of everything."""
+        """The setting with the base values of overlap, profile size and alpha."""
         return Setting(max(self.overlaps), min(self.profile_sizes), min(self.alphas))
 
     @property
     def base_k(self) -> int:
-        """The base value of k: the paper's if it is measured, otherwise the largest."""
+        """The base value of k: the paper's if it is among the ks, otherwise the largest."""
         return PAPERS_K if PAPERS_K in self.ks else max(self.ks)
 
     @property
     def steps(self) -> int:
-        """Number of settings that are run, over all seeds."""
+        """Number of runs: each setting is run once for each seed."""
         return self.seeds * len(self.plan())
 
     def plan(self) -> dict[Setting, list[Contender]]:
         """List the contenders of each setting.
 
-        In the base setting there is a contender for every k and every budget; in other settings
-        only those with the base's k and the first budget, and for an alpha only those that use it.
+        In the base setting there is a contender for every k, and one for every budget. In other
+        settings there are only those with the base value of k and the first budget, and with
+        another alpha only those that use it.
         """
         with_first_budget = list(self._contenders(self.epsilons[:1], ()))
         with_base_k = [self._set_base_k(contender) for contender in with_first_budget]
@@ -133,7 +141,7 @@ class Grid:
                 in_base_setting += [replace(contender, k=k) for k in self.ks]
         in_base_setting += with_base_k
         in_base_setting += map(self._set_base_k, self._contenders(self.epsilons, self.surface))
-        plan = {self.base: [*dict.fromkeys(in_base_setting)]}  # each contender once
+        plan = {self.base: list(dict.fromkeys(in_base_setting))}  # each contender once
         varied = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
         varied += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
         for setting in varied:
@@ -144,13 +152,13 @@ class Grid:
         return plan
 
     def _set_base_k(self, contender: Contender) -> Contender:
-        """Return the contender with the base's k, if it has a k."""
+        """Return the contender with the base value of k, if it has a k; else as it is."""
         return replace(contender, k=self.base_k) if contender.has_k else contender
 
     def _contenders(
         self, epsilons: Sequence[float], surface: Sequence[float]
     ) -> Iterator[Contender]:
-        """Yield the contenders without a k.
+        """Yield the contenders, whose k is not set yet.
 
         Args:
             epsilons: Epsilons of the sound variant.
@@ -173,31 +181,47 @@ class Grid:
                     yield Contender(method, "published", *pair, pnsa=self.readings[0])
 
 
-def _check_names(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
-    """Raise ConfigError for a name that is not known."""
-    unknown = [name for name in names if name not in known]
+def _check_names(quantity: str, names: Sequence[str], allowed: Sequence[str]) -> None:
+    """Check that all names are allowed.
+
+    Args:
+        quantity: What the names are, for the error.
+        names: The names.
+        allowed: The allowed names.
+
+    Raises:
+        ConfigError: A name is not allowed.
+    """
+    unknown = [name for name in names if name not in allowed]
     if unknown:
-        raise ConfigError(f"No {kind} '{unknown[0]}'. There are: {', '.join(known)}.")
+        raise ConfigError(f"No {quantity} '{unknown[0]}'. There are: {', '.join(allowed)}.")
 
 
-def _require_any(kind: str, values: Sequence[Any]) -> None:
-    """Raise ConfigError if there is no value."""
+def _require_any(quantity: str, values: Sequence[Any]) -> None:
+    """Check that there is a value.
+
+    Raises:
+        ConfigError: There is none.
+    """
     if not values:
-        raise ConfigError(f"The evaluation needs at least one {kind}.")
+        raise ConfigError(f"The evaluation needs at least one {quantity}.")
 
 
 def _check_numbers(
-    kind: str, numbers: Sequence[float], is_allowed: Callable[[float], bool], rule: str
+    quantity: str, numbers: Sequence[float], is_allowed: Callable[[float], bool], rule: str
 ) -> None:
-    """Raise ConfigError if there is no number, or one that is not allowed.
+    """Check that there is a number, and that all are allowed.
 
     Args:
-        kind: What the numbers are, for the error.
+        quantity: What the numbers are, for the error.
         numbers: The numbers.
-        is_allowed: Says whether a number is allowed.
-        rule: The allowed numbers in words, for the error.
+        is_allowed: Returns whether a number is allowed.
+        rule: Which numbers are allowed, for the error.
+
+    Raises:
+        ConfigError: There is no number, or one is not allowed.
     """
-    _require_any(kind, numbers)
+    _require_any(quantity, numbers)
     refused = [number for number in numbers if not is_allowed(number)]
     if refused:
-        raise ConfigError(f"Each {kind} is {rule}; got {refused[0]}.")
+        raise ConfigError(f"Each {quantity} is {rule}; got {refused[0]}.")

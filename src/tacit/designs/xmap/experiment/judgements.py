@@ -1,8 +1,8 @@
 """How contenders are judged on people new to the target domain, and compared.
 
-Two contenders are compared by paired differences over people. A person who is a test person under
-several seeds counts once, with all their ratings, so that the interval is about other people of the
-same kind and not only about other random splits.
+Two contenders are compared by paired differences over people. A person who is a test person for
+several seeds counts once, with their held-out ratings of all seeds. So the interval says what to
+expect for other people, and not only for other random splits of the same people.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Errors and quality of lists of one recommender, for each test person."""
+    """Errors of predictions and quality of lists of one recommender, for each test person."""
 
     ids: Column
     """(people,) ids of the test people."""
     counts: Ints
     """(people,) numbers of held-out ratings."""
     errors: Floats
-    """(people,) sums of |prediction - star|; NaN for scores that are not stars."""
+    """(people,) sums of |predicted - true stars|; NaN if the recommender predicts no stars."""
     ndcg: Floats
     """(people,) NDCG of their lists; NaN for people without a relevant held-out item."""
 
     @property
     def mae(self) -> float | None:
-        """Mean absolute error in stars over all held-out ratings; None if scores are not stars."""
+        """Mean absolute error in stars over all held-out ratings; None without predictions."""
         if not np.isfinite(self.errors).all():
             return None
         return float(self.errors.sum() / self.counts.sum())
 
     @property
     def mean_ndcg(self) -> float:
-        """Mean NDCG of the people with a relevant held-out item."""
+        """Mean NDCG over the people with a relevant held-out item."""
         return float(np.nanmean(self.ndcg))
 
 
@@ -82,10 +82,10 @@ def run_setting(
         shared: Inputs that all splits share.
         seed: Seed of the split.
         setting: Overlap, profile size and alpha.
-        contenders: The contenders.
+        contenders: Contenders that are run in this setting.
 
     Returns:
-        The judgement of each contender.
+        The judgement of each contender, in their order.
     """
     ratings = shared.ratings
     split = cross_domain_split(
@@ -115,13 +115,13 @@ def judge_target(
     """Judge errors on the held-out ratings, and lists of ten from all items of the target domain.
 
     Predictions are not rounded. If a recommender makes no prediction for a rating, the mean stars
-    of the target domain in training are used.
+    of the training ratings in the target domain are taken.
 
     Args:
         recommender: A recommender fitted on `split.train`.
-        split: Training and test people.
+        split: Training ratings, and the held-out ratings of the test people.
         target: (items,) whether each item is in the target domain.
-        stars: Whether the recommender's scores are stars.
+        stars: Whether the recommender predicts stars.
 
     Raises:
         DataError: There is no test person, no relevant held-out item, or no training rating in the
@@ -173,7 +173,7 @@ class Comparison:
     k: int | None
     """The method's number of neighbours."""
     against: str
-    """Name of the other method."""
+    """The other method, a key of `NAMES`."""
     measure: str
     """`mae` (below 0: the method is better) or `ndcg_at_10` (above 0: the method is better)."""
     difference: float
@@ -185,11 +185,11 @@ class Comparison:
     people: int
     """Number of people over whom the difference was computed."""
     alpha: float | None = None
-    """The method's alpha, if the method is compared with itself at the base's alpha."""
+    """The method's alpha, if it is compared with itself at the base value of alpha; else None."""
 
     @property
     def interval(self) -> Interval:
-        """The difference with its interval."""
+        """The difference and its interval, as one value."""
         return Interval(self.difference, self.low, self.high)
 
 
@@ -197,8 +197,13 @@ def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tu
     """Compute the difference of the MAE of two methods over all seeds.
 
     The MAE weighs ratings equally, and people have different numbers of ratings. So the difference
-    is a ratio of two means over people, sum of errors / number of ratings; its interval is computed
-    by linearisation (Cochran, Sampling techniques, 1977, chapter 6).
+    is a ratio of two means over people: of the difference of a person's summed errors, and of their
+    number of ratings. Its interval is computed by linearisation (Cochran, Sampling techniques,
+    1977, chapter 6).
+
+    Args:
+        mine: The first method's judgements, one for each seed.
+        theirs: The second method's.
 
     Returns:
         The difference with its interval, and the number of people.
@@ -214,6 +219,10 @@ def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tu
 def ndcg_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tuple[Interval, int]:
     """Compute the difference of the NDCG of two methods over all seeds.
 
+    Args:
+        mine: The first method's judgements, one for each seed.
+        theirs: The second method's.
+
     Returns:
         The mean over people with a relevant held-out item, with its interval; and their number.
     """
@@ -226,7 +235,9 @@ def ndcg_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> t
 
 
 def compare(judged: Mapping[Contender, Sequence[Judgement]]) -> list[Comparison]:
-    """Compare X-Map and NX-Map with every baseline, and X-Map with NX-Map.
+    """Compare X-Map and NX-Map with every baseline, and X-Map with NX-Map of the same kind.
+
+    The kinds are item-based and user-based.
 
     Args:
         judged: Judgements of each contender, one for each seed.
@@ -258,11 +269,11 @@ def compare_contenders(
 
     Args:
         mine: The first contender.
-        theirs: The second one.
+        theirs: The second contender.
         measure: `mae` or `ndcg_at_10`.
-        judged: The first one's judgements, one for each seed.
-        against: The second one's.
-        alpha: The first one's alpha, if both are the same contender with different alphas.
+        judged: The first contender's judgements, one for each seed.
+        against: The second contender's.
+        alpha: The first contender's alpha, if both are the same with different alphas; else None.
     """
     compute_difference = mae_difference if measure == "mae" else ndcg_difference
     interval, people = compute_difference(judged, against)

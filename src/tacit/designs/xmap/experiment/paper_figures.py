@@ -1,8 +1,9 @@
 """MAE in the paper's figures, on Amazon's books and movies, read from the drawings of its draft.
 
 Curves were read to within 0.0005 stars, the privacy surfaces to within 0.003. The draft's figures
-disagree with each other at the same setting (X-Map user-based, books to movies: .500 by k and .575
-by overlap), so the order of methods and large differences can be compared, third decimals cannot.
+disagree with each other at the same setting (X-Map user-based, books to movies: .500 in the figure
+by k and .575 in the one by overlap). So the order of methods and large differences can be compared
+with other results, third decimals cannot.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ BY_OVERLAP = "overlap .2 to .8"
 BY_PROFILE_SIZE = "profile size 0 to 6"
 BY_BUDGET = "ε and ε′ up to .8"
 
+# Every number that could be read off the figures
 PRINTED_ERRORS = (
     PrintedErrors(BY_K, "NX-Map (item-based)", ".632, .632, .632", ".565, .570, .573"),
     PrintedErrors(BY_K, "NX-Map (user-based)", ".486, .483, .484", ".541, .546, .550"),

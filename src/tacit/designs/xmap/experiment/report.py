@@ -1,4 +1,4 @@
-"""Page of an experiment across domains: a verdict in words, tables, figures as in X-Map's paper."""
+"""Page of an experiment across domains: a verdict, tables, and figures as in X-Map's paper."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tacit.evaluation.lines import Line
 from tacit.evaluation.page import Cell, Mark, Page, Section, interval_cell
 
 BASELINE = "item-average"
+"""The method from which differences of errors are shown."""
+# Lengths of a line's dashes and gaps, in pixels
 SOLID: tuple[int, ...] = ()
 DASHED = (7, 4)
 DOTTED = (2, 3)
@@ -38,7 +40,12 @@ SHADES = ("var(--nx)", "var(--printed)", "var(--sound)", "var(--b1)", "var(--b2)
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
-    """Make the page: a verdict, the table of all methods, figures, the paper's own errors."""
+    """Make the page: a verdict, the table of all methods, figures, and the paper's errors.
+
+    Args:
+        table: The results.
+        manifest: Description of the command's run, for the foot of the page.
+    """
     size = table.base.profile_size
     profile = f"{size} ratings kept" if size else "cold start"
     sections = [
@@ -59,11 +66,18 @@ def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
 
 
 def _table_of_methods(table: CrossDomainTable) -> Table:
-    """Tabulate all methods at the base values, with their differences from simple baselines."""
+    """Tabulate all methods at the base values, and their differences from simple baselines."""
     has_intervals = len(table.seeds) > 1
 
     def difference(point: Point, other: str, measure: str, better_sign: int) -> Cell | None:
-        """Make the cell of a difference; a difference with sign `better_sign` is better."""
+        """Make the cell of the difference from a method; None if they were not compared.
+
+        Args:
+            point: The point of the row.
+            other: The other method.
+            measure: `mae` or `ndcg_at_10`.
+            better_sign: 1 if a positive difference is better, -1 if a negative one is.
+        """
         comparison = find_comparison(table, point, other, measure)
         if comparison is None:
             return None
@@ -82,18 +96,19 @@ def _table_of_methods(table: CrossDomainTable) -> Table:
 
 
 def _mark(contender: Contender) -> str:
-    """Return the page's mark of methods without privacy; "" for others."""
+    """Return the mark with which the page shows methods without privacy; "" for other methods."""
     return "plain" if contender.method in NON_PRIVATE else ""
 
 
 def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Section]:
     """Yield the section of figures that vary one value each: k, overlap, profile size, alpha.
 
-    Each method and variant has a line, for the first of its budgets.
+    Each method and variant has a line, for the first of its budgets. Nothing is yielded if no value
+    was varied.
 
     Args:
         table: The results.
-        profile: The base's profile size in words.
+        profile: The base value of the profile size in words.
     """
     contender_of: dict[tuple[str, str], Contender] = {}  # by (method, variant)
     for point in table.points:
@@ -133,9 +148,9 @@ def _describe_base(table: CrossDomainTable, profile: str, varied: str | None = N
 
     Args:
         table: The results.
-        profile: The base's profile size in words.
+        profile: The base value of the profile size in words.
         varied: Name in `base_values` of the value on the figure's axis, which is left out; None if
-            the axis is none of these values.
+            the axis has another quantity.
     """
     words_of_values = {
         "k": f"k = {table.base_k}",
@@ -153,7 +168,7 @@ class _FigureWords(NamedTuple):
     name: str
     """Name of the value in `Point.varied_values`."""
     title: str
-    """The value in words."""
+    """What is varied, in the figure's title."""
     axis: str
     """Label of the axis."""
     note: str
@@ -180,7 +195,10 @@ def _words_of_figures(target: str) -> tuple[_FigureWords, ...]:
 def _maes_over(
     table: CrossDomainTable, name: str, contender: Contender
 ) -> dict[float | None, Interval | None]:
-    """Collect a contender's MAE by one varied value; the others have their base values."""
+    """Collect a contender's MAE by one varied value, while the others have their base values.
+
+    The result is empty for a contender that cannot vary the value.
+    """
     if name == "alpha" and not contender.has_alpha:
         return {}
     maes = {}
@@ -194,11 +212,12 @@ def _maes_over(
 def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
     """Yield the section of privacy surfaces: for each private method, the error by ε and ε′.
 
-    A surface is drawn as a line over ε′ for each ε that was measured with several ε′.
+    A surface is drawn as a line over ε′ for each ε that was measured with several ε′. Nothing is
+    yielded if there is no such ε.
 
     Args:
         table: The results.
-        profile: The base's profile size in words.
+        profile: The base value of the profile size in words.
     """
     figures = []
     epsilons: list[float] = []
@@ -261,7 +280,14 @@ def _table_of_printed_errors() -> Table:
 def find_comparison(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
-    """Find the difference of a point's contender from another method; None if there is none."""
+    """Find the comparison of a point's contender with another method; None if there is none.
+
+    Args:
+        table: The results.
+        point: A point with base values.
+        other: The other method.
+        measure: `mae` or `ndcg_at_10`.
+    """
     for comparison in table.comparisons:
         parameters = (
             comparison.method,
@@ -277,15 +303,15 @@ def find_comparison(
 
 
 def verdict(table: CrossDomainTable) -> Verdict:
-    """Say in a headline and a sentence or two whether X-Map beats its competitors.
+    """Make the verdict on whether X-Map beats simple baselines: a headline and a sentence or two.
 
     The verdict is about NX-Map, with a sentence about the sound X-Map. If NX-Map was not run, it is
-    about the sound X-Map, or else about the published one. Its state is `hidden` (good),
-    `weakened`, `open` (bad) or `none`.
+    about the sound X-Map, or else about the published one. Its state is `hidden` (better),
+    `weakened` (no difference is shown), `open` (worse) or `none` (nothing to compare).
     """
     point_of: dict[tuple[str, str], Point] = {}
     for point in table.at_base():
-        # The first of several budgets, and item-based before user-based.
+        # The first of several budgets is taken, and item-based before user-based.
         method = point.contender.method.removesuffix("-ib").removesuffix("-ub")
         point_of.setdefault((method, point.contender.variant), point)
     nx_map = point_of.get(("nx-map", "published"))
@@ -301,7 +327,7 @@ def verdict(table: CrossDomainTable) -> Verdict:
 
 
 def _describe_point(table: CrossDomainTable, point: Point) -> Verdict:
-    """Make the verdict of one contender, by its errors, or by its lists if it has no errors."""
+    """Make the verdict on one contender, by its errors, or by its lists if it predicts no stars."""
     if point.mae is None:
         score = f"an NDCG at 10 of {point.ndcg_at_10.mean:.3f}"
         comparison = find_comparison(table, point, "popularity", "ndcg_at_10")
@@ -334,7 +360,7 @@ def table_of_points(table: CrossDomainTable) -> Table:
     """Tabulate errors with intervals and NDCG: points with base values first, then the others."""
 
     def describe_varied(point: Point) -> str:
-        """Name the values that differ from the base, such as "overlap 0.5"."""
+        """List the values that differ from the base values, such as "overlap 0.5"."""
         values = point.varied_values
         names = table.names_of_varied(point)
         return ", ".join(f"{name.replace('_', ' ')} {values[name]:g}" for name in names)
@@ -352,7 +378,10 @@ def table_of_points(table: CrossDomainTable) -> Table:
 
 
 def tables_of_alpha(table: CrossDomainTable) -> Iterator[Table]:
-    """Yield the table of each method's MAE with an alpha minus its MAE with the base's alpha."""
+    """Yield the table of each method's MAE with an alpha minus that with the base value of alpha.
+
+    Nothing is yielded if alpha was not varied.
+    """
     rows = [
         (comparison.method, f"{comparison.alpha:g}", _with_half_width(comparison.interval, "+.5f"))
         for comparison in table.comparisons

@@ -5,9 +5,9 @@ Theorem 2   One person changes a similarity by at most SS. Here random pairs of 
 Theorem 3   All k neighbours have a similarity above Sim_k - w, except with probability rho.
 Theorem 4   All items with a similarity above Sim_k + w are neighbours, except with probability rho.
 
-Theorems 3 and 4 are proved for one SS for all candidates, for a w that the minimum does not cut,
-and for |v| as the number of candidates. The report's definitions differ from all three. Each
-difference has a case, which shows the chance that the theorem then fails.
+Theorems 3 and 4 are proved under three conditions: all candidates have one SS, the minimum does not
+cut w, and |v| is the number of candidates. The report's definitions meet none of them. For each
+condition there is a case in which it alone is not met, and the chance that a theorem then fails.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ Floats = NDArray[np.float64]
 EPSILON_PRIME = 0.8
 """The paper's epsilon' for the item-based recommender."""
 CANDIDATES = 1000
-"""Items that can be neighbours."""
+"""Number of items that can be neighbours."""
 SHORT_VECTOR = 60
-"""Ratings of the longest rating vector in the case "v printed", fewer than there are candidates."""
+"""Number of ratings in the longest rating vector of the case "v printed": fewer than candidates."""
 CLEAR = 0.9
-"""Similarity of the one clear neighbour."""
+"""Similarity of the candidate that Theorem 4 says is a neighbour."""
 KTH = 0.4
-"""Similarity of the next k - 1 items, Sim_k."""
+"""Sim_k: similarity of the next k - 1 candidates."""
 FAR = -0.2
-"""Similarity of all other items."""
+"""Similarity of all other candidates."""
 WIDTH = 0.3
-"""w in the cases where the minimum does not cut it: below Sim_k, and below CLEAR - KTH."""
+"""w in the cases in which the minimum does not cut it: below Sim_k, and below CLEAR - KTH."""
 CASES = {
     "as proved": "one SS, w below Sim_k, |v| counts the candidates",
     "w cut": "one SS that holds (2), so the minimum cuts w at Sim_k",
     "v printed": f"one SS, |v| the longest rating vector, {SHORT_VECTOR} ratings",
     "SS printed": "each pair has its own SS, 0 where nobody rated both",
 }
-"""Cases by name, with what each means."""
+"""For each case, a description."""
 _STARS = (-2.0, -1.0, 1.0, 2.0, np.nan)
 """Values of the random pairs of Theorem 2: centred stars, or unrated."""
 _TAIL = 0.025
-"""Error rate of each end of a 95 % interval."""
+"""Probability that a 95 % interval fails at one of its ends."""
 _ROUNDING = 1e-9
-"""A change must be above SS by more than this to count, because floats are rounded."""
+"""A change counts as above SS only if it is so by more than this, because floats are rounded."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,12 @@ class DrawingWorld:
 
 
 def make_world(case: str, k: int) -> DrawingWorld:
-    """Make the candidates of a case: one clear neighbour, k - 1 with Sim_k, all others far away."""
+    """Make the candidates of a case: one with CLEAR, k - 1 with KTH, all others with FAR.
+
+    Args:
+        case: A key of `CASES`.
+        k: Number of neighbours, 2 or more.
+    """
     similarities = np.full(CANDIDATES, FAR)
     similarities[:k] = KTH
     similarities[0] = CLEAR
@@ -197,18 +202,18 @@ def count_exceeded_sensitivities(pairs: int, seed: int) -> list[SensitivityCount
 
 
 def _has_terms(pair: Floats) -> bool:
-    """Say whether SS of a (2, people) pair of items has a term: without one it is -inf."""
+    """Return whether SS of a (2, people) pair of items has a term; without one it is -inf."""
     r_i, r_j = pair
     return theory.similarity_sensitivity(r_i, r_j) > -np.inf
 
 
 def _is_exceeded(pair: Floats, stars: str, removed: str) -> bool:
-    """Say whether leaving out one person changes the similarity of a pair by more than SS.
+    """Return whether leaving out one person changes the similarity of a pair by more than SS.
 
     Args:
         pair: (2, people) centred stars of two items, NaN for unrated.
-        stars: As in `SensitivityCount`.
-        removed: As in `SensitivityCount`.
+        stars: `centred` to take the values as they are, `positive` to take their absolute values.
+        removed: Who may be left out: `anyone`, or a person who `rated both` items.
     """
     r_i, r_j = np.abs(pair) if stars == "positive" else pair
     people = None
