@@ -1,16 +1,19 @@
-"""Experiments and what they find: metrics, intervals, results, pages. It knows no design.
+"""Experiments and their findings: metrics, intervals, results and pages, for any design.
 
-result        `Result` and `Table`: what a command found, for programs and people
-intervals     means over folds or seeds, with confidence intervals
-manifest      how a result was made
-quantities    paths that name quantities in the JSON of a result
-metrics       lists by held-out likes, stars by their errors, labels of items
-lists         the protocol that judges lists
-compare       designs beside each other
-runner        independent tasks of an experiment in processes
-page          a self-contained page; `lines`, `plots` and `figures` draw on it
-any_design    `fit` and `evaluate` for designs without commands of their own
-options       help texts that commands share
+result             `Result` and `Table`: the findings of a command, for programs and people
+intervals          means over folds or seeds, with confidence intervals
+inference          intervals and paired tests over people and splits
+manifest           describes how a result was made
+quantities         paths that name quantities in the JSON of a result
+metrics            metrics of lists, of predicted stars, and of labels
+lists              judges lists by held-out likes
+protocols          which ratings a comparison holds out, and which items compete
+compare            compares designs, baselines and own models; `entries` and `own_models` name them
+comparison_result  tables and the page of a comparison; `comparison_page` and `latex` format them
+runner             runs independent tasks of an experiment in processes
+page               a self-contained page; `lines`, `plots` and `figures` draw on it
+any_design         `fit` and `evaluate` for designs without commands of their own
+options            help texts that commands share
 """
 
 from tacit.evaluation.intervals import Interval, auc_interval, mean_interval

@@ -1,7 +1,7 @@
-"""`tacit fit` and `tacit evaluate` of a design that names a model and no commands of its own.
+"""`tacit fit` and `tacit evaluate` for a design that has a model, but not these commands.
 
-The settings of its cards are the model's settings, too: their fields are the parameters of the
-model's constructor.
+The class of the design's card settings also describes the model: each of its fields is a parameter
+of the model's constructor.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """Options of `tacit fit NAME` beside the design's own."""
+    """Options of `tacit fit NAME` in addition to the design's card settings."""
 
     out: Path = option(OUT, flag="--out -o", writes=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """Options of `tacit evaluate NAME` beside the design's own."""
+    """Options of `tacit evaluate NAME` in addition to the design's card settings."""
 
     seeds: int = option("How many splits.", default=LEAST_SEEDS, least=1)
     seed: int = option(SEED, default=0, least=0)
@@ -52,6 +52,7 @@ def make_commands(design: Design) -> dict[str, Command]:
 
 
 def _make_fit_command(design: Design) -> Command:
+    """Make the command that fits the design's first model and saves it."""
     kind = next(iter(design.models))
 
     def fit(settings: Any, command_run: Run) -> Result:
@@ -74,6 +75,7 @@ def _make_fit_command(design: Design) -> Command:
 
 
 def _make_evaluate_command(design: Design) -> Command:
+    """Make the command that judges lists of the design's first model and of baselines."""
     kind = next(iter(design.models))
 
     def evaluate(settings: Any, command_run: Run) -> Result:
@@ -83,8 +85,8 @@ def _make_evaluate_command(design: Design) -> Command:
         model_settings = _pick_model_settings(design, settings)
         contender = Contender(kind, model_settings, model_settings.get("epsilon"))
         ratings = command_run.read_ratings()
-        judged = 3  # popularity, its rival and this design
-        with command_run.progress("Evaluating", judged * settings.seeds) as advance:
+        n_recommenders = 3  # popularity, the rival without privacy, and this design
+        with command_run.progress("Evaluating", n_recommenders * settings.seeds) as advance:
             rows = evaluate_lists(
                 ratings,
                 [contender],
@@ -113,7 +115,7 @@ def _make_evaluate_command(design: Design) -> Command:
 
 
 def table_of_lists(rows: Sequence[ListRow]) -> Table:
-    """Make a table of the figures that recommenders of lists reached."""
+    """Make a table of the figures of recommenders, with a row for each."""
     columns: dict[str, Callable[[ListRow], object]] = {
         "model": lambda row: row.model,
         "epsilon": lambda row: None if row.epsilon is None else f"{row.epsilon:g}",
@@ -138,10 +140,10 @@ def _make_command(
 
     Args:
         design: The design.
-        run: Function of the settings and the command's run that does the work.
+        run: Does the work; it is called with the settings and the run of the command.
         summary: First line of the command's help.
-        options: Dataclass of the command's own options; the fields of the design's card settings
-            are options as well.
+        options: Dataclass of the command's own options, to which the design's card settings are
+            added.
     """
     run.__doc__ = summary  # the command line reads help texts from docstrings
     settings = type(f"{design.name}-settings", (options, design.card_settings), {})

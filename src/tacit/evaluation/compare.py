@@ -1,11 +1,13 @@
-"""Designs beside each other: the same people, splits, seeds and metrics, and what attacks find.
+"""Compare designs, baselines and own models on the same people, splits, seeds and metrics.
 
-Split    one of `protocols`; a recommender is to find the held-out likes.
-Stars    RMSE and MAE need held-out ratings of all kinds. In one domain a second fit holds out a
-         random 20 % of everybody's ratings. By time, and between two domains, the errors are those
-         of all held-out ratings of test people. Where likes alone are held out there is no error.
-Tests    NDCG is compared with that of popularity, of the rival and of the caller's models, paired
-         over people and splits as `inference` describes; p values are corrected by Holm.
+Split    one of `protocols`. Recommenders are judged by how well lists find the held-out likes.
+Stars    RMSE and MAE need held-out ratings of all kinds, not of likes alone. With the splits
+         "random" and "folds" of one domain, the recommender is fitted a second time, without a
+         random share of everybody's ratings. With the split "time", and between two domains, the
+         errors are those of all held-out ratings of test people. With other splits none are
+         computed.
+Tests    NDCG is compared with that of popularity, of EASE or ridge, and of the caller's models,
+         paired over people and splits as `inference` describes; p values are corrected by Holm.
 Attack   membership by lists, without reference and by likelihood ratio, on all ratings, once.
 Units    an epsilon belongs to its unit and adversary. Rows of different units are never on one axis
          and never ordered by epsilon together.
@@ -64,25 +66,27 @@ from tacit.recommenders.fits_in_process import comparison
 ATTACK = -1
 """Seed of the task that attacks an entry instead of judging its lists on a split."""
 FAILED = "failed"
-"""Key of the reason why a task could not be run."""
+"""Key, in a task's figures, of the reason why the task failed."""
 CLAIM = "claim"
-"""Key of the claim that the card of a caller's model states, as `_Claim`."""
+"""Key, in a task's figures, of the claim of a caller's model: the fields of `_Claim`."""
 FILLED = "filled"
-"""Key of the mean number of items in a list."""
+"""Key, in a task's figures, of the mean number of items in a list."""
 BY_PERSON = "by_person"
-"""Key of the figures of each test person; the task that attacks has none."""
+"""Key, in a task's figures, of metrics with a value for each test person; not in attacks."""
 NO_METRICS = (CLAIM, BY_PERSON, FILLED)
-"""Keys of a task's figures that are no metric."""
+"""Keys in a task's figures that are not names of metrics."""
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that are compared by default."""
 ATTACK_SETTINGS: Mapping[str, int] = MappingProxyType({"targets": 100, "shadows": 8, "victims": 4})
-"""How each entry is attacked, unless a caller says otherwise."""
+"""Default settings of the attack on each entry, as arguments of `attack_membership`."""
+SHORT_LISTS = 0.95
+"""Lists of a caller's model are called short below this share of the longest mean length."""
 MOST_ATTRIBUTE_VALUES = 5
 """Most values of an attribute by which people are grouped."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
 
 Figures = Mapping[str, Any]
-"""What one task found: metrics by name, and values below the keys above."""
+"""Findings of one task: metrics by name, and the values of the keys above."""
 
 
 class _TaskContext(NamedTuple):
@@ -95,7 +99,7 @@ class _TaskContext(NamedTuple):
     target: str | None
     """Domain that lists are made in."""
     protocol: Protocol
-    """What is held out, who is judged, and which items compete."""
+    """Protocol by which ratings are split and lists are made."""
     attack_settings: Mapping[str, int]
     """Numbers of targets, shadow fits and victim fits of each attack."""
 
@@ -106,9 +110,9 @@ class _Claim(NamedTuple):
     unit: str
     """Unit of the epsilon."""
     against: str
-    """Adversary that the claim holds against; "–" if there is none."""
+    """Adversary against whom the claim holds; "–" if there is none."""
     epsilon: float | None
-    """Claimed epsilon; None: none is claimed."""
+    """Claimed epsilon; None: no epsilon is claimed."""
 
 
 def compare(
@@ -134,11 +138,11 @@ def compare(
     """Compare recommenders on the same people, splits and seeds, and attack each once.
 
     Args:
-        ratings: Ratings that all are fitted to.
+        ratings: Ratings that all models are fitted to.
         models: Names of designs ("private") and baselines ("als"), own models as objects, classes
             or functions history -> list, texts such as "mine.py:Model", or saved models' files.
-            Popularity and EASE are always compared. None: every design and baseline.
-        epsilons: Epsilons of the designs, each in its own unit; infinity: no noise.
+            Popularity, and EASE or ridge, are always compared. None: every design and baseline.
+        epsilons: Epsilons at which each design is compared; infinity: no noise.
         delta: Delta of the designs that have one.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
@@ -146,17 +150,19 @@ def compare(
         seeds: Seeds of the splits. The noise of private designs has no seed.
         split: "random", "time", "last", "people" or "folds", as `protocols` defines them.
         share: Share of likes, ratings or people that is held out.
-        folds: Number of folds, of "folds" alone.
-        sampled: Candidates that are drawn beside the held-out likes; None: every unseen item.
-        attacks: Whether entries are attacked by membership.
+        folds: Number of folds of the split "folds"; other splits do not use it.
+        sampled: Number of unseen items that are drawn as candidates in addition to the held-out
+            likes; None: every unseen item is a candidate.
+        attacks: Whether membership is attacked.
         attack_settings: Numbers of targets, shadow fits and victim fits of each attack.
         workers: Processes; 0 for all cores. Own models that cannot be pickled need 1.
-        resume: File to which finished tasks are added, and whose tasks are not run again.
-        progress: Called with the number of further steps that are done.
+        resume: File with results of finished tasks, which are not run again; further results are
+            added.
+        progress: Called with the number of steps that were done since the last call.
 
     Raises:
-        ConfigError: A model is of no known kind, there is no seed, or `resume` is not a file of
-            finished tasks.
+        ConfigError: A model is of no known kind or cannot be pickled, a setting of the protocol is
+            invalid, there is no seed, or `resume` is not a file of finished tasks.
         DataError: Nothing can be compared on these ratings.
     """
     question = Comparison(ratings, tuple(epsilons), delta, source, target, features)
@@ -196,21 +202,24 @@ def compare_entries(
 
     Args:
         ratings: Ratings that all entries are fitted to.
-        entries: Recommenders to compare. Of several with the same design, variant and epsilon the
-            one with the best lists is kept.
-        left_out: Designs that are not compared, and why.
+        entries: Recommenders to compare. Of several entries with the same design, variant and
+            epsilon, the one with the best mean NDCG is kept.
+        left_out: For each design that is not compared, the reason; None: no design is left out.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
         seeds: Seeds of the splits.
-        protocol: What is held out, who is judged, and which items compete.
-        attacks: Whether entries are attacked by membership.
+        protocol: Protocol by which ratings are split and lists are made.
+        attacks: Whether membership is attacked.
         attack_settings: Numbers of targets, shadow fits and victim fits of each attack.
         workers: Processes; 0 for all cores.
-        resume: File to which finished tasks are added, and whose tasks are not run again.
-        progress: Called with the number of further steps that are done, of `count_steps` in all.
+        resume: File with results of finished tasks, which are not run again; further results are
+            added.
+        progress: Called with the number of steps that were done since the last call; `count_steps`
+            returns their largest total.
 
     Raises:
-        ConfigError: There is no seed, or `resume` is not a file of finished tasks.
+        ConfigError: There is no seed, `resume` is not a file of finished tasks, or an own model
+            cannot be pickled although there are several processes.
         DataError: Nothing can be compared on these ratings.
     """
     if not seeds:
@@ -253,7 +262,7 @@ def compare_entries(
 
 
 def _identify_comparison(context: _TaskContext, entries: Sequence[ComparisonEntry]) -> str:
-    """Make a text of all that a finished task depends on, beside its entry and seed."""
+    """Return a text of all that the results of tasks depend on, apart from entry and seed."""
     ratings = context.ratings
     columns = {**ratings.user_attributes, **ratings.item_metadata}
     facts = {name: column.tolist() for name, column in columns.items()}
@@ -270,7 +279,7 @@ def _identify_comparison(context: _TaskContext, entries: Sequence[ComparisonEntr
 
 
 def _select_splits(figures: Sequence[Figures]) -> list[Figures]:
-    """Return the figures of the tasks that judged lists on a split, without that of the attack."""
+    """Return the figures of tasks that judged a split, without those of attacks and failures."""
     return [figures_of_task for figures_of_task in figures if BY_PERSON in figures_of_task]
 
 
@@ -284,9 +293,9 @@ def _make_bootstrap(figures: Sequence[Figures]) -> PeopleBootstrap:
 def _describe_short_lists(
     entries: Sequence[ComparisonEntry], figures: Mapping[ComparisonEntry, Sequence[Figures]]
 ) -> list[str]:
-    """Make a sentence for each model of the caller (OWN or SAVED) with shorter lists than others.
+    """Return a sentence for each model of the caller (OWN or SAVED) with short lists.
 
-    A missing item counts as a miss; without the sentence nothing would explain a figure near 0.
+    A place without an item counts as a miss; the sentence explains why figures may be near 0.
     """
     mean_lengths = {}
     for entry in entries:
@@ -298,7 +307,7 @@ def _describe_short_lists(
     sentences = []
     for entry, length in mean_lengths.items():
         is_of_caller = entry.variant in (OWN, SAVED)
-        if is_of_caller and length < 0.95 * longest:
+        if is_of_caller and length < SHORT_LISTS * longest:
             sentences.append(
                 f"{entry.design}: a list holds {length:.1f} items on average, where "
                 f"{longest:.1f} can be listed. Items that are not in the ratings, or that the "
@@ -308,7 +317,7 @@ def _describe_short_lists(
 
 
 def _name_of_entry(entry: ComparisonEntry) -> str:
-    """Name an entry in a sentence that says why something could not be run."""
+    """Return the name of an entry in sentences on tasks that failed."""
     return f"{entry.design} {entry.variant} {format_epsilon(entry.epsilon)}"
 
 
@@ -317,7 +326,10 @@ def _test_differences(
     figures: Mapping[ComparisonEntry, Sequence[Figures]],
     bootstrap: PeopleBootstrap,
 ) -> list[dict[str, Any]]:
-    """Test each entry's NDCG against references and models of the caller, each pair once."""
+    """Test each entry's NDCG against that of references and of the caller's models.
+
+    Each pair of entries is tested once. p values are corrected for all of these tests.
+    """
     references = [entry for entry in entries if entry.design in REFERENCES]
     references += [entry for entry in entries if entry.variant in (OWN, SAVED)]
     rows: list[dict[str, Any]] = []
@@ -350,7 +362,7 @@ def _test_differences(
 
 
 def _collect_by_split(figures: Sequence[Figures], metric: str) -> list[NDArray[np.float64]]:
-    """Collect a metric of the test people: for each split an array of shape (people,)."""
+    """Return for each split the values of a metric of its test people, shape (people,)."""
     by_person = [figures_of_split[BY_PERSON] for figures_of_split in _select_splits(figures)]
     return [np.array(metrics[metric], dtype=np.float64) for metrics in by_person]
 
@@ -358,11 +370,12 @@ def _collect_by_split(figures: Sequence[Figures], metric: str) -> list[NDArray[n
 def _choose_best(
     figures: Mapping[ComparisonEntry, Sequence[Figures]], reasons: dict[str, str]
 ) -> list[ComparisonEntry]:
-    """Choose the settings with the best mean NDCG of each design, variant and epsilon.
+    """Choose for each design, variant and epsilon the entry with the best mean NDCG.
 
     Args:
         figures: Figures of each entry, one mapping for each seed.
-        reasons: Why entries are left out, by their names; entries that failed are added.
+        reasons: For each name that is left out, the reason. Entries of which a task failed are left
+            out and added here.
     """
     mean_ndcg = {}
     for entry, figures_of_splits in figures.items():
@@ -376,16 +389,19 @@ def _choose_best(
 
 
 def sentences_by_reason(reasons: Mapping[str, str]) -> list[str]:
-    """Make a sentence for each reason, which begins with all names that are left out for it."""
+    """Return a sentence for each reason, which begins with all names that have this reason."""
     names_by_reason = group_by(reasons, lambda name: reasons[name].rstrip("."))
     return [f"{', '.join(names)}: {reason}." for reason, names in names_by_reason.items()]
 
 
 def count_steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -> int:
-    """Count the steps that `compare` takes at most: a split of an entry is one, an attack is one.
+    """Return the largest number of steps of `compare_entries`.
+
+    A step is one entry on one split, or one attack.
 
     Args:
-        entries: Entries to compare; of several settings of a method one is attacked.
+        entries: Entries to compare. Of those with the same design, variant and epsilon one is
+            attacked.
         seeds: Number of seeds.
         attacks: Whether entries are attacked.
     """
@@ -397,24 +413,31 @@ def count_steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -
 
 
 def _judge_or_attack(context: _TaskContext, entry: ComparisonEntry, seed: int) -> Figures:
-    """Run one task: judge the lists of a split, or attack where the seed is `ATTACK`."""
+    """Run one task: judge an entry on the split of a seed, or attack it if the seed is `ATTACK`.
+
+    A task that fails with an error of tacit's own returns the error's text under `FAILED`.
+    """
     ratings = context.ratings
     protocol = context.protocol
     try:
         if seed == ATTACK:
-            return _attack(entry, ratings, context.attack_settings)
+            return _attack_membership(entry, ratings, context.attack_settings)
         trial = protocol.make_trial(
             ratings, source=context.source, target=context.target, seed=seed
         )
-        return _judge(entry, ratings, trial, protocol, seed)
+        return _judge_split(entry, ratings, trial, protocol, seed)
     except TacitError as error:  # such as too few people; other entries can still be compared
         return {FAILED: str(error)}
 
 
-def _judge(
+def _judge_split(
     entry: ComparisonEntry, ratings: Ratings, trial: ProtocolTrial, protocol: Protocol, seed: int
 ) -> dict[str, Any]:
-    """Compute the metrics of one split: of lists, of stars if it has some, and of groups."""
+    """Fit an entry to one split, and compute its metrics.
+
+    These are metrics of lists, of predicted stars if there are any, of plug-ins, of attacks on
+    attributes by lists, and NDCG of groups of people.
+    """
     recommender = _make_recommender(entry)
     with comparison():
         recommender.fit(trial.train)
@@ -424,8 +447,8 @@ def _judge(
     raters = np.bincount(trial.train.items, minlength=trial.train.n_items)
     catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
     values: dict[str, Any] = {}
-    for name, of_people in by_person.items():
-        values[f"{name}@{LIST_LENGTH}"] = float(of_people.mean())
+    for name, values_of_people in by_person.items():
+        values[f"{name}@{LIST_LENGTH}"] = float(values_of_people.mean())
     values |= {
         "coverage": coverage(shown, catalogue),
         "gini": gini(shown, catalogue),
@@ -434,8 +457,8 @@ def _judge(
     }
     values[FILLED] = float((shown >= 0).sum(axis=1).mean())
     values[BY_PERSON] = {"people": trial.people.tolist()}
-    for name, of_people in by_person.items():
-        values[BY_PERSON][name] = of_people.tolist()
+    for name, values_of_people in by_person.items():
+        values[BY_PERSON][name] = values_of_people.tolist()
     if isinstance(recommender, OwnModel) and recommender.claim is not None:
         claim = recommender.claim
         values[CLAIM] = list(_Claim(WHOLE_PROFILE, claim.against, claim.epsilon))
@@ -454,10 +477,15 @@ def _judge(
     return values
 
 
-def _attack(
+def _attack_membership(
     entry: ComparisonEntry, ratings: Ratings, settings: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Attack membership by lists; each metric is a mean with the ends of its interval."""
+    """Attack an entry's membership by lists.
+
+    Returns:
+        For each metric, the value with the ends of its interval: the AUC of the stronger of both
+        attacks, and the larger of their lower bounds of epsilon, which has no interval of its own.
+    """
     recommender = _make_recommender(entry)
     if isinstance(recommender, OwnModel):
         adapted = recommender.adapt()
@@ -468,29 +496,36 @@ def _attack(
     bound = max(row.epsilon_lower_bound or 0.0 for row in rows)
     return {
         "membership_auc": [strongest.auc, strongest.low, strongest.high],
-        "epsilon_lower_bound": [bound, bound, bound],  # a bound has no interval of its own
+        "epsilon_lower_bound": [bound, bound, bound],
     }
 
 
 def _attack_attribute(
     name: str, column: Column, shown: NDArray[np.int64], seed: int
 ) -> dict[str, float]:
-    """Compute the AUC of guessing a person's attribute from their list.
+    """Compute the AUC of guesses at a person's attribute from their list.
+
+    Args:
+        name: Name of the attribute.
+        column: Shape (people,): value of each test person; None: unknown.
+        shown: Shape (people, n): their lists.
+        seed: Seed of the attack's folds.
 
     Returns:
-        The AUC by its metric's name, such as "gender_auc". Empty for an attribute that has not
-        exactly two values, and where `auc_of_lists` finds too few people.
+        The AUC by the name of its metric, such as "gender_auc". Empty unless the test people have
+        exactly two values, each of as many people as `auc_of_lists` needs.
     """
-    known = np.array([value is not None for value in column])
-    values = sorted({str(value) for value in column[known]})
+    has_value = np.array([value is not None for value in column])
+    values = sorted({str(value) for value in column[has_value]})
     if len(values) != 2:
         return {}
-    labels = (column[known].astype(str) == values[0]).astype(np.int64)
-    auc = auc_of_lists(shown[known], labels, seed=seed)
+    labels = (column[has_value].astype(str) == values[0]).astype(np.int64)
+    auc = auc_of_lists(shown[has_value], labels, seed=seed)
     return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 
 def _make_recommender(entry: ComparisonEntry) -> Any:
+    """Make the entry's unfitted recommender."""
     return resolve_name(entry.maker)(**entry.settings)
 
 
@@ -504,8 +539,16 @@ def _compute_star_errors(
 ) -> dict[str, float]:
     """Compute RMSE and MAE of predicted stars.
 
-    Where the trial holds out likes alone, errors on them would mislead: the entry is fitted once
-    more, to a split that holds out ratings of all kinds.
+    Errors on likes alone would mislead. If the trial holds out likes alone, a new recommender is
+    fitted to another split of the ratings, which holds out ratings of all kinds.
+
+    Args:
+        entry: The entry.
+        fitted: The entry's recommender, fitted to the trial.
+        ratings: All ratings.
+        trial: The split.
+        protocol: The protocol of the split.
+        seed: Seed of the split.
     """
     train, test, people = trial.train, trial.test, trial.people
     holds_out_likes_alone = trial.candidates is None and protocol.split != "time"
@@ -516,18 +559,18 @@ def _compute_star_errors(
         fitted = _make_recommender(entry)
         with comparison():
             fitted.fit(train)
-    truth, predicted = lists.stars_of(fitted, train, test, people)
+    truth, predicted = lists.predict_held_out(fitted, train, test, people)
     return {"rmse": rmse(truth, predicted), "mae": mae(truth, predicted)}
 
 
 def _group_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
-    """Group test people, to see whose lists suffer most.
+    """Group test people, to compare the lists of different kinds of people.
 
-    Groups are thirds by activity, thirds by rarity of taste, and the values of attributes with
-    `MOST_ATTRIBUTE_VALUES` values or fewer.
+    Groups are thirds by activity, thirds by rarity of taste, and the people with each value of an
+    attribute that has at most `MOST_ATTRIBUTE_VALUES` values.
 
     Returns:
-        Members of each group, shape (test people,), by names such as "activity:low".
+        For each group a mask of its members, shape (test people,), by names such as "activity:low".
     """
     train, people = trial.train, trial.people
     activity = np.diff(train.offsets)  # ratings of each person
@@ -552,11 +595,11 @@ def _split_into_thirds(
 
     Args:
         name: Name of the value.
-        values: Shape (people,): value of each person; equal values are ordered by the person.
+        values: Shape (people,): value of each person; equal values keep the order of people.
         words: Names of the lowest, the middle and the highest third.
 
     Returns:
-        Members of each third, shape (people,), by names such as "activity:low".
+        For each third a mask of its members, shape (people,), by names such as "activity:low".
     """
     rising_order = np.argsort(values, kind="stable")
     ranks = np.argsort(rising_order, kind="stable")  # the inverse permutation: each person's rank
@@ -565,7 +608,12 @@ def _split_into_thirds(
 
 
 def _read_claim(entry: ComparisonEntry, figures: Sequence[Figures]) -> _Claim:
-    """Return an entry's claim; that of a caller's model is known only once it is fitted."""
+    """Return an entry's claim; that of a caller's model comes from its fitted card, if it has one.
+
+    Args:
+        entry: The entry.
+        figures: Figures of its tasks, of which the first judged a split.
+    """
     if CLAIM in figures[0]:
         return _Claim(*figures[0][CLAIM])
     return _Claim(entry.unit, entry.against, entry.epsilon)
@@ -574,7 +622,7 @@ def _read_claim(entry: ComparisonEntry, figures: Sequence[Figures]) -> _Claim:
 def _make_rows(
     entry: ComparisonEntry, figures: Sequence[Figures], bootstrap: PeopleBootstrap
 ) -> list[dict[str, Any]]:
-    """Make the rows of an entry: each metric's mean over splits with its interval."""
+    """Make the rows of an entry: for each metric the mean over splits with its interval."""
     claim = _read_claim(entry, figures)
     metrics: dict[str, None] = {}
     for figures_of_task in figures:
@@ -582,9 +630,11 @@ def _make_rows(
     metrics_of_people = figures[0][BY_PERSON]
     rows = []
     for metric in metrics:
-        values = [each_task[metric] for each_task in figures if metric in each_task]
+        values = [
+            figures_of_task[metric] for figures_of_task in figures if metric in figures_of_task
+        ]
         name = metric.removesuffix(f"@{LIST_LENGTH}")
-        if isinstance(values[0], list):  # an attack's mean with its ends
+        if isinstance(values[0], list):  # a metric of the attack: mean, lower end, upper end
             interval = Interval(*values[0])
         elif name in metrics_of_people and len(values) > 1:
             interval = bootstrap.interval(_collect_by_split(figures, name), (0.0, 1.0))
@@ -607,9 +657,12 @@ def _make_rows(
 
 
 def _estimate_over_splits(metric: str, values: Sequence[float]) -> Interval:
-    """Compute the mean over splits with its interval; a single split has infinite ends."""
+    """Compute the mean of a metric over splits with its interval by Student's t.
+
+    With a single split both ends are infinity, which stands for unknown.
+    """
     if metric in find_entry_points(METRICS):
-        bounds = UNBOUNDED  # a plug-in's metric may be any number
+        bounds = UNBOUNDED  # the metric of a plug-in may be any number
     elif metric in ("novelty", "rmse", "mae"):
         bounds = (0.0, math.inf)
     else:

@@ -1,4 +1,4 @@
-"""Entries of a comparison: baselines, designs by their names, and a reader's own models."""
+"""Entries of a comparison: baselines, designs by their names, and the caller's own models."""
 
 from __future__ import annotations
 
@@ -27,33 +27,34 @@ from tacit.evaluation.result import group_by
 NOBODY = "nobody is protected"
 """Unit of recommenders that claim no epsilon."""
 OWN = "own model"
-"""Variant of a reader's own model."""
+"""Variant of a caller's own model."""
 SAVED = "saved model"
-"""Variant of a model that was fitted before: held-out likes may be among what it learned from."""
+"""Variant of a caller's model that was fitted before, perhaps to likes that are held out here."""
 REFERENCES = ("popularity", "ease", "ridge")
-"""Baselines that every comparison has."""
+"""Baselines of every comparison: popularity, and EASE in one domain or ridge between two."""
 _BASELINES = "tacit.recommenders.baselines"
+"""Module with the classes of baselines."""
 
 
 @dataclass(frozen=True)
 class Entrants:
-    """Entries of a comparison, and designs that do not fit the ratings."""
+    """Entries of a comparison, and designs that have none."""
 
     entries: list[ComparisonEntry] = field(default_factory=list)
     """Entries to judge."""
     left_out: dict[str, str] = field(default_factory=dict)
-    """Designs that are not compared, and why."""
+    """For each design that is not compared, by its name, the reason."""
 
 
 def baselines(ratings: Ratings, source: str | None, target: str | None) -> list[ComparisonEntry]:
-    """List the baselines: recommenders that protect nobody.
+    """Make the entries of the baselines, which protect nobody.
 
-    EASE, or a ridge regression between domains, has an entry for each of `PENALTIES`; the best on
-    the test people is kept. Recommenders that predict stars are left out where all ratings are
-    equal, as those made of events are.
+    EASE in one domain, or a ridge regression between two, has an entry for each of `PENALTIES`; the
+    comparison keeps the best one on the test people. ALS needs the package `implicit`. Baselines
+    that predict stars are left out if all ratings are equal, as ratings made of events are.
 
     Args:
-        ratings: Ratings that they are fitted to.
+        ratings: Ratings that the baselines are fitted to.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
     """
@@ -74,14 +75,21 @@ def baselines(ratings: Ratings, source: str | None, target: str | None) -> list[
 
 
 def has_stars(ratings: Ratings) -> bool:
-    """Say whether some ratings differ, so that stars can be predicted."""
+    """Return whether some ratings differ, so that predicting stars means something."""
     return bool((ratings.values != ratings.values[0]).any())
 
 
 def _make_baseline(
     name: str, class_name: str, *, stars: bool = False, **settings: Any
 ) -> ComparisonEntry:
-    """Make the entry of one baseline; `stars` says whether its predictions are stars."""
+    """Make the entry of one baseline.
+
+    Args:
+        name: Name of the baseline in the comparison.
+        class_name: Its class in `_BASELINES`.
+        stars: Whether its predictions are stars.
+        **settings: Arguments of the class.
+    """
     return ComparisonEntry(
         design=name,
         variant="baseline",
@@ -95,41 +103,41 @@ def _make_baseline(
 
 
 def entries_of_designs(chosen: Sequence[str], question: Comparison) -> Entrants:
-    """Ask designs for their entries.
+    """Collect the entries of designs.
 
     Args:
         chosen: Names of the designs.
-        question: Ratings, epsilons and domains.
+        question: Ratings, epsilons and domains of the comparison.
 
     Raises:
-        ConfigError: There is no design of a name.
+        ConfigError: There is no design of some name.
     """
     entrants = Entrants()
     for name in chosen:
         design = design_of(name)
         if "compare" in design.parts:
-            answer: Any = design.part("compare")(question)
+            entries_or_reason: Any = design.part("compare")(question)
         else:
-            answer = entries_of_any_design(design, question.epsilons)
-        if isinstance(answer, str):
-            entrants.left_out[design.name] = answer
+            entries_or_reason = entries_of_any_design(design, question.epsilons)
+        if isinstance(entries_or_reason, str):
+            entrants.left_out[design.name] = entries_or_reason
         else:
-            entrants.entries.extend(answer)
+            entrants.entries.extend(entries_or_reason)
     return entrants
 
 
 def entries_of_any_design(design: Design, epsilons: Sequence[float]) -> list[ComparisonEntry] | str:
-    """Make the entries of a design that has a model but no part "compare" of its own.
+    """Make the entries of a design that has no part "compare" of its own.
 
-    Unit and adversary are those of its first card. An epsilon that the card refuses, as some
-    refuse infinity, is left out.
+    Unit and adversary are those of the design's first card. An epsilon that the card refuses, as
+    some cards refuse infinity, has no entry.
 
     Args:
         design: The design.
-        epsilons: Epsilons to compare; not used where the design's cards have no epsilon.
+        epsilons: Epsilons to compare; not used if the design's card settings have no epsilon.
 
     Returns:
-        Entries, or a sentence that says why there are none.
+        The entries, or the reason why there are none, as a text.
     """
     kind = next(iter(design.models), None)
     model_type = None if kind is None else model_class(kind)
@@ -165,16 +173,16 @@ def entries_of_any_design(design: Design, epsilons: Sequence[float]) -> list[Com
 def entries_of_models(
     models: Sequence[Any], arguments: Sequence[Mapping[str, Any]] = ()
 ) -> list[ComparisonEntry]:
-    """Make an entry of each of a reader's own models.
+    """Make an entry for each of the caller's own models.
 
     Args:
         models: Objects, classes, functions, or texts that `find_model` reads.
-        arguments: For each model that is a text, arguments of the class it names; {} for any other.
-            (): none has any.
+        arguments: For each model the keyword arguments of the class that its text names, and {} for
+            a model that is no text; or (), if no model has arguments.
 
     Raises:
-        ConfigError: A model is of no known kind, and the error names the missing method; there are
-            arguments for a model that is no text, or not for as many models as there are.
+        ConfigError: A model is of no known kind (the error names the missing method), a model that
+            is no text has arguments, or `models` and `arguments` differ in length.
     """
     arguments_of_models = list(arguments) or [{} for _ in models]
     if len(arguments_of_models) != len(models):
@@ -207,7 +215,13 @@ def entries_of_models(
 
 
 def _make_distinct_name(name: str, settings: Mapping[str, Any], number: int) -> str:
-    """Name one of several models with the same name: by its settings, else by its number."""
+    """Return a distinct name for one of several models with the same name.
+
+    Args:
+        name: The name.
+        settings: Arguments of the model, which are written after the name if there are any.
+        number: Number of the model among those of the name, from 1; written otherwise.
+    """
     if settings:
         written = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
         return f"{name}({written})"
@@ -217,15 +231,15 @@ def _make_distinct_name(name: str, settings: Mapping[str, Any], number: int) -> 
 def choose_entries(
     models: Sequence[Any] | None, question: Comparison, ratings: Ratings
 ) -> Entrants:
-    """Choose what is compared, from the names and models that a reader gave.
+    """Make the entries of the models that the caller names.
 
     Args:
         models: Names of designs and baselines, and own models; None for every design and baseline.
-        question: Epsilons and domains.
-        ratings: Ratings that all are fitted to.
+        question: Epsilons and domains of the comparison.
+        ratings: Ratings that all models are fitted to.
 
     Returns:
-        Entries: references first, then the models in their order.
+        Entries of the references, then of the named designs and baselines, then of own models.
 
     Raises:
         ConfigError: A model is of no known kind.
@@ -252,20 +266,16 @@ def choose_entries(
 
 
 def digests_of_code(entries: Sequence[ComparisonEntry]) -> list[str]:
-    """Compute a digest of the code of each own model that a text names.
+    """Return the digest of the file of each own model that a text names; "" for one without a file.
 
-    A resumed comparison runs its tasks again if the code of a model has changed.
+    With it a resumed comparison notices that a model's code has changed.
     """
     models = [entry.settings.get("model") for entry in entries]
     return [digest_of_code(model) for model in models if isinstance(model, str)]
 
 
 def refuse_unpicklable(entries: Sequence[ComparisonEntry]) -> None:
-    """Refuse own models that cannot be sent to another process.
-
-    Raises:
-        ConfigError: A model cannot be pickled.
-    """
+    """Raise ConfigError if an own model cannot be pickled, and so not be sent to a process."""
     for entry in entries:
         try:
             pickle.dumps(dict(entry.settings))

@@ -12,7 +12,7 @@ from tacit.evaluation.result import Table
 
 
 def check_plots() -> None:
-    """Check that plots can be drawn, before the hours of work that a report takes.
+    """Check that plots can be drawn; called before a report's measurements, which take hours.
 
     Raises:
         MissingExtra: A package of the extra `plots` is not installed.
@@ -30,14 +30,14 @@ def figure_over_setting(
     Args:
         title: Title of the figure.
         lines: One line for each method.
-        axis: Title of the horizontal axis: the setting.
-        unit: Title of the vertical axis: what is measured.
+        axis: Title of the horizontal axis, which names the setting.
+        unit: Title of the vertical axis, which names what is measured.
         caption: Sentence below the plot.
         bars: Whether intervals are drawn.
-        ends: Whether the table writes the ends of intervals.
+        ends: Whether the table has the ends of intervals.
 
     Returns:
-        The figure; None where the setting has fewer than two values.
+        The figure; None if the setting has fewer than two values.
     """
     from tacit.evaluation.plots import curves
 

@@ -1,20 +1,20 @@
 """Intervals and paired tests over people and splits.
 
-A figure is a mean over splits of means over test people. It varies because other people could have
-been judged, and because other splits and other noise could have been drawn:
+A figure is a mean over splits of means over test people. Its two sources of chance are the choice
+of people, and the choice of splits together with the noise of the recommenders:
 
   V_people  variance of the figure under resampling of people, each with all their splits
-  V_splits  variance of the splits' means / their number
+  V_splits  variance of the splits' means, divided by the number of splits
 
 The interval is mean +- sqrt(t_P^2 V_people + t_S^2 V_splits). For P people and S splits, t_P and
-t_S are Student's quantiles of P - 1 and S - 1 degrees of freedom. It is exact where one of the two
-variances is 0, and too wide otherwise, since V_splits contains a part of V_people. (With one t
-quantile and the degrees of freedom of Welch and Satterthwaite, 12 % of equal recommenders were
-called different at two splits with strong noise.)
+t_S are Student's quantiles of P - 1 and S - 1 degrees of freedom. The interval is exact if one of
+the two variances is 0, and too wide otherwise, since V_splits contains a part of V_people. (A
+single t quantile, with the degrees of freedom of Welch and Satterthwaite, is no alternative: with
+two splits and strong noise, 12 % of equal recommenders are then called different.)
 
 The difference of two recommenders is paired, person by person and split by split. Its p value is
-the level at which the interval touches 0. Where several differences are tested, p values are
-corrected by Holm (1979), so that the chance of one false finding or more is at most 5 %.
+the level at which the interval touches 0. The p values of several differences are corrected by Holm
+(1979), so that the chance of one false finding or more is at most 5 %.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from tacit.evaluation.intervals import Interval
 RESAMPLINGS = 1000
 """Bootstrap samples of people."""
 _SEED = 2024
-"""Seed of the resamples: the same comparison gives the same intervals."""
+"""Seed of the resamples. It is fixed, so that the same comparison has the same intervals."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """A recommender's figure less that of a reference, paired over people and splits."""
+    """A recommender's figure minus that of a reference, paired over people and splits."""
 
     interval: Interval
     """Mean difference with its 95 % interval, for this difference alone."""
     p_value: float
-    """Chance of so large a difference between equal recommenders, before a correction."""
+    """Chance of a difference at least as large between equal recommenders, not corrected."""
 
 
 class PeopleBootstrap:
@@ -69,12 +69,13 @@ class PeopleBootstrap:
         Args:
             splits: For each split, the figure of each of its test people, shape (people,); NaN for
                 a person without a figure.
-            bounds: Least and largest figure that there can be.
+            bounds: Smallest and largest possible figure, at which the interval is cut.
         """
         estimate = self._estimate(splits)
         mean = estimate.mean
-        half = estimate.half_width(0.05)
-        return Interval(mean, max(bounds[0], mean - half), min(bounds[1], mean + half))
+        half_width = estimate.half_width(0.05)
+        low, high = bounds
+        return Interval(mean, max(low, mean - half_width), min(high, mean + half_width))
 
     def difference(self, own: Sequence[Floats], reference: Sequence[Floats]) -> PairedDifference:
         """Compare two recommenders on the same people and splits.
@@ -88,23 +89,29 @@ class PeopleBootstrap:
             differences.append(own_figures - reference_figures)
         estimate = self._estimate(differences)
         mean = estimate.mean
-        half = estimate.half_width(0.05)
-        return PairedDifference(Interval(mean, mean - half, mean + half), estimate.p_value())
+        half_width = estimate.half_width(0.05)
+        interval = Interval(mean, mean - half_width, mean + half_width)
+        return PairedDifference(interval, estimate.p_value())
 
     def _estimate(self, splits: Sequence[Floats]) -> _Estimate:
-        """Estimate the mean over splits of means over people, and both parts of its variance."""
-        figures = np.zeros((len(splits), len(self._people)))  # 0 where a person has none
+        """Estimate the mean over splits of means over people, and both parts of its variance.
+
+        Args:
+            splits: For each split, the figure of each of its test people, shape (people,); NaN for
+                a person without a figure.
+        """
+        figures = np.zeros((len(splits), len(self._people)))  # 0 for a person without a figure
         has_figure = np.zeros_like(figures)
         for split, (columns, values) in enumerate(zip(self._columns, splits, strict=True)):
-            known = np.isfinite(values)
-            figures[split, columns[known]] = values[known]
-            has_figure[split, columns[known]] = 1.0
+            is_finite = np.isfinite(values)
+            figures[split, columns[is_finite]] = values[is_finite]
+            has_figure[split, columns[is_finite]] = 1.0
         split_means = figures.sum(axis=1) / has_figure.sum(axis=1)
         # Sums and numbers of figures in each resample, shape (RESAMPLINGS, splits).
         sums = self._weights @ figures.T
         counts = self._weights @ has_figure.T
-        usable = (counts > 0).all(axis=1)  # a resample of few people may hold nobody of a split
-        resampled_means = (sums[usable] / counts[usable]).mean(axis=1)
+        is_usable = (counts > 0).all(axis=1)  # a resample of few people may hold nobody of a split
+        resampled_means = (sums[is_usable] / counts[is_usable]).mean(axis=1)
         people_variance = 0.0
         if len(resampled_means) > 1:
             people_variance = float(resampled_means.var(ddof=1))
@@ -137,7 +144,7 @@ class _Estimate:
     """Number of splits."""
 
     def half_width(self, level: float) -> float:
-        """Compute half the width of the interval that misses with chance `level`."""
+        """Compute half the width of the interval that misses the true mean with chance `level`."""
         from scipy.stats import t as student
 
         t_people = student.isf(level / 2, max(self.people - 1, 1))
@@ -145,7 +152,7 @@ class _Estimate:
         return math.sqrt(t_people**2 * self.people_variance + t_splits**2 * self.splits_variance)
 
     def p_value(self) -> float:
-        """Find the level, of 1e-12 or more, at which the interval touches 0."""
+        """Find the level at which the interval touches 0; 1e-12 if it is smaller than that."""
         from scipy.optimize import brentq
 
         least_level = 1e-12
@@ -161,10 +168,13 @@ class _Estimate:
 
 
 def correct_by_holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values for their number m, by Holm's step-down rule.
+    """Correct m p values for multiple tests, by Holm's step-down rule.
 
-    The k-th smallest p value (k from 0) is multiplied by m - k, is at most 1, and is never below
-    the corrected value of a smaller one.
+    The k-th smallest p value (k from 0) is multiplied by m - k and cut at 1. It is raised to the
+    largest corrected value of smaller p values, if that is larger.
+
+    Returns:
+        Corrected p values in the order of `p_values`.
     """
     rising_order = np.argsort(p_values, kind="stable")
     corrected = np.empty(len(p_values))

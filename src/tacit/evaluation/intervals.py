@@ -25,7 +25,7 @@ class Interval(NamedTuple):
     """Upper end."""
 
     def holds(self, value: float) -> bool:
-        """Say whether the value lies inside, ends included."""
+        """Return whether the value lies in the interval, ends included."""
         return self.low <= value <= self.high
 
 
@@ -34,18 +34,18 @@ def mean_interval(
 ) -> Interval:
     """Compute Student's t interval of the mean of one figure per fold, cut to `bounds`.
 
-    Folds share training people, so their figures are not quite independent and the interval is
-    somewhat narrow (Bengio and Grandvalet, 2004).
+    Folds share training people, so their figures are not quite independent, and the interval is a
+    little too narrow (Bengio and Grandvalet, 2004).
 
     Args:
-        values: Shape (folds,): a finite figure of each fold, inside the bounds. With one fold the
-            interval is the whole of `bounds`.
+        values: Shape (folds,): a finite figure of each fold, inside the bounds. With a single fold
+            the interval is all of `bounds`.
         confidence: Chance that the interval holds the mean, between 0 and 1.
-        bounds: Least and largest figure that there can be.
+        bounds: Smallest and largest possible figure.
 
     Raises:
         ConfigError: The confidence is not between 0 and 1.
-        DataError: No figure, or one that is not finite or out of bounds.
+        DataError: There is no figure, or one is not finite or out of bounds.
     """
     import numpy as np
     from scipy.special import stdtrit  # takes long to import, and not every command needs it
@@ -58,7 +58,7 @@ def mean_interval(
     low, high = bounds
     if figures.min() < low or figures.max() > high:
         raise DataError("a fold's figure lies out of bounds", expected=f"{low:g} to {high:g}")
-    # Rounding can put the mean of equal figures a little beside them: it is clipped to their range.
+    # By rounding, the mean of equal figures can differ from them: it is clipped to their range.
     mean = float(np.clip(figures.mean(), figures.min(), figures.max()))
     if figures.size == 1:
         return Interval(mean, low, high)

@@ -1,4 +1,4 @@
-"""Lines and points of a plot, before they are drawn."""
+"""Data of the lines and points of a plot."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ class Line:
     dash: tuple[int, ...]
     """Lengths of strokes and gaps; () for an unbroken stroke."""
     means: Mapping[float | None, Interval | None]
-    """Mean at each value of the setting; under None the mean that holds at every value."""
+    """Mean at each value of the setting, None if it was not measured; under the key None, the mean
+    of a method that does not depend on the setting."""
     small: str = ""
-    """Small print below the name in the table of the figures."""
+    """Small print below the name in the table of the same figures."""
     mark: str = ""
-    """How its row of the table stands out, as `Cell.mark`."""
+    """How the method's row of that table stands out, as `Cell.mark`."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One recommender by two of its figures."""
+    """One recommender in a plot of two figures."""
 
     label: str
     """Short text beside the point."""

@@ -1,15 +1,17 @@
-"""Lists judged on held-out likes, and the share of a rival's gain that recommenders keep.
+"""Judge lists on held-out likes, and measure the share of a rival's gain that recommenders keep.
 
 One domain   a random 20 % of each person's likes are held out, at least one and never all.
              Candidates of a list are all items that the person has not rated in training. At most
              `MOST_PEOPLE` people are judged, drawn at random.
-Two domains  20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
-             target domain; candidates are all its items. No other person loses a rating.
+Two domains  20 % of the people who rated in both, `MOST_PEOPLE` at most, are test people: all their
+             ratings in the target domain are held out. Candidates are all items of that domain. No
+             rating of anybody else is held out.
 Gain         a recommender's NDCG@10 minus that of popularity, which counts likes.
 Rival        a strong recommender without privacy: EASE in one domain, a ridge regression from
-             source to target in two. It gets the penalty of `PENALTIES` that is best on the test
-             people themselves; no contender gets such help.
-Kept         a contender's gain divided by the rival's; below 0 it is worse than popularity.
+             source to target in two. Its penalty is the one of `PENALTIES` that is best on the test
+             people themselves.
+Kept         a contender's gain divided by the rival's gain; negative if the contender is worse than
+             popularity.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ MOST_PEOPLE = 1500
 LIST_LENGTH = 10
 """Length of a list."""
 PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
-"""Penalties of the rival; the figures with the one that is best on the test people are kept."""
+"""Penalties of the rival, of which the best one on the test people is used."""
 
 _STREAM_OF_PEOPLE = 1
 """Second word of the seed that draws test people."""
@@ -54,14 +56,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ListTrial:
-    """One split: what is fitted, what is held out, and who is judged."""
+    """One split of ratings, with the people whose lists are judged."""
 
     train: Ratings
-    """Ratings to fit."""
+    """Ratings to fit to."""
     test: Ratings
-    """Held-out ratings, with the same numbers of people and items."""
+    """Held-out ratings. People and items have the same numbers as in `train`."""
     people: Ints
-    """Shape (n,): numbers of the test people, sorted; each has a held-out like."""
+    """Shape (n,): numbers of the test people, ascending; each has a held-out like."""
     candidates: Sequence[Any] | None = None
     """Ids of the items that a list may hold; None: every item."""
 
@@ -84,13 +86,13 @@ class ListFigures:
     recall: float
     """Recall@10 of their lists."""
     rmse: float | None
-    """RMSE of all their held-out ratings, in stars; None where predictions are not stars."""
+    """RMSE of all their held-out ratings, in stars; None if predictions are not stars."""
 
 
 def list_trial(
     ratings: Ratings, *, source: str | None = None, target: str | None = None, seed: int
 ) -> ListTrial:
-    """Make one split, in one domain or from `source` to `target`, as the module defines them.
+    """Make one split, in one domain or from `source` to `target`, as the module's text defines it.
 
     Args:
         ratings: Ratings to split.
@@ -120,7 +122,7 @@ def list_trial(
 
 
 def choose_test_people(people: Ints, seed: int) -> Ints:
-    """Draw at most `MOST_PEOPLE` of these people, and sort them."""
+    """Draw at most `MOST_PEOPLE` of these people, and return their numbers in ascending order."""
     generator = np.random.default_rng((seed, _STREAM_OF_PEOPLE))
     return np.sort(generator.permutation(people)[:MOST_PEOPLE])
 
@@ -133,10 +135,10 @@ def lists_of(
     n: int = LIST_LENGTH,
     candidates: Sequence[Any] | None = None,
 ) -> Ints:
-    """Make a list for each of these people.
+    """Make a list for each of these people with a fitted recommender.
 
     Args:
-        recommender: Fitted recommender that knows the ids of these people and items.
+        recommender: The recommender, which was fitted to ratings of these people.
         ratings: Ratings with the ids of people and items.
         people: Shape (people,): numbers of the people.
         n: Length of a list.
@@ -148,11 +150,11 @@ def lists_of(
     number_by_id = {item: number for number, item in enumerate(ratings.item_ids.tolist())}
     users = ratings.user_ids[people].tolist()
     if isinstance(recommender, ItemRecommender):
-        # Its own item numbers are translated to those of the ratings.
-        own_ids = recommender.item_ids_.tolist()
-        numbers_in_ratings = np.array([number_by_id[item] for item in own_ids])
-        lists_in_own_numbers = recommender.list_users(users, n=n, candidates=candidates)
-        return lists_in_own_numbers.renumber(numbers_in_ratings).places
+        # The recommender numbers its items itself; these numbers become those of the ratings.
+        model_ids = recommender.item_ids_.tolist()
+        numbers_in_ratings = np.array([number_by_id[item] for item in model_ids])
+        lists_in_model_numbers = recommender.list_users(users, n=n, candidates=candidates)
+        return lists_in_model_numbers.renumber(numbers_in_ratings).places
     lists = np.full((len(people), n), -1, dtype=np.int64)
     for row, user in enumerate(users):
         ids = recommender.recommend(user, n=n, candidates=candidates).item_ids
@@ -161,7 +163,7 @@ def lists_of(
 
 
 def top_quarter(test: Ratings, people: Ints) -> sparse.csr_array:
-    """Return a matrix of shape (people, items): 1 for a held-out rating in the scale's top quarter.
+    """Return (people, items) CSR: 1 for a held-out rating in the scale's top quarter, else 0.
 
     Args:
         test: Held-out ratings.
@@ -174,35 +176,35 @@ def top_quarter(test: Ratings, people: Ints) -> sparse.csr_array:
 
 
 def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = False) -> ListFigures:
-    """Fit a recommender on a split and judge it.
+    """Fit a recommender to a split, and judge its lists and stars.
 
     Args:
-        recommender: Recommender, which is fitted here.
+        recommender: The recommender, which this function fits.
         trial: The split.
-        stars: Whether the recommender predicts stars, so that their error is computed.
+        stars: Whether the recommender predicts stars, whose error is then computed.
     """
     with comparison():
         recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     metrics = ranking_metrics(lists, trial.relevant)
-    error = None
+    rmse_of_stars = None
     if stars:
-        truth, predicted = stars_of(recommender, trial.train, trial.test, trial.people)
-        error = rmse(truth, predicted)
-    return ListFigures(metrics.ndcg, metrics.recall, error)
+        truth, predicted = predict_held_out(recommender, trial.train, trial.test, trial.people)
+        rmse_of_stars = rmse(truth, predicted)
+    return ListFigures(metrics.ndcg, metrics.recall, rmse_of_stars)
 
 
-def stars_of(
+def predict_held_out(
     recommender: Recommender, train: Ratings, test: Ratings, people: Ints
 ) -> tuple[Floats, Floats]:
     """Predict all held-out ratings of these people.
 
-    Predictions are clipped to the scale. A rating that the recommender cannot predict (NaN) gets
-    the mean rating of training.
+    Predictions are clipped to the scale. A rating without prediction (NaN) is predicted as the mean
+    of the training ratings.
 
     Args:
         recommender: Fitted recommender.
-        train: Ratings that it was fitted to.
+        train: Ratings that the recommender was fitted to.
         test: Held-out ratings.
         people: Shape (people,): numbers of the people.
 
@@ -214,7 +216,7 @@ def stars_of(
     for person in people:
         ratings_of_person = slice(test.offsets[person], test.offsets[person + 1])
         items = test.item_ids[test.items[ratings_of_person]].tolist()
-        user = test.user_ids[[person]].tolist()[0]  # as a value of Python, not of numpy
+        user = test.user_ids[[person]].tolist()[0]  # an id of Python's own type, not of NumPy's
         predicted.append(recommender.predict(items, user))
         truth.append(test.values[ratings_of_person])
     stars = np.concatenate(predicted)
@@ -229,16 +231,16 @@ class Contender:
     model: str
     """Kind of the model, as model files name it, such as "private"."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of its class."""
+    """Arguments of the model's class."""
     epsilon: float | None = None
-    """Epsilon that it claims; None without noise."""
+    """Epsilon that the recommender claims; None: it claims none."""
     tried_settings: tuple[Mapping[str, Any], ...] = ({},)
-    """Further arguments that are tried one after another; those with the best lists on the test
-    people are kept."""
+    """Sets of further arguments, each of which is tried; the set with the best lists on the test
+    people is kept."""
     stars: bool = False
-    """Whether its predictions are stars."""
+    """Whether predictions are stars."""
     uses_consent: bool = False
-    """Whether its class has an argument `consented`: ids of people who agreed not to be
+    """Whether the class has an argument `consented`: ids of people who agreed not to be
     protected."""
 
     def variants(self, consented: Sequence[Any] = ()) -> tuple[Recommender, ...]:
@@ -268,21 +270,21 @@ class ListRow:
     """Figures of one recommender: means over the splits."""
 
     model: str
-    """Name of the recommender."""
+    """Kind of the recommender's model."""
     epsilon: float | None
-    """Epsilon that it claims; None without noise."""
+    """Epsilon that the recommender claims; None: it claims none."""
     ndcg: float
     """NDCG@10."""
     recall: float
     """Recall@10."""
     rmse: float | None
-    """RMSE in stars; None where predictions are not stars."""
+    """RMSE in stars; None if predictions are not stars."""
     low: float
     """Lower end of the 95 % interval of NDCG@10."""
     high: float
     """Upper end of that interval."""
     kept: float | None
-    """Gain divided by the rival's; None for popularity, and where the rival gains nothing."""
+    """Gain divided by the rival's gain; None for popularity, and if the rival gains nothing."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row for the JSON output, by the names of its fields."""
@@ -304,16 +306,16 @@ def evaluate_lists(
 
     Args:
         ratings: Ratings to split.
-        contenders: Recommenders to judge. Popularity and the rival are always judged; contenders
-            of their kinds are ignored.
+        contenders: Recommenders to judge in addition to popularity and the rival; contenders of
+            these two kinds are ignored.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
         seeds: Seeds of the splits. The noise of private recommenders has no seed.
         workers: Processes; 0 for all cores.
-        consented_share: Share of people, drawn by the seed, who agree not to be protected. They
-            are not among the people judged, for any recommender.
-        progress: Called with the number of further steps that are done; each recommender on each
-            split is one.
+        consented_share: Share of people, drawn by the seed of the split, who agree not to be
+            protected. They are not judged, with any recommender.
+        progress: Called with the number of steps that were done since the last call; a step is one
+            recommender on one split.
 
     Returns:
         Rows of popularity, of the rival, and of the other contenders in their order.
@@ -330,8 +332,8 @@ def evaluate_lists(
     if source is not None:
         domains = {"source": source, "target": target}
         rival = Contender("ridge", domains, tried_settings=penalties)
-    references = (POPULARITY.model, rival.model)
-    others = [contender for contender in contenders if contender.model not in references]
+    reference_models = (POPULARITY.model, rival.model)
+    others = [contender for contender in contenders if contender.model not in reference_models]
     judged = [POPULARITY, rival, *others]
     tasks = [(seed, contender) for contender, seed in product(judged, seeds)]
     experiment = _Experiment(ratings, source, target, consented_share)
@@ -357,7 +359,7 @@ class _Experiment(NamedTuple):
 
 
 def _judge(experiment: _Experiment, seed: int, contender: Contender) -> list[ListFigures]:
-    """Judge a contender on one split: figures for each of its `tried_settings`."""
+    """Judge a contender on one split; return the figures for each of its `tried_settings`."""
     ratings = experiment.ratings
     trial = list_trial(ratings, source=experiment.source, target=experiment.target, seed=seed)
     consenting = draw_consenting(ratings, experiment.consented_share, seed)
@@ -368,22 +370,23 @@ def _judge(experiment: _Experiment, seed: int, contender: Contender) -> list[Lis
 
 
 def draw_consenting(ratings: Ratings, share: float, seed: int) -> Ints:
-    """Draw the numbers of the people who agree not to be protected, sorted."""
+    """Draw a share of the people, who agree not to be protected; return their sorted numbers."""
     order = np.random.default_rng((seed, _STREAM_OF_CONSENT)).permutation(ratings.n_users)
     return np.sort(order[: round(share * ratings.n_users)])
 
 
 def _choose_best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:
-    """Choose the settings with the best mean NDCG, and return their figures, one for each seed.
+    """Return the figures with the tried settings whose mean NDCG is best, one for each seed.
 
     Args:
-        by_seed: For each seed the figures of each of the tried settings.
+        by_seed: For each seed, the figures with each of the tried settings.
     """
     by_settings = [list(figures) for figures in zip(*by_seed, strict=True)]
     return max(by_settings, key=_compute_mean_ndcg)
 
 
 def _compute_mean_ndcg(figures: Sequence[ListFigures]) -> float:
+    """Return the mean NDCG of the figures of several seeds."""
     return float(np.mean([of_seed.ndcg for of_seed in figures]))
 
 
@@ -393,7 +396,14 @@ def _make_row(
     popularity_ndcg: float,
     rival_ndcg: float,
 ) -> ListRow:
-    """Average a contender's figures over the seeds."""
+    """Make a contender's row: the means of its figures over the seeds.
+
+    Args:
+        contender: The contender.
+        figures: Its figures, one for each seed.
+        popularity_ndcg: Mean NDCG of popularity.
+        rival_ndcg: Mean NDCG of the rival.
+    """
     interval = mean_interval([of_seed.ndcg for of_seed in figures], bounds=(0.0, 1.0))
     kept = None
     if contender is not POPULARITY and rival_ndcg > popularity_ndcg:

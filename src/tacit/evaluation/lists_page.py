@@ -1,4 +1,4 @@
-"""The page of `tacit evaluate` of lists: a verdict, a picture over epsilon, then the table."""
+"""The page of `tacit evaluate`: a verdict, a plot of NDCG over epsilon, then the table."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tacit.evaluation.page import Page, Section, Verdict
 from tacit.evaluation.result import Table
 
 UNIT = "a person's whole profile"
-"""Unit of the epsilons, on the axis of the picture."""
+"""Unit of the epsilons, for the title of the plot's axis."""
 
 
 def make_lists_page(
     title: str, rows: Sequence[ListRow], table: Table, manifest: Mapping[str, Any]
 ) -> Page:
-    """Make a page of lists that were judged on splits.
+    """Make the page of a design whose lists were judged.
 
     Args:
         title: Title of the design.
@@ -40,13 +40,16 @@ def make_lists_page(
 
 
 def make_verdict(rows: Sequence[ListRow]) -> Verdict | None:
-    """Say what share of the rival's gain is kept at the epsilon nearest to 1 by its logarithm.
+    """Make the verdict: what share of the rival's gain the design keeps.
+
+    The design is judged at its epsilon nearest to 1 on a logarithmic scale. The verdict is good or
+    worse if the whole interval of its NDCG is above or below popularity's NDCG.
 
     Args:
         rows: Rows of popularity, the rival, and the design at its epsilons, in this order.
 
     Returns:
-        The verdict; None where no row has a finite epsilon.
+        The verdict; None if no row has a finite epsilon, or the first is not popularity's.
     """
     popularity = rows[0]
     rival = rows[1]

@@ -1,20 +1,21 @@
-"""Metrics of recommendations: lists by held-out likes, stars by their errors, labels of items.
+"""Metrics of recommendations: of lists by held-out gains, of predicted stars, of labels of items.
 
 A list holds up to n items, best first. A held-out item is relevant if its gain is above 0. With g_k
-the gain of the item at rank k (0 where it is not relevant, or the list is shorter than k) and R the
+the gain of the item at rank k (0 if it is not relevant, or if the list is shorter than k) and R the
 person's relevant items:
 
   NDCG@n       sum_k g_k / log2(k + 1), divided by the same sum for the person's n largest gains in
                falling order; gains are used as they are, not as 2^gain - 1 (Järvelin and
                Kekäläinen, 2002)
-  recall@n     relevant items in the list / |R|; it cannot reach 1 where |R| > n
-  precision@n  relevant items in the list / n, also where the list is shorter than n
-  MRR@n        1 / rank of the first relevant item, 0 where none is in the list
-  hit rate@n   1 where a relevant item is in the list, else 0
-  MAP@n        mean over R's items of the precision at the rank of each, 0 for one not in the list
+  recall@n     relevant items in the list / |R|; it is below 1 if |R| > n
+  precision@n  relevant items in the list / n, also if the list is shorter than n
+  MRR@n        1 / rank of the first relevant item in the list, 0 if there is none
+  hit rate@n   1 if a relevant item is in the list, else 0
+  MAP@n        mean over the items of R of the precision at the item's rank, which is 0 for an item
+               that is not in the list
   coverage@n   share of the catalogue that is in at least one person's list
-  Gini@n       Gini coefficient of the numbers of lists that the catalogue's items are in: 0 where
-               all items are in equally many lists, near 1 where few items fill nearly all lists
+  Gini@n       Gini coefficient of the numbers of lists that the catalogue's items are in: 0 if all
+               items are in equally many lists, near 1 if few items fill nearly all lists
   novelty@n    mean of -log2((raters + 1) / (people + 1)) over listed items (Zhou and others, 2010)
   diversity@n  mean of 1 - cosine over pairs of items in a list, of the columns of training ratings
                as 0 and 1 (Ziegler and others, 2005); people with fewer than two items are left out
@@ -33,15 +34,17 @@ from scipy import sparse
 from tacit.errors import DataError
 
 Floats = NDArray[np.float64]
-ITEMS_AT_A_TIME, ENTRIES_AT_A_TIME = 256, 100_000
-"""Items whose cosines with all others are held at once, and entries of lists that are looked up."""
+ITEMS_AT_A_TIME = 256
+"""Items whose products with all items are held in memory at once."""
+ENTRIES_AT_A_TIME = 100_000
+"""Entries of lists whose products are summed at once."""
 Lists = NDArray[np.integer]
 """Shape (people, n): item numbers, best first; -1: no item at this rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankingMetrics:
-    """Metrics of lists; all but coverage are means over people with at least one relevant item."""
+    """Metrics of lists. Metrics of single people are means over people with a relevant item."""
 
     n: int
     """Length of a list."""
@@ -60,9 +63,9 @@ class RankingMetrics:
     coverage: float
     """Coverage@n."""
     users: int
-    """People with at least one relevant item."""
+    """Number of people with at least one relevant item."""
     users_left_out: int
-    """People without one."""
+    """Number of people without a relevant item."""
 
 
 def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMetrics:
@@ -100,7 +103,7 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
 
 
 def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[str, Floats]:
-    """Compute every metric that each single person has.
+    """Compute for each person all metrics that are of single people.
 
     Args:
         recommended: Shape (people, n): item numbers, best first, -1 for no item.
@@ -121,7 +124,7 @@ def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[st
     has_hit = n_hits > 0
     ranks = np.arange(1, n + 1)
     precision_at_hits = np.where(hits, hits.cumsum(axis=1) / ranks, 0.0).sum(axis=1)
-    rank_of_first_hit = 1 + hits.argmax(axis=1)  # 1 where there is no hit
+    rank_of_first_hit = 1 + hits.argmax(axis=1)  # 1 for a list without a hit
     judged = n_relevant > 0
     return {
         "ndcg": _divide(_compute_dcg(gains), _compute_ideal_dcg(held_out, n), judged),
@@ -136,7 +139,13 @@ def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[st
 def _divide(
     numerators: NDArray[Any], denominators: NDArray[Any], judged: NDArray[np.bool_]
 ) -> Floats:
-    """Divide person by person, shape (people,); NaN for people who are not judged."""
+    """Divide arrays of shape (people,); NaN for people who are not judged.
+
+    Args:
+        numerators: Shape (people,).
+        denominators: Shape (people,), above 0 for people who are judged.
+        judged: Shape (people,): whether the person is judged.
+    """
     quotients: Floats = np.full(len(judged), np.nan)
     np.divide(numerators, denominators, out=quotients, where=judged)
     return quotients
@@ -173,7 +182,7 @@ def gini(recommended: Lists, n_items: int) -> float:
     Raises:
         DataError: The catalogue is smaller than what was recommended.
     """
-    coverage(recommended, n_items)  # raises where the catalogue is too small
+    coverage(recommended, n_items)  # raises DataError if the catalogue is too small
     lists = np.asarray(recommended)
     _, list_counts = np.unique(lists[lists >= 0], return_counts=True)
     if not list_counts.size:
@@ -191,11 +200,11 @@ def novelty(recommended: Lists, raters: NDArray[np.integer], people: int) -> flo
 
     Args:
         recommended: Shape (people, n): item numbers, -1 for no item.
-        raters: Shape (items,): how many people rated each item.
-        people: Number of people who could have rated it.
+        raters: Shape (items,): number of people who rated each item.
+        people: Number of people who could have rated an item.
 
     Returns:
-        Mean over all places of all lists that hold an item; 0 where there is none.
+        Mean over all entries of all lists; 0 if all lists are empty.
     """
     surprise = -np.log2((raters + 1) / (people + 1))
     lists = np.asarray(recommended)
@@ -204,22 +213,23 @@ def novelty(recommended: Lists, raters: NDArray[np.integer], people: int) -> flo
 
 
 def diversity(recommended: Lists, rated: sparse.csr_array) -> float:
-    """Compute the mean of 1 - cosine over pairs of items that a list holds.
+    """Compute the mean of 1 - cosine over pairs of items in the same list.
 
     Args:
         recommended: Shape (people, n): item numbers, -1 for no item.
-        rated: Shape (training people, items): above 0 where a person rated an item. An item that
-            nobody rated has a cosine of 0 with every other.
+        rated: Shape (training people, items): above 0 if the person rated the item. An item that
+            nobody rated has a cosine of 0 with every other item.
 
     Returns:
-        Mean over lists of two items or more; 0 where there is none.
+        Mean over the lists with two items or more; 0 if there is no such list.
     """
     lists = np.asarray(recommended)
     is_listed = lists >= 0
-    listed_items, places_of_listed = np.unique(lists[is_listed], return_inverse=True)
-    places = np.full(lists.shape, len(listed_items))  # the last place is that of no item
-    places[is_listed] = places_of_listed
-    # Column u_i of an item: 1 where a person rated it, divided by the column's length.
+    listed_items, listed_places = np.unique(lists[is_listed], return_inverse=True)
+    # Places of the entries in `listed_items`; its length stands for no item.
+    places = np.full(lists.shape, len(listed_items))
+    places[is_listed] = listed_places
+    # Column u_i of item i: 1 for people who rated it, divided by the column's Euclidean length.
     columns = sparse.csc_array(rated)[:, listed_items].astype(np.float64)
     columns.data[:] = columns.data > 0
     lengths = np.sqrt(np.asarray(columns.sum(axis=0)).ravel())
@@ -228,49 +238,59 @@ def diversity(recommended: Lists, rated: sparse.csr_array) -> float:
     # For each list: sum over i != j of cos(i, j) = sum over i, j of u_i u_j - sum_i |u_i|^2
     all_cosines = _sum_products_in_lists(places, unit_columns)
     squared_lengths = np.append(inverse_lengths > 0, 0.0)  # a column has length 1, or 0
-    cosines_with_itself = squared_lengths[places].sum(axis=1)
+    cosines_with_themselves = squared_lengths[places].sum(axis=1)
     list_lengths = is_listed.sum(axis=1)
     n_pairs = list_lengths * (list_lengths - 1)
     has_pairs = n_pairs > 0
     if not has_pairs.any():
         return 0.0
-    mean_cosines = (all_cosines - cosines_with_itself)[has_pairs] / n_pairs[has_pairs]
+    mean_cosines = (all_cosines - cosines_with_themselves)[has_pairs] / n_pairs[has_pairs]
     return float((1 - mean_cosines).mean())
 
 
 def _sum_products_in_lists(places: NDArray[np.int64], columns: sparse.csc_array) -> Floats:
-    """Sum the products of columns over all ordered pairs of entries of each list.
+    """Sum the products u_i u_j over all ordered pairs (i, j) of entries of each list.
+
+    A pair of an entry with itself counts, too. The products of a block of items with all items are
+    computed at once, and then looked up for all entries in the block.
 
     Args:
-        places: Shape (lists, n): numbers of columns; the number of columns where there is none.
-        columns: Shape (people, items).
+        places: Shape (lists, n): the column of each entry; `items` for an entry without an item.
+        columns: Shape (people, items): the columns u.
 
     Returns:
-        Shape (lists,).
+        Shape (lists,): the sums.
     """
     n_items = columns.shape[1]
     sums = np.zeros(len(places))
     rows = sparse.csr_array(columns)
     for first in range(0, n_items, ITEMS_AT_A_TIME):
         block = sparse.csr_array(columns[:, first : first + ITEMS_AT_A_TIME].T)
-        products = np.zeros((block.shape[0], n_items + 1))
+        products = np.zeros((block.shape[0], n_items + 1))  # the last column is for no item
         products[:, :n_items] = (block @ rows).toarray()
         is_in_block = (places >= first) & (places < first + block.shape[0])
-        lists_of_entries, ranks = np.nonzero(is_in_block)
-        for start in range(0, len(lists_of_entries), ENTRIES_AT_A_TIME):
-            chosen = lists_of_entries[start : start + ENTRIES_AT_A_TIME]
-            entries = places[chosen, ranks[start : start + ENTRIES_AT_A_TIME]]
-            with_others = products[(entries - first)[:, None], places[chosen]].sum(axis=1)
-            sums += np.bincount(chosen, weights=with_others, minlength=len(places))
+        list_of_entry, rank_of_entry = np.nonzero(is_in_block)
+        for start in range(0, len(list_of_entry), ENTRIES_AT_A_TIME):
+            some_entries = slice(start, start + ENTRIES_AT_A_TIME)
+            list_numbers = list_of_entry[some_entries]
+            items = places[list_numbers, rank_of_entry[some_entries]]
+            # Shape (entries, n): products of each entry with all entries of its list.
+            products_in_list = products[(items - first)[:, None], places[list_numbers]]
+            entry_sums = products_in_list.sum(axis=1)
+            sums += np.bincount(list_numbers, weights=entry_sums, minlength=len(places))
     return sums
 
 
 def _find_gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:
-    """Find the gain at every rank of the lists, after checks of both arguments.
+    """Check lists and held-out gains, and find the gain at every rank of the lists.
 
     Returns:
-        Gains, shape (people, n), 0 where there is no relevant item; and the held-out gains above
-        0, shape (people, items), with the items of each person in rising order.
+        Gains, shape (people, n), 0 at ranks without a relevant item; and a copy of the held-out
+        gains above 0, shape (people, items), with the items of each person in rising order.
+
+    Raises:
+        DataError: An argument has another shape, a gain is negative or not finite, an item number
+            is too large, or a list holds an item twice.
     """
     lists = _check_lists(recommended)
     held_out = sparse.csr_array(relevant.astype(np.float64))  # a copy
@@ -290,8 +310,9 @@ def _find_gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats,
             found=int(lists.max()),
             expected=f"an item number below {n_items}",
         )
-    # Person u and item i have the key u * n_items + i. The keys of held-out gains are sorted, and
-    # a last key, larger than all, receives the keys that are beyond the others.
+    # Person u and item i have the key u * n_items + i. The keys of held-out gains are sorted. An
+    # entry of a list has a gain if its key is among them. The appended key is larger than all, so
+    # that `searchsorted` finds a position for every key.
     people = np.arange(n_users, dtype=np.int64)
     people_of_gains = np.repeat(people, np.diff(held_out.indptr))
     held_out_keys = people_of_gains * n_items + held_out.indices
@@ -305,7 +326,11 @@ def _find_gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats,
 
 
 def _check_lists(recommended: Lists) -> NDArray[np.int64]:
-    """Check lists of shape (people, n): whole item numbers or -1, and no item twice in a list."""
+    """Return the lists as int64.
+
+    Raises:
+        DataError: They are not (people, n) integers of -1 or more, or a list holds an item twice.
+    """
     table = np.asarray(recommended)
     if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "iu":
         raise DataError(
@@ -325,7 +350,7 @@ def _check_lists(recommended: Lists) -> NDArray[np.int64]:
 
 
 def _compute_dcg(gains: Floats) -> Floats:
-    """Compute sum_k gains_k / log2(k + 1) over ranks k from 1: (people, n) -> (people,)."""
+    """Compute for each row of (people, n) gains sum_k gain_k / log2(k + 1), with k from 1."""
     ranks = np.arange(1, gains.shape[1] + 1)
     discounts = 1.0 / np.log2(ranks + 1)
     return np.asarray(gains @ discounts, dtype=np.float64)
@@ -367,7 +392,11 @@ def mae(truth: Floats, prediction: Floats) -> float:
 
 
 def _compute_errors(truth: Floats, prediction: Floats) -> Floats:
-    """Compute prediction minus truth, shape (ratings,), after checks of both."""
+    """Check truth and prediction, and return prediction minus truth, shape (ratings,).
+
+    Raises:
+        DataError: Shapes differ, there is no rating, or a number is not finite.
+    """
     true = np.asarray(truth, np.float64)
     predicted = np.asarray(prediction, np.float64)
     if true.shape != predicted.shape or true.size == 0:
@@ -376,11 +405,11 @@ def _compute_errors(truth: Floats, prediction: Floats) -> Floats:
             found=(true.shape, predicted.shape),
             expected="one prediction per rating, and at least one",
         )
-    finite = np.isfinite(true) & np.isfinite(predicted)
-    if not finite.all():
+    is_finite = np.isfinite(true) & np.isfinite(predicted)
+    if not is_finite.all():
         raise DataError(
             "a true rating or a prediction is not a finite number",
-            row=int(np.argmin(finite)) + 1,
+            row=int(np.argmin(is_finite)) + 1,
             expected="a number for every rating",
             fix="Leave out what cannot be predicted, or predict the item's mean.",
         )
@@ -390,12 +419,12 @@ def _compute_errors(truth: Floats, prediction: Floats) -> Floats:
 def label_accuracy(predicted: ArrayLike, true: ArrayLike) -> float:
     """Compute the share of items with the right label, after clusters are matched to labels.
 
-    Numbers of clusters have no meaning. So each predicted label is matched to at most one true
-    label, in the way in which the most items agree.
+    Numbers of clusters have no meaning. So each cluster is matched to at most one label, and each
+    label to at most one cluster, by the matching with which the most items agree.
 
     Args:
-        predicted: Shape (items,): numbers of the clusters that were found.
-        true: Shape (items,): labels that are right.
+        predicted: Shape (items,): predicted cluster of each item.
+        true: Shape (items,): right label of each item.
 
     Raises:
         DataError: Shapes differ, or there is no item.
@@ -410,17 +439,19 @@ def label_accuracy(predicted: ArrayLike, true: ArrayLike) -> float:
 def adjusted_rand(predicted: ArrayLike, true: ArrayLike) -> float:
     """Compute the adjusted Rand index (Hubert and Arabie, 1985).
 
-    It is 1 for equal partitions, and 0 in the mean for unrelated ones.
+    It is 1 for equal partitions, and 0 on average for unrelated ones.
 
     Args:
-        predicted: Shape (items,): labels that were found.
-        true: Shape (items,): labels that are right.
+        predicted: Shape (items,): predicted cluster of each item.
+        true: Shape (items,): right label of each item.
 
     Raises:
         DataError: Shapes differ, or there is no item.
     """
-    # Pairs of items with one label: (agreeing - expected) / (most - expected), where `expected`
-    # is the mean number of agreeing pairs of unrelated partitions with the same group sizes.
+    # A pair of items agrees if it is together in both partitions. The index is
+    # (agreeing - expected) / (most - expected): `expected` is the mean number of agreeing pairs of
+    # unrelated partitions with the same group sizes, `most` the mean, over both partitions, of the
+    # number of pairs that are together.
     table = _count_labels(predicted, true)
     agreeing_pairs = _count_pairs(table)
     predicted_pairs = _count_pairs(table.sum(axis=1))

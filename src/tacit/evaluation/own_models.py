@@ -1,4 +1,4 @@
-"""A reader's own model in a comparison: any recommender that can be attacked, judged like ours."""
+"""The caller's own models in a comparison: recommenders of any kind that `adapters` knows."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from tacit.recommenders.base import History, Recommendation, Recommendations
 WHOLE_PROFILE = "a person's whole profile, added or removed"
 """Unit of an epsilon whose card has the adjacency `WHOLE_ADJACENCY`."""
 WHOLE_ADJACENCY = "add or remove one user"
-"""Adjacency of a card that protects a person's whole profile, as text."""
+"""Text of the adjacency of a card that protects a person's whole profile."""
 
 
 @dataclass(frozen=True)
 class OwnClaim:
-    """Claim of a fitted model's card for whole profiles."""
+    """Claim of a fitted model's card about adding or removing a whole profile."""
 
     epsilon: float
     """Claimed epsilon."""
     delta: float
-    """Claimed delta."""
+    """Claimed delta; 0 if the card states none."""
     against: str
-    """Adversary that the claim holds against."""
+    """Adversary against whom the claim holds."""
 
 
 class OwnModel:
-    """Any recommender, behind the methods `fit`, `recommend` and `predict` of ours.
+    """A recommender of any kind, with the methods `fit`, `recommend` and `predict` of tacit's.
 
     Args:
         model: The recommender: an object, a class, a function, or a text that `find_model` reads.
-        arguments: Arguments of the class that a text names; for any other model there are none.
+        arguments: Keyword arguments of the class that a text names. Any other model has none.
 
     Raises:
-        ConfigError: There are arguments for a model that is no text.
+        ConfigError: There are arguments although `model` is no text.
     """
 
     def __init__(self, model: Any, arguments: Mapping[str, Any] | None = None) -> None:
@@ -55,10 +55,10 @@ class OwnModel:
             )
 
     def adapt(self) -> AdaptedModel:
-        """Adapt the recommender by its kind.
+        """Return the recommender with the interface that `adapters` gives to every kind.
 
         Raises:
-            ConfigError: It is of no known kind; the error names the missing method.
+            ConfigError: The recommender is of no known kind; the error names the missing method.
         """
         model = self._model
         if isinstance(model, str):
@@ -66,7 +66,7 @@ class OwnModel:
         return adapt(model)
 
     def fit(self, ratings: Ratings) -> OwnModel:
-        """Fit a new model to the ratings; a fixed model, which learns nothing, stays as it is."""
+        """Fit a new model to the ratings. A fixed model learns nothing from them."""
         self._ratings = ratings
         self._answers = self.adapt().fit(ratings)
         return self
@@ -78,11 +78,11 @@ class OwnModel:
 
     @property
     def claim(self) -> OwnClaim | None:
-        """Claim of the fitted model's card; None where it claims nothing."""
-        stated = claim_of_card(self._answers)
-        if stated is None or stated.epsilon is None:
+        """Claim of the fitted model's card; None if no card states an epsilon."""
+        card = claim_of_card(self._answers)
+        if card is None or card.epsilon is None:
             return None
-        return OwnClaim(stated.epsilon, stated.delta or 0.0, stated.against)
+        return OwnClaim(card.epsilon, card.delta or 0.0, card.against)
 
     def recommend(
         self,
@@ -92,18 +92,18 @@ class OwnModel:
         n: int = 10,
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """List items for a history, or for a person of the ratings that it was fitted to.
+        """List the best items for a history, or for a person in the training ratings.
 
-        Scores are NaN, since not every recommender has scores.
+        The scores in the list are NaN, since not every recommender has scores.
 
         Args:
-            user: Id of the person; not used where there is a history.
-            history: Ratings by item id; None: the person's ratings in training.
+            user: Id of the person. With a history, it only stands in the list.
+            history: Stars by item id; None: the person's ratings in training.
             n: Length of the list.
             candidates: Ids of the items that the list may hold; None: every item.
         """
         known_ratings = self._find_history(user, history)
-        # Where few items are candidates, the whole ranking is made and filtered.
+        # With candidates, all items are ranked, and the others are then removed.
         length = n if candidates is None else self._ratings.n_items
         if history is None:
             ranking = self._answers.rank_for_person(user, known_ratings, length)
@@ -121,7 +121,12 @@ class OwnModel:
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> NDArray[np.float64]:
-        """Predict the ratings of items by a person or for a history.
+        """Predict the scores of items for a history, or for a person in the training ratings.
+
+        Args:
+            items: Ids of the items.
+            user: Id of the person; not used if there is a history.
+            history: Stars by item id; None: the person's ratings in training.
 
         Returns:
             Shape (len(items),): predictions, NaN for an item that the model does not score.
@@ -137,12 +142,12 @@ class OwnModel:
         return predictions
 
     def _find_history(self, user: Any, history: History | None) -> History:
-        """Return the history, or what this person rated in training where it is None."""
+        """Return the history, or the person's ratings in training if there is no history."""
         return self._ratings.history(user) if history is None else history
 
 
 def name_of_model(model: Any) -> str:
-    """Name a model for a table: by its text, its class or its function."""
+    """Return a model's name for tables: the end of its text, its class or its function."""
     if isinstance(model, str):
         name = model.rpartition(":")[2]  # "mine.py:Model" -> "Model"
         return name.rpartition("/")[2]  # "models/shop.tacit" -> "shop.tacit"

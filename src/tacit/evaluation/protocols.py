@@ -1,19 +1,20 @@
-"""Protocols of a comparison: what is held out, who is judged, and which items compete.
+"""Protocols of a comparison: which ratings are held out, who is judged, which items compete.
 
-Each split holds out:
+The splits, by their names, hold out:
 
 random   a share of each person's likes, drawn anew for each seed
-time     everything after one moment, the same for all; people with no earlier rating are not judged
-last     each person's latest like; what they rated after it is neither trained on nor held out
-people   cold users: all ratings of a share of people are left out of training, and a share of
-         their likes is held out; lists are made from their other ratings, given as a history
-folds    one of k folds of each person's likes: fold s mod k for seed s, and the folds are drawn
-         anew by s // k
+time     all ratings after one moment; people without an earlier rating are not judged
+last     each person's latest like; ratings that the person gave after it are not used at all
+people   a share of the likes of cold people, who are a share of all people: none of their ratings
+         is trained on, and their lists are made for their other ratings as a history
+folds    one of k folds of each person's likes: for seed s, fold s mod k of a division into folds
+         that is drawn by s // k
 
-Candidates are all items that the person has not rated in training; or a given number of them,
-drawn at random, with the held-out likes. Sampled candidates make figures larger and can change the
-order of recommenders (Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020).
-Between two domains there is one split, that of `lists`: test people lose the target domain.
+Candidates are all items that the person has not rated in training; or a given number of these
+items, drawn at random, and the held-out likes. Sampled candidates make figures larger and can
+change the order of recommenders (Krichene and Rendle, On sampled metrics for item recommendation,
+KDD 2020). Between two domains there is only the split of `lists`: all ratings of test people in the
+target domain are held out.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from tacit.evaluation.lists import (
 from tacit.recommenders.base import Recommender
 
 SPLITS = ("random", "time", "last", "people", "folds")
+"""Names of the splits."""
 _STREAM_OF_CANDIDATES = 11
 """Second word of the seed that draws candidates."""
 _STREAM_OF_FOLDS = 17
@@ -57,9 +59,10 @@ class Protocol:
     share: float = SHARE
     """Share of likes, ratings or people that is held out; not used by "last" and "folds"."""
     folds: int = 5
-    """Number of folds; used by "folds" alone."""
+    """Number of folds of the split "folds"; other splits do not use it."""
     sampled: int | None = None
-    """Number of candidates that are drawn beside the held-out likes; None: every unseen item."""
+    """Number of unseen items that are drawn as candidates in addition to the held-out likes; None:
+    every unseen item is a candidate."""
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
@@ -72,14 +75,14 @@ class Protocol:
 
     @property
     def has_stars(self) -> bool:
-        """Whether errors of stars are measured; they would mislead where likes alone are hidden."""
+        """Whether errors of predicted stars are measured with this split."""
         return self.split in ("random", "time", "folds")
 
     def describe(self, *, domains: bool) -> str:
         """Describe the protocol in sentences, for a page.
 
         Args:
-            domains: Whether lists are made from one domain to another.
+            domains: Whether lists in one domain are made from ratings in another.
         """
         held_out_by_split = {
             "random": f"A random {self.share:.0%} of each person's likes are held out.",
@@ -105,7 +108,7 @@ class Protocol:
     def make_trial(
         self, ratings: Ratings, *, source: str | None = None, target: str | None = None, seed: int
     ) -> ProtocolTrial:
-        """Make one split.
+        """Make the split of one seed.
 
         Args:
             ratings: Ratings to split.
@@ -114,8 +117,9 @@ class Protocol:
             seed: Seed of the split.
 
         Raises:
-            ConfigError: This split cannot be made between domains.
-            DataError: No test person has a held-out like, or ratings have no times.
+            ConfigError: The split is not "random" although there are two domains.
+            DataError: No test person has a held-out like, or the split needs times and the ratings
+                have none.
         """
         if source is not None and self.split != "random":
             raise ConfigError(f"Between domains there is no split '{self.split}'. Leave it out.")
@@ -132,10 +136,10 @@ class Protocol:
         return self._add_candidates(trial, seed, histories)
 
     def _split(self, ratings: Ratings, seed: int) -> _RatingsSplit:
-        """Choose which ratings are trained on, held out, and shown as histories."""
+        """Divide the ratings of one domain into training, held-out ratings and histories."""
         if self.split == "time":
-            early = _find_early(ratings, self.share)
-            return _RatingsSplit(early, ~early)
+            is_early = _mask_training_by_time(ratings, self.share)
+            return _RatingsSplit(is_early, ~is_early)
         if self.split == "folds":
             held_out = self._hold_out_fold(ratings, seed)
             return _RatingsSplit(~held_out, held_out)
@@ -145,14 +149,21 @@ class Protocol:
         held_out = self._hold_out_share(ratings, generator)
         if self.split == "random":
             return _RatingsSplit(~held_out, held_out)
-        cold = self._draw_cold_people(ratings, generator)
-        is_of_cold_person = cold[ratings.users]
+        is_cold = self._draw_cold_people(ratings, generator)
+        is_of_cold_person = is_cold[ratings.users]
         return _RatingsSplit(
-            ~is_of_cold_person, held_out & is_of_cold_person, ~held_out & is_of_cold_person
+            train=~is_of_cold_person,
+            test=held_out & is_of_cold_person,
+            history=~held_out & is_of_cold_person,
         )
 
     def _hold_out_fold(self, ratings: Ratings, seed: int) -> Bools:
-        """Choose the likes of one fold, shape (ratings,); people with a single like keep it."""
+        """Return a mask (ratings,) of the likes of one fold, without those of single-like people.
+
+        Args:
+            ratings: Ratings to split.
+            seed: s of the module's text.
+        """
         generator = np.random.default_rng((seed // self.folds, _STREAM_OF_FOLDS))
         rank, like_counts = _draw_order_of_likes(ratings, generator)
         is_in_fold = rank % self.folds == seed % self.folds
@@ -161,14 +172,17 @@ class Protocol:
         return held_out
 
     def _hold_out_share(self, ratings: Ratings, generator: np.random.Generator) -> Bools:
-        """Draw a share of each person's likes, at least one and never all, shape (ratings,)."""
+        """Draw a share of each person's likes, and return the mask (ratings,) of these likes.
+
+        At least one like is drawn and at least one is not; a single like is never drawn.
+        """
         rank, like_counts = _draw_order_of_likes(ratings, generator)
-        most = np.maximum(like_counts - 1, 0)
-        n_held_out = np.clip(np.round(self.share * like_counts), 1, most)
+        most_held_out = np.maximum(like_counts - 1, 0)
+        n_held_out = np.clip(np.round(self.share * like_counts), 1, most_held_out)
         return ratings.likes & (rank < n_held_out[ratings.users])
 
     def _draw_cold_people(self, ratings: Ratings, generator: np.random.Generator) -> Bools:
-        """Draw the people who are left out of training, shape (people,)."""
+        """Draw the people who are left out of training, and return their mask (people,)."""
         order = generator.permutation(ratings.n_users)
         n_cold = max(1, round(self.share * ratings.n_users))
         is_cold = np.zeros(ratings.n_users, dtype=bool)
@@ -178,7 +192,13 @@ class Protocol:
     def _add_candidates(
         self, trial: ListTrial, seed: int, histories: Sequence[Mapping[Any, float]] | None
     ) -> ProtocolTrial:
-        """Add the histories to a trial and, where candidates are sampled, each person's."""
+        """Add to a trial the histories and, if candidates are sampled, those of each person.
+
+        Args:
+            trial: The split.
+            seed: Seed of the split.
+            histories: As in `ProtocolTrial`.
+        """
         drawn = None
         if self.sampled is not None:
             drawn = _draw_candidates(trial, self.sampled, histories, seed)
@@ -188,7 +208,7 @@ class Protocol:
 
 
 USUAL_PROTOCOL = Protocol()
-"""Protocol of a comparison that names none."""
+"""Protocol of a comparison whose caller names no protocol."""
 
 
 class _RatingsSplit(NamedTuple):
@@ -199,14 +219,26 @@ class _RatingsSplit(NamedTuple):
     test: Bools
     """Ratings that are held out."""
     history: Bools | None = None
-    """Ratings of cold people that lists are made from; None: nobody is cold."""
+    """Ratings of cold people, from which their lists are made; None: nobody is cold."""
 
 
 def _choose_people(ratings: Ratings, split: _RatingsSplit, seed: int) -> Ints:
-    """Choose at most `MOST_PEOPLE` people with a held-out like and a rating to recommend from."""
-    has_held_out_like = ratings.users[split.test & ratings.likes]
-    known = split.train if split.history is None else split.history
-    people = np.intersect1d(has_held_out_like, ratings.users[known])
+    """Draw at most `MOST_PEOPLE` people with a held-out like and a rating that is not held out.
+
+    Args:
+        ratings: Ratings to split.
+        split: The split of these ratings.
+        seed: Seed of the draw.
+
+    Returns:
+        Ascending numbers of people.
+
+    Raises:
+        DataError: There are no such people.
+    """
+    people_with_held_out_like = ratings.users[split.test & ratings.likes]
+    is_known = split.train if split.history is None else split.history
+    people = np.intersect1d(people_with_held_out_like, ratings.users[is_known])
     if not people.size:
         raise DataError(
             "no test person has a held-out like",
@@ -219,15 +251,20 @@ def _choose_people(ratings: Ratings, split: _RatingsSplit, seed: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class ProtocolTrial(ListTrial):
-    """A split whose people may have histories and candidates of their own."""
+    """A split of which each test person may have a history and candidates of their own."""
 
     histories: Sequence[Mapping[Any, float]] | None = field(default=None)
-    """Ratings that each test person's list is made from; None: those that were trained on."""
+    """For each test person the ratings, by item id, from which their list is made; None: their
+    ratings in training."""
     drawn: Sequence[Sequence[Any]] | None = field(default=None)
-    """Ids of each test person's sampled candidates; None: all have those of `candidates`."""
+    """For each test person the ids of their sampled candidates; None: `candidates`, for everybody.
+    """
 
     def make_lists(self, recommender: Recommender) -> Ints:
-        """Make a list for each test person with a fitted recommender.
+        """Make a list for each test person.
+
+        Args:
+            recommender: A recommender that was fitted to `train`.
 
         Returns:
             Shape (people, `LIST_LENGTH`): item numbers, best first, -1 where a list is shorter.
@@ -249,8 +286,8 @@ class ProtocolTrial(ListTrial):
         return lists
 
 
-def _find_early(ratings: Ratings, share: float) -> Bools:
-    """Find the ratings that `temporal` puts into training, shape (ratings,)."""
+def _mask_training_by_time(ratings: Ratings, share: float) -> Bools:
+    """Return the mask (ratings,) of the ratings that `temporal` puts into training."""
     train = temporal(ratings, share).train
     assert ratings.timestamps is not None  # `temporal` refuses ratings without times
     assert train.timestamps is not None
@@ -259,9 +296,13 @@ def _find_early(ratings: Ratings, share: float) -> Bools:
 
 
 def _split_last_likes(ratings: Ratings, generator: np.random.Generator) -> _RatingsSplit:
-    """Hold out each person's latest like; of several at one moment, one at random.
+    """Hold out each person's latest like; of several at the latest moment, one at random.
 
-    Ratings that the person gave after it are not trained on. People with a single like keep it.
+    Ratings that the person gave after it are neither trained on nor held out. A person with a
+    single like keeps it in training.
+
+    Raises:
+        DataError: The ratings have no times.
     """
     if ratings.timestamps is None:
         raise DataError(
@@ -269,7 +310,7 @@ def _split_last_likes(ratings: Ratings, generator: np.random.Generator) -> _Rati
             fix="Name the column with --time, or take --split random.",
         )
     likes, users, times = ratings.likes, ratings.users, ratings.timestamps
-    # Rows by person, then by time, then at random; so a person's last like is their latest.
+    # Rows by person, then by time, then at random. Of each person's likes, the last row is kept.
     rows_in_order = np.lexsort((generator.random(len(ratings)), times, users))
     rows_of_likes = rows_in_order[likes[rows_in_order]]
     liking_users = users[rows_of_likes].tolist()
@@ -287,11 +328,11 @@ def _split_last_likes(ratings: Ratings, generator: np.random.Generator) -> _Rati
 def _draw_order_of_likes(
     ratings: Ratings, generator: np.random.Generator
 ) -> tuple[Ints, NDArray[np.int64]]:
-    """Draw the order of each person's likes.
+    """Draw a random order of each person's ratings, in which likes come first.
 
     Returns:
-        Rank of each rating among the person's own, likes first, from 0, shape (ratings,); and the
-        number of each person's likes, shape (people,).
+        Shape (ratings,): rank of each rating in the order of its person, from 0; and shape
+        (people,): number of each person's likes.
     """
     after_all_likes = 2.0  # likes have keys below 1
     keys = np.where(ratings.likes, generator.random(len(ratings)), after_all_likes)
@@ -306,8 +347,8 @@ def _draw_candidates(
 
     Args:
         trial: The split.
-        number: How many unseen items to draw for each person.
-        histories: Ratings that each test person's list is made from; None: those of training.
+        number: Number of unseen items to draw for each person; all of them if there are fewer.
+        histories: As in `ProtocolTrial`.
         seed: Seed of the split.
 
     Returns:
@@ -315,19 +356,20 @@ def _draw_candidates(
     """
     ids = trial.train.item_ids.tolist()
     number_by_id = {item: index for index, item in enumerate(ids)}
-    allowed = np.arange(len(ids))
+    allowed_items = np.arange(len(ids))
     if trial.candidates is not None:
-        allowed = np.array([number_by_id[item] for item in trial.candidates])
+        allowed_items = np.array([number_by_id[item] for item in trial.candidates])
     relevant = trial.relevant
     candidates = []
     for row, person in enumerate(trial.people.tolist()):
         generator = np.random.default_rng((seed, _STREAM_OF_CANDIDATES, person))
         ratings_of_person = slice(trial.train.offsets[person], trial.train.offsets[person + 1])
-        seen = trial.train.items[ratings_of_person].astype(np.int64)
+        seen_items = trial.train.items[ratings_of_person].astype(np.int64)
         if histories is not None:
-            seen = np.array([number_by_id[item] for item in histories[row]], dtype=np.int64)
+            seen_items = np.array([number_by_id[item] for item in histories[row]], dtype=np.int64)
         held_out_likes = relevant.indices[relevant.indptr[row] : relevant.indptr[row + 1]]
-        unseen = np.setdiff1d(allowed, np.union1d(seen, held_out_likes))
-        drawn = generator.permutation(unseen)[:number]
-        candidates.append([ids[item] for item in (*held_out_likes.tolist(), *drawn.tolist())])
+        unseen_items = np.setdiff1d(allowed_items, np.union1d(seen_items, held_out_likes))
+        drawn_items = generator.permutation(unseen_items)[:number]
+        numbers = [*held_out_likes.tolist(), *drawn_items.tolist()]
+        candidates.append([ids[item] for item in numbers])
     return candidates

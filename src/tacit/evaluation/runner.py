@@ -1,4 +1,4 @@
-"""Independent tasks of one experiment in several processes, each with one thread."""
+"""Run the independent tasks of one experiment in several processes, each with one thread."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from tacit.errors import ConfigError
 T = TypeVar("T")
 
 Progress = Callable[[int], None]
-"""Function that is called with the number of further steps that are done."""
+"""Function that is called with the number of steps that were done since the last call."""
 
 _context: Any = None
 """First argument of every task; each process of a `Runner` sets it once."""
 
 
 def cores() -> int:
-    """Count the processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Runner:
-    """Runs the tasks of one experiment in processes, each with one thread.
+    """Runs the tasks of one experiment in several processes, each with one thread.
 
-    On the small matrices of most tasks, threads of linear algebra wait for each other.
+    Several threads would not help: the matrices of most tasks are too small. Use a runner as a
+    context manager, so that its processes are started and ended.
 
-    Tasks are called as `function(context, *arguments)`. The context is sent to each process once;
-    functions must be importable.
+    A task is a call `function(context, *arguments)`. The context is sent to each process once. The
+    function must be importable by its name.
 
     Args:
         context: First argument of every task.
-        workers: Processes; 0 for all cores. 1 runs everything in this process.
-        resume: File to which finished tasks are added, and whose tasks are not run again; results
-            must then be JSON. None: no file.
-        identity: Text of all that tasks depend on beside their arguments, such as a digest of the
-            data.
+        workers: Number of processes; 0 for all cores. With 1, tasks run in the calling process.
+        resume: File with results of finished tasks, which are not run again; further results are
+            added. Results must then be JSON. None: no file is read or written.
+        identity: Text of all that results depend on apart from the arguments, such as a digest of
+            the data. Results in the file are used only if their identity is the same.
 
     Raises:
         ConfigError: `resume` is not a file of finished tasks.
@@ -78,19 +79,22 @@ class Runner:
     def run(
         self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], progress: Progress
     ) -> list[T]:
-        """Run a function on each tuple of arguments.
+        """Run a function for each tuple of arguments.
 
         Args:
-            function: Function of the context and of one tuple's entries.
+            function: Function that is called with the context and the entries of a tuple.
             arguments: A tuple for each task.
-            progress: Called after each task that was run, and once for those that were not.
+            progress: Called first with the number of tasks that need not run, if there are any,
+                then with 1 after each task that was run.
 
         Returns:
             Results in the order of `arguments`.
         """
         keys: list[str] = []
         if self._resume:
-            keys = [self._compute_key(function, of_task) for of_task in arguments]
+            keys = [
+                self._compute_key(function, arguments_of_task) for arguments_of_task in arguments
+            ]
         results = {}
         for number, key in enumerate(keys):
             if key in self._known:
@@ -103,19 +107,19 @@ class Runner:
             if self._resume:
                 line = json.dumps({"key": keys[number], "result": result})
                 with self._resume.open("a", encoding="utf-8") as file:
-                    file.write(f"\n{line}\n")  # starts a new line, should the last be cut off
+                    file.write(f"\n{line}\n")  # The first newline ends a line that was cut off.
             progress(1)
         return [results[number] for number in range(len(arguments))]
 
     def _compute_key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
-        """Compute the key of a task in the file of finished tasks."""
+        """Return the key under which the file holds a task's result."""
         text = f"{self._identity} {function.__module__}.{function.__name__} {arguments!r}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _run_missing(
         self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], numbers: list[int]
     ) -> Iterator[tuple[int, T]]:
-        """Yield the number and the result of each task, in the order in which they end."""
+        """Run the tasks of these numbers; yield each one's number and result when it ends."""
         if self._executor is None:
             from threadpoolctl import threadpool_limits
 
@@ -137,7 +141,9 @@ _LINE_START = '{"key": "'
 
 
 def _read_finished(file: Path) -> dict[str, Any]:
-    """Read results by key; a line that was cut off is left out.
+    """Read the results of finished tasks by their keys.
+
+    A line that was cut off is ignored. A file that does not exist has no results.
 
     Raises:
         ConfigError: The file has a line that is no finished task.
@@ -158,7 +164,7 @@ def _read_finished(file: Path) -> dict[str, Any]:
 
 
 def _set_context(context: Any) -> None:
-    """Prepare a process for tasks: one thread, and their context."""
+    """Prepare a process for tasks: limit it to one thread, and store the tasks' context."""
     global _context
     from threadpoolctl import threadpool_limits
 
@@ -167,5 +173,5 @@ def _set_context(context: Any) -> None:
 
 
 def _apply(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-    """Run a task in a process that `_set_context` prepared."""
+    """Run a task in a process that `_set_context` has prepared."""
     return function(_context, *arguments)
