@@ -536,7 +536,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     from tacit.engine.cost import estimate_cost
     from tacit.profile_sums.sums.like_pairs import MOST_WITHOUT_PAIRS
 
-    people, items = int(settings.people), int(settings.items)
+    people, items = int(settings.people), int(settings.items)  # typed as 1e6, for example
     if settings.fits is not None:
         return _estimate_plan(settings, people, items, settings.fits)
     planned = plan_releases(

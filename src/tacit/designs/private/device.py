@@ -231,7 +231,9 @@ class DeviceLists:
                 number = number_of_item.get(item)
                 if number is not None and scores[number] > other_scores[number]:
                     reasons_of_item.append((own_item, scores[number] - other_scores[number]))
-        return [sorted(found, key=lambda reason: -reason[1])[:n] for found in reasons]
+        for reasons_of_item in reasons:
+            reasons_of_item.sort(key=lambda reason: -reason[1])
+        return [reasons_of_item[:n] for reasons_of_item in reasons]
 
     def scores(self, history: Mapping[ItemId, float]) -> Floats:
         """Return the score of every item for a person, in the order of `items`.

@@ -296,11 +296,11 @@ def _check_charged_fits(account: Account, previous: Private | None) -> None:
     Raises:
         PrivacyError: The ledger lists more such fits.
     """
-    unknown = account.count_newer(() if previous is None else previous.releases_)
-    if unknown > 1:
+    unlisted_fits = account.count_newer(() if previous is None else previous.releases_)
+    if unlisted_fits > 1:
         raise PrivacyError(
-            f"{FITS_LEDGER} lists {unknown} fits that no model of the folder knows: an older copy "
-            f"of {NEWEST} was restored, or it was removed. Its card would state less than was "
+            f"{FITS_LEDGER} lists {unlisted_fits} fits that no model of the folder knows: an older "
+            f"copy of {NEWEST} was restored, or it was removed. Its card would state less than was "
             f"spent. Bring back the newest {NEWEST}. Nothing was drawn or spent."
         )
 

@@ -139,8 +139,10 @@ class Private(PrivateLists):
             ratings: Ratings in memory, in buckets on disk or on a cluster; the sums are the same. A
                 data frame is read as `tacit.ratings_from` reads it.
             y: Ignored; scikit-learn passes it.
-            account: Budget in a ledger that pays for the fit. If the ledger already holds this fit,
-                its stored model is returned and nothing is charged. None: no ledger.
+            account: Budget in a ledger that pays for the fit. If the ledger already holds a fit
+                with these parameters after the same earlier fits, this object gets the stored
+                model, and nothing is charged. So with an account, a second call of `fit` on this
+                object is a further fit only if `lifetime` is given. None: no ledger.
 
         Raises:
             DataError: The ratings or the catalogue cannot be used.
@@ -156,6 +158,7 @@ class Private(PrivateLists):
         previous_fits, lifetime = read_earlier_fits(previous, self.lifetime, self.settings.delta)
         fits_of_object = getattr(self, "releases_", ())
         earlier = merge_fits(fits_of_object, previous_fits)
+        # The fit follows `previous`; with a `lifetime` of its own, also this object's own fits.
         followed = previous_fits if self.lifetime is None else earlier
         prepared = self._prepare(ratings, continued, lifetime)
         if account is None:
@@ -165,17 +168,8 @@ class Private(PrivateLists):
             earlier = FITS_IN_PROCESS.list_fits(ratings, earlier)
             counted = account.fits_before(earlier, followed)
         next_fit = self._choose_next_fit(prepared, continued, lifetime, counted)
-        delta = prepared.settings.delta
         if account is None:
-
-            def check(fits: tuple[Fit, ...]) -> None:
-                """Raise PrivacyError if the new fit may not be made after these fits."""
-                if next_fit.plan is not None:
-                    check_plan(fits, next_fit.plan)
-                check_lifetime(fits, next_fit.new_fit, delta, lifetime)
-
-            fits = count_fit(ratings, next_fit.new_fit, earlier, check)
-            fitted = next_fit.make(fits, lifetime)
+            fitted = _fit_without_account(next_fit, ratings, earlier, lifetime)
             repeated = False
         else:
             fitted, repeated = _fit_on_account(next_fit, earlier, followed, lifetime, account)
@@ -183,7 +177,7 @@ class Private(PrivateLists):
         self._hold(fitted, prepared.catalogue)
         self.budget_status_ = compute_budget_status(
             fitted.fits,
-            delta,
+            prepared.settings.delta,
             fitted.lifetime,
             repeated=repeated,
             planned=fitted.planned_fits,
@@ -273,6 +267,32 @@ class Private(PrivateLists):
         model.text = model.fitted_.choices.text
         model.vectors = model.fitted_.choices.vectors
         return model
+
+
+def _fit_without_account(
+    next_fit: NextFit, ratings: RatingsSource, earlier: Sequence[Fit], lifetime: float | None
+) -> FittedLists:
+    """Make a fit that no ledger pays for, and count it among the fits of this process.
+
+    Args:
+        next_fit: The fit.
+        ratings: Ratings of all people.
+        earlier: Earlier fits of these people that the recommender itself knows of.
+        lifetime: Largest epsilon of all fits together; None: no limit.
+
+    Raises:
+        PrivacyError: The fit would exceed the lifetime, or the plan has no fit left; nothing was
+            drawn.
+    """
+
+    def check(fits: tuple[Fit, ...]) -> None:
+        """Raise PrivacyError if the new fit may not be made after these fits."""
+        if next_fit.plan is not None:
+            check_plan(fits, next_fit.plan)
+        check_lifetime(fits, next_fit.new_fit, next_fit.prepared.settings.delta, lifetime)
+
+    fits = count_fit(ratings, next_fit.new_fit, earlier, check)
+    return next_fit.make(fits, lifetime)
 
 
 def _fit_on_account(

@@ -38,7 +38,7 @@ from tacit.recommenders.model_files import load_model
 from tacit.views import table
 
 if TYPE_CHECKING:
-    from tacit.ledger import Cap, Holder, Ledger
+    from tacit.ledger import Cap, Holder, Ledger, Release
 
 _LARGEST_LIFETIME = 1e5
 """Upper limit of a lifetime's epsilon; the mu of epsilons near 1e6 and above is no float."""
@@ -101,7 +101,7 @@ def compute_budget_status(
 
     Args:
         fits: All fits of the data set, the last one last; at least one.
-        delta: At which epsilons are computed.
+        delta: Delta at which epsilons are computed.
         lifetime: Largest epsilon of all fits together; None: no limit.
         repeated: Whether the ledger already held the last fit.
         planned: Fits of the last fit's plan that are still to be made; empty without a plan.
@@ -204,7 +204,7 @@ def largest_rho(lifetime: float, delta: float) -> Fraction:
 
     Args:
         lifetime: Largest epsilon of all fits together.
-        delta: At which the epsilon holds.
+        delta: Delta at which this epsilon holds.
     """
     noise = smallest_noise(event_of_sum, epsilon=lifetime, delta=delta, accountant=GDPAccountant)
     return Fit("", (noise,)).rho
@@ -219,7 +219,8 @@ def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
 
     Args:
         lifetime: Largest epsilon of all fits together, above 0 and below 1e5.
-        delta: At which the epsilon holds, and at which the ledger states the budget's epsilon.
+        delta: Delta at which this epsilon holds, and at which the ledger states the budget's
+            epsilon.
 
     Raises:
         ConfigError: The lifetime is outside of its range.
@@ -244,10 +245,12 @@ def check_lifetime(
 ) -> None:
     """Raise PrivacyError if a new fit would bring the cost of all fits above the lifetime.
 
+    It is also raised if one of the fits has no noise, because such a fit has no finite cost.
+
     Args:
         earlier: All fits before the new one.
         new_fit: The new fit; nothing of it is drawn yet.
-        delta: At which the lifetime holds.
+        delta: Delta at which the lifetime holds.
         lifetime: Largest epsilon of all fits together; None: no limit, so nothing is raised.
     """
     if lifetime is None:
@@ -370,7 +373,7 @@ class Account:
 
         Args:
             lifetime: The epsilon that the caller wants; None: that of the open budget.
-            delta: At which epsilon holds, and at which a new budget's epsilon is stated.
+            delta: Delta at which epsilon holds, and at which a new budget's epsilon is stated.
 
         Raises:
             ConfigError: There is neither a lifetime nor an open budget.
@@ -445,6 +448,18 @@ class Account:
                 "The ledger holds another fit after this one. Give the newest model as --previous "
                 "(from Python: previous=...). Nothing was drawn or spent."
             ) from None
+        return self._find_file(release, drawing), release.repeated
+
+    def _find_file(self, release: Release, drawing: _FitDrawing) -> bytes:
+        """Return the model file of a fit that the ledger holds.
+
+        Args:
+            release: The ledger's release, made now or at an earlier request.
+            drawing: The fit, if it was made now.
+
+        Raises:
+            PrivacyError: The fit failed after it was charged, or its stored file was overwritten.
+        """
         if drawing.interrupt is not None:
             raise drawing.interrupt
         if not release.answer:
@@ -455,10 +470,8 @@ class Account:
                 "further fit."
             )
         if not release.answer.startswith(_IN_STATE):
-            return release.answer, release.repeated
-        if release.repeated:
-            return self._read_kept_file(), True
-        return drawing.file, False
+            return release.answer
+        return self._read_kept_file() if release.repeated else drawing.file
 
     def _read_kept_file(self) -> bytes:
         """Read the newest model file from the ledger's state.
@@ -531,19 +544,19 @@ class _FitDrawing:
 
 
 class _Predecessor(NamedTuple):
-    """The charged fit that a new fit follows."""
+    """The fit that a new fit follows."""
 
     fit: Fit | None
-    """That fit; None if the new fit is the first one."""
+    """That fit, which may not be charged yet; None if the new fit is the first one."""
     newer_fits: int
     """Number of charged fits after it that did not fail; 0 unless the new fit is a repetition."""
 
 
 def _find_predecessor(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> _Predecessor:
-    """Find the charged fit that a new fit follows.
+    """Find the fit that a new fit follows.
 
     This is the last fit of `followed` or, if charged fits directly after it failed, the last of
-    those. If the ledger was not charged for the last fit of `followed`, no fit comes after it.
+    those.
 
     Args:
         followed: Fits of the model that the new fit follows, the newest last; empty for the first.

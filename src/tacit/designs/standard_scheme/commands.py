@@ -116,19 +116,20 @@ def fit(settings: FitSettings, run: Run) -> Result:
     )
     ratings = run.read_ratings(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
-        model.fit(ratings, previous=_previous(settings.previous, settings.out))
-    table = None
+        model.fit(ratings, previous=_load_previous(settings.previous, settings.out))
+    attacks = None
+    # `evaluate_hiding` attacks one attribute.
     if settings.measure and len(settings.attribute) == 1:
         # `tacit evaluate` with the same panel, folds and seed gives equal figures.
         releases = ("none", model.release)
         attribute = model.attributes[0]
-        table = experiment.run_attacks(
+        attacks = experiment.run_attacks(
             settings, run, ratings, attribute, releases, attackers_only=True
         )
         people_and_panel = (
-            f"{table.people:,} training people in {settings.folds} folds, {settings.panel} panel"
+            f"{attacks.people:,} training people in {settings.folds} folds, {settings.panel} panel"
         )
-        model.add_measurements(table.measurements(model.release, people_and_panel))
+        model.add_measurements(attacks.measurements(model.release, people_and_panel))
     model.save(settings.out)
     fitted = model.fitted_
     data = fit_summary("standard-scheme", settings.out, ratings) | {
@@ -150,14 +151,14 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"on {fitted.n_consenting:,} people and {ratings.n_items:,} items. {data['useful']}"
     )
     shown: list[Table | str] = [summary]
-    if table is not None:
-        attackers = experiment.plain_table(experiment.attackers_table(table))
+    if attacks is not None:
+        attackers = experiment.plain_table(experiment.attackers_table(attacks))
         title = f"How well attackers guess {hidden} of these people:"
         shown += [title, data["figure"], attackers]
     return Result(data, shown, guarantee_command(settings.out))
 
 
-def _previous(named: Path | None, out: Path) -> StandardScheme | None:
+def _load_previous(named: Path | None, out: Path) -> StandardScheme | None:
     """Load the model that this one replaces.
 
     Args:
@@ -319,6 +320,7 @@ def contenders(comparison: Comparison) -> tuple[ComparisonEntry, ...] | str:
     attribute = binary_attributes[0]
 
     def make_entry(variant: str, epsilon: float | None, *, hides: bool) -> ComparisonEntry:
+        """Make the entry of `ReleaseRecommender` that hides the attribute, or does not."""
         return ComparisonEntry(
             design="standard-scheme",
             variant=variant,

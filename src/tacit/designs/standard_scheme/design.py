@@ -19,15 +19,18 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Make both cards before a fit: of people who hide an attribute, and of consenting people."""
+    """Make the two cards of a model with these settings, before it is fitted.
+
+    They are the card of people who hide an attribute, and that of consenting people.
+    """
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
     from tacit.recommenders.public_facts import PUBLIC_FACTS
 
-    chosen = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked by the class
+    model_settings = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked by the class
     # What a fit assumes public if the user states nothing; titles are read only on request.
     assumed_public = tuple(fact for fact in PUBLIC_FACTS if fact != "titles")
-    return guarantees.cards(chosen, (), assumed_public)
+    return guarantees.cards(model_settings, measurements=(), assumed_public=assumed_public)
 
 
 LEAST_PEOPLE = people_needed("standard-scheme").people
@@ -36,9 +39,10 @@ LEAST_PEOPLE = people_needed("standard-scheme").people
 
 
 def describe_usefulness(model: Any) -> str:
-    """Say whether lists are expected to beat popularity, by the number of consenting people.
+    """Say whether a model's lists are expected to beat popularity, by the number of its people.
 
-    If devices can show only few items, that number is given instead: lists were not measured there.
+    If its devices can show only few items, the number of these items is stated instead, because
+    lists were not measured with so few items.
     """
     from tacit.designs.standard_scheme.training.fitting import describe_showable
 

@@ -77,6 +77,7 @@ class State(Message):
     reveals whether they exist."""
 
     def __post_init__(self) -> None:
+        """Raise MessageError if a field has a wrong type or range."""
         require(is_integer(self.created, 0), "a memory has the second of its creation")
         epochs = (self.last_epoch, self.spoken)
         require(all(is_integer(epoch, -1) for epoch in epochs), "an epoch is a whole number")
@@ -132,9 +133,10 @@ class State(Message):
     def follow(self, aliases: Aliases) -> None:
         """Move everything stored under an old id to its new id.
 
-        Letters show no new item by this. If several items with records become one, it takes a shown
-        record before others, and the new id's own record before others. A withdrawn record becomes
-        one that is held back.
+        Letters show no new item because of it. If several items with records become one item, one
+        record is kept: preferably that of an item that is shown, and among these or without such a
+        record the one that is stored under the new id. A withdrawn record becomes one that is held
+        back.
 
         Raises:
             RefusalError: An alias that was followed before is missing or contradicted.

@@ -220,7 +220,11 @@ class StandardScheme:
     def _release(
         self, history: History, attributes: Mapping[str, str], memory: State | None, epoch: int
     ) -> Release:
-        """Make the release of a person's device; DataError for stars off the scale."""
+        """Make the release of a person's device for one epoch, by the arguments of `exchange`.
+
+        Raises:
+            DataError: A star is off the scale.
+        """
         device = self.device(attributes, memory)
         try:
             return device.release(inputs.checked_history(history), epoch)
@@ -235,9 +239,10 @@ class StandardScheme:
             history: The person's true stars by item.
             list_options: `n`, `user`, `exclude` and `candidates`, as for `recommend`.
         """
-        preference_of = {item: preference for item, _, preference in scores.scores}
+        preference_of_item = {item: preference for item, _, preference in scores.scores}
+        lowest = -LARGEST  # for items without a score
         preferences = np.array(
-            [preference_of.get(item, -LARGEST) for item in self.disclosure_.items]
+            [preference_of_item.get(item, lowest) for item in self.disclosure_.items]
         )
         return self._make_list(preferences, history, **list_options)
 
@@ -254,8 +259,9 @@ class StandardScheme:
         """List the n best unseen items for a person with this history.
 
         With `attributes`, the list is made from the obfuscated release of the person's device.
-        Without them it is made from the true stars, as on a device that sends nothing. The model
-        stores no person: without a history, everybody gets the list of a person without ratings.
+        Without them it is made from the true stars: by the item table if the model publishes one,
+        as on a device that sends nothing, and otherwise by all weights. The model stores no person:
+        without a history, everybody gets the list of a person without ratings.
 
         Args:
             user: The person's name in the returned rows.
@@ -449,10 +455,14 @@ class StandardScheme:
         return dict(zip(numbers, levels.tolist(), strict=True))
 
     def _disclosed_value(self, name: str, value: str) -> str:
-        """Return the value by which the disclosure has it: a number's value is its bin."""
+        """Return a person's value of an attribute as the disclosure names it.
+
+        That is the bin of a number, and the value itself for any other text or attribute.
+        """
         table = self.fitted_.tables.get(name)
         return value if table is None else bin_of(str(value), table.values)
 
     def _require_fit(self) -> None:
+        """Raise NotFittedError if the model is not fitted."""
         if not hasattr(self, "fitted_"):
             raise NotFittedError("This StandardScheme is not fitted. Call fit(ratings) first.")

@@ -17,25 +17,33 @@ from tacit.errors import ConfigError, PrivacyError
 Variant = Literal["sound", "published"]
 
 MOST_WHOLE_LEVELS = 10_000
-"""Most levels of a scale with steps: a model holds a weight for each level."""
+"""Largest number of levels of a scale with steps: a model holds a weight for each level."""
 
 LEAST_EPSILON = 16
-"""Smallest epsilon of a private disclosure: with less, releases reveal more than true stars."""
+"""Smallest epsilon of a private disclosure. With less, releases would reveal the attribute better
+than true stars do, because the noise of the public offsets is subtracted from them."""
 CONDITION_OF_USE = (
     "The standard scheme is only for services that do not otherwise learn what people watched, "
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
     ".94 (MovieLens 100K), and from their number with .93."
 )
+"""Sentence for errors: which services may use the scheme, and why."""
 KNOWN_NAMES = {
     "variant": ("sound", "published"),
     "release": tuple(RELEASES),
     "profiles": PROFILE_KINDS,
 }
+"""Names that can be chosen, by the setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of a model. The fields are documented in `StandardScheme`."""
+    """Settings of a model. The fields are documented in `StandardScheme`.
+
+    Raises:
+        ConfigError: A setting has no such value, or two settings contradict each other.
+        PrivacyError: The settings would reveal the attribute.
+    """
 
     attributes: tuple[str, ...] = ("gender",)
     variant: Variant = "sound"
@@ -74,7 +82,11 @@ class Settings:
         return not math.isinf(self.disclosure_epsilon)
 
     def _check_attributes(self) -> None:
-        """Refuse duplicate attributes, and values or edges of attributes that are not hidden."""
+        """Raise ConfigError for wrong attributes, or for wrong public values or edges of them.
+
+        Each attribute is named once. Only a hidden attribute has values, two or more, or edges, and
+        none has both.
+        """
         names = self.attributes
         if not names or len(set(names)) < len(names):
             raise ConfigError("Name at least one attribute to hide, each once.")
@@ -93,7 +105,7 @@ class Settings:
                 )
 
     def _check_numbers(self) -> None:
-        """Refuse numbers out of their range."""
+        """Raise ConfigError for a number out of its range."""
         if self.epoch_length < DAY:
             raise ConfigError(f"An epoch is {DAY} seconds long or more; got {self.epoch_length}.")
         has_epsilon = self.disclosure_epsilon > 0  # false for NaN
@@ -104,7 +116,13 @@ class Settings:
             )
 
     def _check_private_disclosure(self) -> None:
-        """Refuse settings that a private disclosure cannot be combined with."""
+        """Check the settings of a private disclosure; nothing is checked for an exact one.
+
+        Raises:
+            ConfigError: It is combined with the published variant, several attributes or an item
+                table.
+            PrivacyError: Its epsilon is below LEAST_EPSILON.
+        """
         if not self.has_private_disclosure:
             return
         if self.is_published or len(self.attributes) > 1:
@@ -170,9 +188,13 @@ class Settings:
         return rule
 
 
-def check_names(**chosen: str) -> None:
-    """Raise ConfigError for a variant, release or kind of profiles that does not exist."""
-    for setting, name in chosen.items():
-        known = KNOWN_NAMES[setting]
-        if name not in known:
-            raise ConfigError(f"No {setting} '{name}'. Known: {', '.join(known)}.")
+def check_names(**chosen_names: str) -> None:
+    """Raise ConfigError for a name that is not in KNOWN_NAMES.
+
+    Args:
+        chosen_names: The name that was chosen for each of `variant`, `release` and `profiles`.
+    """
+    for setting, name in chosen_names.items():
+        known_names = KNOWN_NAMES[setting]
+        if name not in known_names:
+            raise ConfigError(f"No {setting} '{name}'. Known: {', '.join(known_names)}.")

@@ -53,6 +53,7 @@ K = TypeVar("K")
 HELD_OUT = 0.3
 """Share of a test person's ratings that predictions are judged on."""
 LIST_LENGTH = 10
+"""Length of the lists that are judged."""
 LIKED_SHARE_OF_SCALE = 0.75
 """A held-out item is relevant if its level is at least this share of the highest level."""
 _LEAST_BELIEF = 1e-9
@@ -65,6 +66,7 @@ def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
     rule = RELEASES[experiment.judged_release or "none"]
 
     def simulate(levels: sparse.csr_array, chosen: Ints) -> sparse.csr_array:
+        """Simulate the releases of the people at the positions `chosen` of `numbers`."""
         labels = experiment.labels[numbers[chosen]]
         return simulate_one_release(experiment, levels, labels, table, rule, "penalty")
 
@@ -143,6 +145,7 @@ class FoldEvaluation:
         self._judge_device_list(POPULARITY, preferences)
 
     def _judge_device_list(self, name: str, preferences: Floats) -> None:
+        """Keep NDCG and recall of the lists that (people, items) preferences make."""
         self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
         self.lists.recall[name] = self._judge_lists(preferences).recall
 

@@ -372,6 +372,7 @@ def cost_table(table: HidingTable) -> Table:
     rmse_of_true_stars = errors["none"].rmse if "none" in errors else None
 
     def make_cells(worst: WorstRow) -> tuple[object, ...]:
+        """Make the cells of one release, in the order of `columns`."""
         release = worst.release
         row = errors[release]
         if rmse_of_true_stars is None or release == "none":

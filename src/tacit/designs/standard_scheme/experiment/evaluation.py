@@ -188,7 +188,7 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
     with Runner(experiment, workers=workers) as runner:
         tables_of_pairs = runner.run(estimate_without, pairs, advance)
         tables = dict(zip(pairs, tables_of_pairs, strict=True))
-        penalty = 0
+        penalty = 0  # no lists are made if only attackers are measured
         if not experiment.attackers_only:
             table_without_fold_0, *_ = tables[0, 0]  # the others are of refits
             penalty = accuracy.choose_list_penalty(experiment, table_without_fold_0)

@@ -61,7 +61,9 @@ ONE_REFIT = "one refit"
 THREE_REFITS = "three refits"
 """Schedule: four releases, the last three with tables that were fitted again."""
 SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
+"""All schedules."""
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
+"""Schedules with the quick panel."""
 RELEASES_OF_SCHEDULE = {ONE_REFIT: 2, THREE_REFITS: 4}
 """Releases of each schedule with refits. A person's history is cut into as many equal parts: one
 rated on the first day, and one before each refit."""
@@ -212,6 +214,7 @@ def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[T
     coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
 
     def estimate_for(group: Ints) -> Tables:
+        """Estimate the tables of the attribute from the people with these numbers."""
         tables_by_attribute = estimate_all_tables(
             select_people(experiment.people, group),
             epsilon=experiment.disclosure_epsilon,
@@ -282,6 +285,7 @@ def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
     times = ratings.timestamps.astype(np.int64)
     first_times = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))
     created = first_times[ratings.users]
+    # 0 and 1 are the labels of the first day, also if a clock was wrong and a time is near 1970.
     calendar_label = np.maximum(2, (times - epoch_start(0, WEEK)) // WEEK)
     label = np.where(times < created + DAY, LAST_EPOCH_OF_FIRST_DAY, calendar_label)
     label[times < created + FIRST_END] = 0

@@ -218,7 +218,12 @@ class HidingTable:
         return [describe_comparison(self.lists_compared, name) for name in names]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as JSON values."""
+        """Return the results as JSON values.
+
+        Lists made on the device follow the releases in `accuracy`; rows over time name their
+        schedule; fields that are the same in all rows of a list are left out; and the judged
+        release is called `default_release`.
+        """
         plain = asdict(self)
         plain["accuracy"] = [*plain["accuracy"], *plain.pop("at_device")]
         for row in plain["over_time"]:

@@ -135,7 +135,12 @@ class DigestLog:
                 self._add(digest, epoch)
 
     def _add(self, digest: str, epoch: int) -> None:
-        """Read the file again, and add a line for this epoch if there is none."""
+        """Read the file again, and add a line for this epoch if there is none.
+
+        Raises:
+            ConfigError: The file has a later entry or another digest for this epoch, or was
+                changed.
+        """
         data = self._path.read_bytes() if self._path.exists() else self._first_line
         digests = self._read(data)
         last = max(digests, default=epoch)
