@@ -92,11 +92,27 @@ class Answers:
         Raises:
             ValueError: `items` holds an item twice.
         """
-        unseen = [item for item in items if item in self.number and item not in history]
-        numbers = [self.number[item] for item in unseen]
-        if len(set(numbers)) < len(numbers):
+        numbers = [self.number[item] for item in items if item in self.number]
+        return self.keep_unseen_items(np.array(numbers, dtype=np.int64), history, n)
+
+    def keep_unseen_items(self, listed: Ints, history: History, n: int) -> Ints:
+        """Return the first n item numbers, without those of items in the history.
+
+        Args:
+            listed: Numbers of the items in a list, best first.
+            history: Ratings of the account.
+            n: Largest number of items.
+
+        Raises:
+            ValueError: `listed` holds an item twice.
+        """
+        rated = [self.number[item] for item in history if item in self.number]
+        is_unseen = np.ones(len(self.ids), dtype=bool)
+        is_unseen[rated] = False
+        unseen = listed[is_unseen[listed]]
+        if len(np.unique(unseen)) < len(unseen):
             raise ValueError("a list holds an item twice")
-        return np.array(numbers[:n], dtype=np.int64)
+        return unseen[:n]
 
     def rank_by_score(self, scores: Floats, history: History, n: int) -> Ints:
         """Return the numbers of the n items with the highest scores, best first.
@@ -108,9 +124,7 @@ class Answers:
         """
         order = np.argsort(-scores, kind="stable")  # NaN goes last
         has_score = ~np.isnan(scores[order])
-        return self.number_unseen_items(
-            [self.ids[number] for number in order[has_score]], history, n
-        )
+        return self.keep_unseen_items(order[has_score], history, n)
 
     def rank(self, history: History, n: int) -> Ints:
         """Return at most n item numbers for an account with this history, best first."""
@@ -507,9 +521,7 @@ class _Implicit(Answers):
         longest_history = max(map(len, histories), default=0)
         answers = self._query(histories, n + longest_history)
         for history, (items, _) in zip(histories, answers, strict=True):
-            yield self.number_unseen_items(
-                [self.ids[number] for number in items.tolist()], history, n
-            )
+            yield self.keep_unseen_items(items, history, n)
 
     def _scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
         for items, scores in self._query(histories, len(self.ids)):
@@ -582,12 +594,12 @@ class _Matrix(Answers):
             listed = self._read_item_numbers(
                 self.model.recommend(self.history_row(history), length)
             )
-            return self.number_unseen_items([self.ids[number] for number in listed], history, n)
+            return self.keep_unseen_items(listed, history, n)
         scores = self.scores(history)
         assert scores is not None
         return self.rank_by_score(scores, history, n)
 
-    def _read_item_numbers(self, listed: Any) -> list[int]:
+    def _read_item_numbers(self, listed: Any) -> Ints:
         """Read the answer of `recommend` to one row.
 
         Args:
@@ -602,11 +614,10 @@ class _Matrix(Answers):
                 "recommend(X, n) has to give item numbers, a row for each row of X; it gave "
                 f"{type(listed).__name__}"
             )
-        numbers = rows[0][rows[0] != -1].astype(np.int64)
+        numbers: Ints = rows[0][rows[0] != -1].astype(np.int64)
         if ((numbers < 0) | (numbers >= len(self.ids))).any():
             raise ValueError(f"it listed an item that is none of the {len(self.ids)} columns of X")
-        item_numbers: list[int] = numbers.tolist()
-        return item_numbers
+        return numbers
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
