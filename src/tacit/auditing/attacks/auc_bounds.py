@@ -11,6 +11,12 @@ The resamples cover the chance of who is scored, not that of who is learned from
 
 A resample in which all people have one label has no AUC. It counts as that end of [0, 1] which is
 farther from AUC_a, so that a rare label makes the bound wider.
+
+With few people of a label, resamples differ less than worlds do. So an attack is proved only if
+guesses seldom have such an AUC: with n_1 and n_0 people of either label, the AUC of guesses has the
+standard deviation sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) (Mann and Whitney 1947), and
+|AUC_a - .5| must exceed max(c, 1.96) of them. Otherwise the lower bound is 0, and the attacker's own
+interval, with 1.96 alone, reaches .5.
 """
 
 from __future__ import annotations
@@ -31,6 +37,8 @@ DRAWS = 200
 """Resamples of the people."""
 CONFIDENCE = 0.95
 """Confidence of bounds and intervals."""
+NORMAL_QUANTILE = float(ndtri((1 + CONFIDENCE) / 2))
+"""Half-width of a 95 % interval in standard deviations: 1.96."""
 ENOUGH_FOLDS = 5
 """With fewer folds, the standard deviation between folds is added to those of the resamples."""
 LARGEST_DISTANCE = 0.5
@@ -114,6 +122,8 @@ class Bound(Generic[Key]):
     """AUC of each attacker."""
     deviations: Mapping[Key, float]
     """Standard deviation of each attacker's AUC: sd_a of the module's text."""
+    deviations_of_guesses: Mapping[Key, float]
+    """Standard deviation that the AUC of guesses has, of each attacker's target."""
     quantile: float
     """Factor c of the module's text."""
 
@@ -135,12 +145,24 @@ class Bound(Generic[Key]):
     @property
     def lower(self) -> float:
         """Lower bound, at 95 % confidence, of the largest distance; 0 if no attack is proved."""
-        return max(0.0, *self._ends(-1))
+        largest = 0.0
+        for key, end in zip(self.areas, self._ends(-1), strict=True):
+            if not self._may_be_guesses(key, max(self.quantile, NORMAL_QUANTILE)):
+                largest = max(largest, end)
+        return largest
 
     def interval(self, key: Key) -> tuple[float, float]:
         """Return the 95 % interval of one attacker's AUC, regardless of the other attackers."""
-        half_width = float(ndtri((1 + CONFIDENCE) / 2)) * self.deviations[key]
-        return max(0.0, self.areas[key] - half_width), min(1.0, self.areas[key] + half_width)
+        area = self.areas[key]
+        half_width = NORMAL_QUANTILE * self.deviations[key]
+        low, high = max(0.0, area - half_width), min(1.0, area + half_width)
+        if self._may_be_guesses(key, NORMAL_QUANTILE):
+            low, high = min(low, 0.5), max(high, 0.5)
+        return low, high
+
+    def _may_be_guesses(self, key: Key, quantile: float) -> bool:
+        """Whether guesses have an AUC as far from 0.5 as the attacker's, within a quantile."""
+        return abs(self.areas[key] - 0.5) <= quantile * self.deviations_of_guesses[key]
 
     def _ends(self, side: int) -> list[float]:
         """Return |AUC_a - .5| + side * c * sd_a for each attacker; `side` is +1 or -1."""
@@ -191,7 +213,8 @@ def bound_attackers(
         between_folds = _deviation_between_folds(ones[key], scores[key], fold_of)
         deviations[key] = math.hypot(resampled_deviation, between_folds)
     largest = np.max(standardised, axis=0)
-    return Bound(areas, deviations, float(np.quantile(largest, CONFIDENCE)))
+    of_guesses = {key: _deviation_of_guesses(key_ones) for key, key_ones in ones.items()}
+    return Bound(areas, deviations, of_guesses, float(np.quantile(largest, CONFIDENCE)))
 
 
 def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
@@ -208,6 +231,13 @@ def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
         inside = fold_of == fold
         ranks[inside] = (average_ranks(scores[inside]) - 0.5) / inside.sum()
     return ranks
+
+
+def _deviation_of_guesses(labels: Ints) -> float:
+    """Return the standard deviation of the AUC of scores that do not depend on the labels."""
+    n_ones = int(labels.sum())
+    n_zeros = len(labels) - n_ones
+    return math.sqrt((n_ones + n_zeros + 1) / (12 * n_ones * n_zeros))
 
 
 def _deviation_between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
