@@ -291,9 +291,9 @@ def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, 
         assert ratings.total(add).sum() == 40
         assert odd.total(add).sum() == 20
         return
-    with pytest.raises(ClusterError, match="each person once"):
+    with pytest.raises(ClusterError, match="each person exactly once"):
         odd.total(add)
-    with pytest.raises(ClusterError, match="each person once"):
+    with pytest.raises(ClusterError, match="each person exactly once"):
         ratings.total(add)
 
 

@@ -173,7 +173,10 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
         except ClusterError as error:
             raise PythonException(f"{error} ann") from None
 
-    with pytest.raises(ClusterError, match="each person once") as caught, sums.described_errors():
+    with (
+        pytest.raises(ClusterError, match="each person exactly once") as caught,
+        sums.described_errors(),
+    ):
         failing()
     assert "ann" not in str(caught.value)
 

@@ -122,7 +122,8 @@ class RatingScale:
 
         Returns:
             The first of -1, 0 and 99 that more than 5 % of the values equal, if 95 % of the other
-            values lie on a common scale without it; None if there is none.
+            values lie on a common scale without it. None if there is none, or if all values are 0
+            and 1, or -1, 0 and 1.
         """
         distinct = np.unique(values)
         if any(np.isin(distinct, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
@@ -255,8 +256,8 @@ def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[
     """Turn columns that map ids to values into arrays in the order of `ids`.
 
     Args:
-        columns: Name of each column to id to value; None: no columns.
-        ids: (ids,) the order.
+        columns: Columns by name, each of which maps ids to values; None: no columns.
+        ids: (ids,) ids in the wanted order.
 
     Returns:
         The columns by name, (ids,) objects each, with None where an id has no value.
@@ -292,7 +293,7 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.signedinteger[An
             return _number_integers(column.astype(np.int64, copy=False))
         ids = column.tolist()
     entries = list(ids)
-    if _all_strings(entries, kind):
+    if _are_all_strings(entries, kind):
         return _number_strings(entries, kind)
     try:
         return _number_integers(np.fromiter(entries, dtype=np.int64, count=len(entries)))
@@ -300,8 +301,8 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.signedinteger[An
         raise large_id_error(kind) from None
 
 
-def _all_strings(entries: list[Any], kind: str) -> bool:
-    """Tell whether ids are all strings (True) or all integers (False); DataError for others."""
+def _are_all_strings(entries: list[Any], kind: str) -> bool:
+    """Tell whether ids are all strings (True) or all integers (False); DataError for other ids."""
     types = set(map(type, entries))
     string_types = {entry_type for entry_type in types if issubclass(entry_type, str)}
     integer_types = {

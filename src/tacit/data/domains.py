@@ -133,7 +133,7 @@ def on_catalogue(
         ratings: The ratings.
         catalogue: Item id to domain, or to None for every item if there are no domains. It must
             not come from the ratings: a list of rated items may reveal a person.
-        metadata: Name to item id to value; None: no metadata.
+        metadata: Metadata by name, each of which maps item ids to values; None: no metadata.
 
     Raises:
         DataError: No rating is left, or only some items have a domain.

@@ -91,7 +91,7 @@ Columns = dict[str, Column]
 
 def is_movielens(folder: str | Path) -> bool:
     """Tell whether a folder holds ratings in one of the three layouts, by the official names."""
-    return _layout(Path(folder)) is not None
+    return _find_ratings_file(Path(folder)) is not None
 
 
 def read_movielens(folder: str | Path) -> Ratings:
@@ -119,7 +119,7 @@ def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> Table
         on_bad: What to do about rows that cannot be read.
     """
     folder = Path(folder)
-    ratings_file = _layout(folder)
+    ratings_file = _find_ratings_file(folder)
     if ratings_file is None:
         expected = "ratings.csv and movies.csv, or u.data, or ratings.dat"
         fix = "Unpack the official archive, or run  tacit data get ml-100k --out FOLDER"
@@ -160,8 +160,12 @@ def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> Table
     return replace(reading, ratings=ratings)
 
 
-def _layout(folder: Path) -> str | None:
-    """Return the name of a folder's file of ratings, which names its layout; None without one."""
+def _find_ratings_file(folder: Path) -> str | None:
+    """Find the name of the file of ratings in a folder, such as u.data.
+
+    Returns:
+        None if the folder has none of the three layouts.
+    """
     table = folder / "ratings.csv"
     has_both = table.is_file() and (folder / "movies.csv").exists()
     if has_both and normalize_header(_first_line(table)) == _CSV_HEADER:

@@ -116,8 +116,10 @@ class Ratings:
             values: (n,) stars; None for events such as purchases, of which each is a like.
             timestamps: (n,) seconds, whose decimals are cut, or datetime64; None: no times.
             scale: The stars a rating can take; None: found in `values`.
-            user_attributes: Name to user id to value; users without a rating are left out.
-            item_metadata: Name to item id to value; items without a rating are left out.
+            user_attributes: Attributes by name, each of which maps user ids to values; ids without
+                a rating are left out.
+            item_metadata: Metadata by name, each of which maps item ids to values; ids without a
+                rating are left out.
 
         Raises:
             DataError: The columns differ in length, or a value is no id, no rating or no time.

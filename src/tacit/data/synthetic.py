@@ -182,7 +182,8 @@ def _draw_activity(users: int, items: int, ratings: int, seed: np.random.SeedSeq
     """Draw the number of items that each person rates: a minimum plus a log-normal number.
 
     The log-normal numbers are all scaled by one factor and limited, so that the sum over people is
-    `ratings`. Nobody rates more than `_LARGEST_SHARE_OF_ITEMS` of the items, if this leaves room.
+    `ratings`. Nobody rates more than `_LARGEST_SHARE_OF_ITEMS` of the items, unless people rate
+    more than half of that share on average.
 
     Returns:
         (users,) numbers of items.

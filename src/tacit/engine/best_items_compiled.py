@@ -129,6 +129,7 @@ def scan_products(
         bound = np.float64(-np.inf)  # no item with a smaller rounded product is listed
         if count == n:
             bound = np.float64(approximate_scores[n - 1]) - 2.0 * errors[u]
+        # The next smaller float32, so that the first comparison, in float32, excludes no item.
         float32_bound = np.nextafter(np.float32(bound), np.float32(-np.inf))
         listed = 0
         for start in range(0, len(row), RUN):

@@ -230,15 +230,16 @@ def _pair_blocks(
         The lines of some visitors, their visits, and (visitors,) how many of the first places of
         the rows each visitor meets.
     """
+    # Lines of visitors, and how many places each meets; None: all places of the rows.
     parts: list[tuple[slice, NDArray[np.int64] | None]] = [(visitors_block, None)]
     if are_same:
-        within = slice(
+        shared_lines = slice(
             max(visitors_block.start, others_block.start),
             min(visitors_block.stop, others_block.stop),
         )
-        after = slice(max(visitors_block.start, others_block.stop), visitors_block.stop)
-        own_places = np.arange(within.start, within.stop) - others_block.start
-        parts = [(within, own_places), (after, None)]
+        later_lines = slice(max(visitors_block.start, others_block.stop), visitors_block.stop)
+        own_places = np.arange(shared_lines.start, shared_lines.stop) - others_block.start
+        parts = [(shared_lines, own_places), (later_lines, None)]
     for lines, places in parts:
         if lines.start < lines.stop:
             slots = _places_in(visitors[lines], len(raters))

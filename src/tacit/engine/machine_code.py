@@ -9,13 +9,14 @@ import tempfile
 from pathlib import Path
 
 CACHE = "NUMBA_CACHE_DIR"
-"""Environment variable that names the folder."""
+"""Environment variable that names the folder of numba's machine code."""
 
 
 def make_private_cache() -> str | None:
-    """Make a folder for this process and its children, if numba has no other.
+    """Make a folder for numba's machine code, if there is no other that numba can write to.
 
-    If numba can write neither beside the code nor in the user's cache, it refuses to compile.
+    Without one beside the code, in the user's cache or in NUMBA_CACHE_DIR, numba refuses to
+    compile. This process and its children use the new folder.
 
     Returns:
         The folder, which is deleted when the process ends; None if none was made.

@@ -100,6 +100,9 @@ def compile_kernel(width: int) -> Callable[..., None]:
             start, end = indptr[row], indptr[row + 1]
             gram[:, :] = 0.0
             right[:] = 0.0
+            # gram = sum_t v_t v_t' and right = sum_t y_t v_t over the ratings t of the row: first
+            # four ratings and two rows of `gram` (p for row a, q for row a + 1) at a time, then the
+            # rest.
             t = start
             while t + 4 <= end:
                 v0, v1 = factors[indices[t]], factors[indices[t + 1]]

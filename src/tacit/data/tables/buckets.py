@@ -4,7 +4,8 @@ On disk    A temporary folder, which only this user can read (mode 0700), holds 
            unprotected as the original files. It lies in TMPDIR or the system's folder for temporary
            files. It is deleted when the work ends or fails; a process that is killed leaves a
            folder `tacit-...` behind.
-Memory     holds a chunk of the files, and later one bucket. All rows of a person are in one bucket.
+Memory     holds a chunk of rows of the files, and later one bucket. All rows of a person are in one
+           bucket.
 """
 
 from __future__ import annotations
@@ -39,28 +40,30 @@ from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
-"""Smallest memory, in bytes, that can be set."""
+"""Smallest memory, in bytes, that the caller may set."""
 _PROCESS_MEMORY = 0.45 * 2**30
 """Bytes that the process needs before it reads anything."""
 BYTES_PER_ROW = 320
-"""Largest number of bytes per row while a chunk is split or a bucket is sorted, without texts."""
+"""Largest number of bytes of memory for each row while a chunk is split or a bucket is sorted,
+without ids that are texts."""
 ID_COPIES = 6
-"""Largest number of copies of an id of text that are then in memory."""
+"""Largest number of copies of an id that is a text while a chunk is split or a bucket is sorted."""
 _SAMPLE = 10_000
-"""Number of rows of a file whose ids of text are measured."""
+"""Number of rows of each file whose texts are measured."""
 _FILL = 1.2
-"""Number of buckets above what would be needed if all were equally full."""
+"""Factor by which there are more buckets than if all were equally full."""
 _CHUNKS_IN_MEMORY = 4
-"""Memory for so many chunks is reserved while one is read."""
+"""Number of chunks for which there is memory while one is read."""
 _IDS: tuple[Role, ...] = ("user", "item")
+"""The roles whose columns hold ids."""
 
 
 class Buckets(StoredRatings):
     """Ratings in buckets on disk, which `open_parquet` makes.
 
     Args:
-        folder: A folder with a folder for each bucket.
-        catalogue: The items and the scale.
+        folder: A folder with a folder for each bucket, which is replaced by one file.
+        catalogue: The items and the scale, as ratings without people.
 
     Raises:
         DataError: No item of the catalogue has a rating.
@@ -115,7 +118,7 @@ def open_parquet(
     """Sort the ratings of Parquet files into buckets, for as long as the context lasts.
 
     Args:
-        path: A file, or a folder of files. Each is read once.
+        path: A file, or a folder of files.
         column_names: The roles to find, each with the header that the caller named, or None.
         public: The scale and the items, if they do not come from the ratings.
         memory: Largest memory of the process in bytes.
@@ -138,7 +141,7 @@ def open_parquet(
                 fix = "Write it as Parquet, or leave --memory out."
                 raise DataError("this is no Parquet file", path=file, fix=fix)
     columns = [
-        find_columns(_headers(file), column_names, events=events, path=file) for file in files
+        find_columns(_read_headers(file), column_names, events=events, path=file) for file in files
     ]
     for file, used in zip(files, columns, strict=True):
         if used != columns[0]:
@@ -165,13 +168,20 @@ def open_parquet(
 
 
 def _is_whole_file(file: Path, folder: Path) -> bool:
-    """Tell whether this is a file whose path within the folder is not hidden or temporary."""
+    """Tell whether this is a file, and neither it nor a folder above it is hidden or temporary.
+
+    Names of those begin with a full stop or an underscore.
+
+    Args:
+        file: A path below the folder.
+        folder: The folder that is read.
+    """
     parts = file.relative_to(folder).parts
     return file.is_file() and not any(part[0] in "._" for part in parts)
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder and its subfolders; DataError for other files."""
+    """List the Parquet files of a folder and its subfolders; DataError if it has none or others."""
     if is_folder(folder):
         raise DataError(
             "this is a folder of  tacit data import",
@@ -192,7 +202,7 @@ def _list_files(folder: Path) -> list[Path]:
 
 
 def _digest_files(files: list[Path]) -> bytes:
-    """Digest all bytes of the files; their names and order have no influence."""
+    """Hash all bytes of the files to a digest that does not depend on their names and order."""
     digests = []
     for file in files:
         with file.open("rb") as stream:
@@ -201,40 +211,46 @@ def _digest_files(files: list[Path]) -> bytes:
 
 
 def _fill_buckets(
-    folder: Path, files: list[Path], used: Mapping[Role, str], public: PublicInputs, memory: int
+    folder: Path,
+    files: list[Path],
+    header_of_role: Mapping[Role, str],
+    public: PublicInputs,
+    memory: int,
 ) -> Ratings:
-    """Read the files once and write all rows of a person to the same bucket, in their order.
+    """Write the rows of the files to buckets, in their order; those of a person to the same bucket.
 
     Args:
-        folder: Gets a folder for each bucket.
+        folder: A folder, in which a folder for each bucket is made.
         files: The files.
-        used: Role to the header of its column.
+        header_of_role: Role to the header of its column.
         public: The scale and the items, if they do not come from the ratings.
         memory: Largest memory of the process in bytes.
 
     Returns:
-        The catalogue: items and scale, without ratings.
+        The catalogue: items and scale, as ratings without people.
 
     Raises:
         DataError: The files have no rows, or differ in the type of their ids.
     """
-    sizes = [int(_read(file, pl.len()).item()) for file in files]
+    sizes = [int(_read_rows(file, pl.len()).item()) for file in files]
     if not sum(sizes):
         raise DataError("the files have no rows", path=files[0].parent)
-    id_columns = [used[role] for role in _IDS]
-    bytes_of_ids = max(_mean_text_bytes(_read(file, id_columns, 0, _SAMPLE)) for file in files)
+    id_columns = [header_of_role[role] for role in _IDS]
+    bytes_of_ids = max(_mean_text_bytes(_read_rows(file, id_columns, 0, _SAMPLE)) for file in files)
     bytes_per_row = BYTES_PER_ROW + ID_COPIES * bytes_of_ids
     rows_in_memory = max(int((memory - _PROCESS_MEMORY) / bytes_per_row), 1)
     rows_per_chunk = max(rows_in_memory // _CHUNKS_IN_MEMORY, 1)
     bucket_count = math.ceil(sum(sizes) / rows_in_memory * _FILL)
-    columns = [pl.col(name).alias(role) for role, name in used.items()]
-    chunks: list[tuple[Path, int]] = []  # each with its first row
+    columns = [pl.col(name).alias(role) for role, name in header_of_role.items()]
+    chunks: list[tuple[Path, int]] = []  # the file of each chunk, and its first row in it
     for file, size in zip(files, sizes, strict=True):
         chunks += [(file, start) for start in range(0, size, rows_per_chunk)]
     items = stars = pl.Series([], dtype=pl.Null)
     first_id_types: list[pl.DataType] = []
     for number, (file, start) in enumerate(chunks):
-        chunk = read_cells(_read(file, columns, start, rows_per_chunk), used, public.scale, file)
+        chunk = read_cells(
+            _read_rows(file, columns, start, rows_per_chunk), header_of_role, public.scale, file
+        )
         id_types = [chunk[role].dtype for role in _IDS]
         first_id_types = first_id_types or id_types
         if id_types != first_id_types:
@@ -243,37 +259,40 @@ def _fill_buckets(
             )
         if public.catalogue is None:
             items = _add_values(items, chunk["item"])
-        if "rating" in used and public.scale is None and len(stars) <= MOST_VALUES:
+        if "rating" in header_of_role and public.scale is None and len(stars) <= MOST_VALUES:
             stars = _add_values(stars, chunk["rating"])
-        with_buckets = chunk.with_columns(bucket=pl.col("user").hash(7) % bucket_count)
+        # Any seed serves, if it is the same for all chunks.
+        with_buckets = chunk.with_columns(bucket=pl.col("user").hash(seed=7) % bucket_count)
         for (bucket,), rows in with_buckets.partition_by("bucket", as_dict=True).items():
             bucket_folder = folder / str(bucket)
             bucket_folder.mkdir(exist_ok=True)
             rows.drop("bucket").write_ipc(bucket_folder / f"{number:06}.arrow")
-    return public.make_catalogue(items.to_list, stars.to_numpy() if "rating" in used else None)
+    return public.make_catalogue(
+        items.to_list, stars.to_numpy() if "rating" in header_of_role else None
+    )
 
 
 def _mean_text_bytes(rows: pl.DataFrame) -> float:
-    """Compute the mean number of bytes of the texts in a row."""
+    """Compute the mean number of bytes of all texts of a row."""
     return rows.select(pl.col(pl.String)).estimated_size() / max(len(rows), 1)
 
 
 def _add_values(values: pl.Series, column: pl.Series) -> pl.Series:
-    """Add the values of a column to different values, so that each is there once."""
+    """Add the values of a column to a list of different values, so that each is in it once."""
     return values.append(column.unique()).unique() if len(values) else column.unique()
 
 
-def _read(file: Path, columns: Any, start: int = 0, size: int | None = None) -> pl.DataFrame:
+def _read_rows(file: Path, columns: Any, start: int = 0, size: int | None = None) -> pl.DataFrame:
     """Read rows of one Parquet file.
 
-    The name of the file is no pattern of several files, and folders around it are no columns. An
-    error is raised without the message of polars, which may hold a person's row.
+    Signs such as * in the file's name are no pattern of several files, and names of folders above
+    it are no columns. Errors do not have the message of polars, which may hold a person's row.
 
     Args:
         file: The file.
         columns: Names or expressions of polars.
         start: First row.
-        size: Number of rows; None: all from `start`.
+        size: Number of rows; None: all rows from `start` on.
     """
     try:
         table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
@@ -286,22 +305,24 @@ def _read(file: Path, columns: Any, start: int = 0, size: int | None = None) -> 
         ) from None
 
 
-def _headers(file: Path) -> list[str]:
+def _read_headers(file: Path) -> list[str]:
     """Return the names of a file's columns."""
-    return _read(file, pl.all(), 0, 0).columns
+    return _read_rows(file, pl.all(), 0, 0).columns
 
 
 def read_column_in_parts(path: Path, name: str, size: int) -> Iterator[list[Any]]:
     """Yield the cells of a column of a Parquet file, `size` at a time, without empty ones."""
-    headers = _headers(path)
+    headers = _read_headers(path)
     if name not in headers:
         raise DataError("no such column", path=path, found=", ".join(headers), expected=name)
-    for start in range(0, int(_read(path, pl.len()).item()), size):
-        yield _read(path, name, start, size)[name].drop_nulls().to_list()
+    for start in range(0, int(_read_rows(path, pl.len()).item()), size):
+        yield _read_rows(path, name, start, size)[name].drop_nulls().to_list()
 
 
 def _number_items(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
-    """Turn ids into numbers of the catalogue; ids are compared by their text.
+    """Turn ids into numbers of the catalogue.
+
+    Ids are compared as integers if all are integers, else by their text.
 
     Args:
         items: (rows,) ids of items.

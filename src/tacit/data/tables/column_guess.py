@@ -1,7 +1,7 @@
-"""Columns of a table found as the caller says, by their names, or by order and content.
+"""The columns of a table, found by what the caller says, by their names, or by order and content.
 
 With a header     a column holds the stars only if the caller or its name says so. Content alone
-                  does not decide: numbers on a usual scale under another name raise a question.
+                  does not decide: numbers on a common scale under another name raise a question.
 Without a header  columns are people, items, stars and times in this order, if the content fits. Any
                   other column of numbers raises a question, and so does a column of items with more
                   different values than the column of people.
@@ -40,26 +40,29 @@ from tacit.data.tables.times import NEWEST, OLDEST, is_date, may_be_spreadsheet_
 from tacit.errors import ConfigError, DataError
 
 ColumnNames = Mapping[Role, str | None]
-"""The roles to find. For each, the header or the position from 1 that the caller named, or None."""
+"""The roles to find, each with the header or the position from 1 that the caller named, or None."""
 _CELLS_SEEN = 2000
-"""Number of cells of a column that are looked at."""
+"""Number of the first cells of a column that are in its `ColumnSample`."""
 _MOST_OF_CELLS = 0.5
-"""Share of the cells that must be numbers, or dates, for the column to count as such."""
+"""Least share of the cells that are numbers in a column of numbers, or dates in a column of
+dates."""
 _OLDEST_DATE, _NEWEST_DATE = 19_800_101, 21_001_231
 """Dates written YYYYMMDD between which times of people lie."""
 _MOST_STARS = 101
 """Largest number of different stars, as on a scale from 0 to 100."""
 _FEWEST_STARS = 3
-"""Fewest different numbers that are taken for stars in a table without a header."""
+"""Fewest different numbers in a column that is taken for stars in a table without a header."""
 _MOST_OFF_SCALE = 0.05
 """Largest share of a column of stars that may lie off their scale."""
 _FEWEST_OF_COUNTS = 0.25
-"""Least share of the smallest number in a column of counts, such as numbers of plays."""
+"""Least share of the cells that hold the smallest number in a column of counts, such as of
+plays."""
 _FEW_ROWS = 50
-"""Number of rows below which it says little how often a number repeats."""
+"""Fewest rows of a table for which it matters how often a number repeats."""
 _LONGEST_ID = 40
 """Largest mean number of characters of ids; longer texts are titles or words of people."""
 _NAMES_OF_STARS: tuple[Subject, ...] = ("rating", "feedback")
+"""Subjects whose names say that a column holds stars or likes."""
 _MOST_KINDS = 20
 """Largest number of different values, such as kinds of events, that a warning lists."""
 
@@ -109,7 +112,15 @@ class ColumnGuess:
 
 
 class ColumnSample:
-    """The first cells of a column, and what they may be."""
+    """The first cells of a column, and what they may be.
+
+    Attributes:
+        nested: Whether cells are lists or objects.
+        numbers: The cells that are numbers.
+        is_numeric: Whether at least half of the cells are numbers.
+        is_answer: Whether all cells are words of `ANSWERS`, or Booleans.
+        is_opinion: Whether all cells are words of `OPINIONS`, which mean likes under any header.
+    """
 
     def __init__(self, column: pl.Series) -> None:
         self.nested = column.dtype.is_nested()
@@ -127,7 +138,7 @@ class ColumnSample:
         self.is_answer = cells.dtype == pl.Boolean or (cells.dtype == pl.String and all_answers)
 
     def _are_most(self, count: int) -> bool:
-        """Tell whether this number of cells is at least half of the sample."""
+        """Tell whether `count` cells are at least half of the sample."""
         return len(self._cells) > 0 and count >= _MOST_OF_CELLS * len(self._cells)
 
     @cached_property
@@ -151,7 +162,10 @@ class ColumnSample:
 
     @cached_property
     def may_be_stars(self) -> bool:
-        """Whether cells are a few different numbers on a common scale that repeat."""
+        """Whether the cells are a few different numbers on a common scale, which repeat.
+
+        On average, each number is in the sample at least twice. Times and answers are no stars.
+        """
         levels = self.numbers.n_unique()
         if levels > _MOST_STARS or 2 * levels > len(self.numbers) or not self.is_numeric:
             return False
@@ -167,9 +181,10 @@ class ColumnSample:
 
     @cached_property
     def has_counts(self) -> bool:
-        """Whether cells look like numbers of plays, and not like stars.
+        """Whether the cells look like numbers of plays, and not like stars.
 
-        They are whole numbers, the smallest is frequent, and the next ones are ever rarer.
+        Such cells are whole numbers; the smallest number is frequent, the next larger is rarer, and
+        the one after it is no more frequent.
         """
         smallest = self.numbers.unique().sort().head(3).to_list()
         counts = [int((self.numbers == number).sum()) for number in smallest]
@@ -180,12 +195,12 @@ class ColumnSample:
 
     @cached_property
     def is_feedback(self) -> bool:
-        """Whether all cells are yes or no, or 1 or 0."""
+        """Whether all cells are answers such as yes and no, or all numbers are 1 or 0."""
         return self.is_answer or (self.is_numeric and bool(self.numbers.is_in([0.0, 1.0]).all()))
 
     @cached_property
     def may_be_ids(self) -> bool:
-        """Whether cells are whole numbers or short texts."""
+        """Whether the cells are whole numbers or short texts, and neither times nor answers."""
         if self.is_time or self.is_answer or len(self._cells) == 0:
             return False
         if self.is_numeric:
@@ -195,14 +210,20 @@ class ColumnSample:
         return float(np.mean([len(cell) for cell in self._cells])) <= _LONGEST_ID
 
     def fits(self, role: Role) -> bool:
-        """Tell whether the cells fit a role that the header names, though it is no usual name."""
+        """Tell whether the cells fit a role that the header names by a known, not a usual name."""
         if role == "time":
             return self.is_time or (self.is_numeric and may_be_spreadsheet_days(self.numbers))
         return role not in ("rating", "plays") or self.is_numeric or self.is_answer
 
 
 class _ColumnSearch:
-    """The search for the columns of a table: the roles that have a column so far, and why."""
+    """The search for the columns of a table, with the roles that have a column so far, and why.
+
+    Args:
+        table: The table.
+        column_names: The roles to find, each with the column that the caller named, or None.
+        events: Whether every row is an event, whatever columns there are.
+    """
 
     def __init__(self, table: Table, column_names: ColumnNames, *, events: bool) -> None:
         self.table = table
@@ -215,11 +236,11 @@ class _ColumnSearch:
         self.warnings: list[str] = []
 
     def assign(self, role: Role, position: int | None, reason: str) -> None:
-        """Assign a column to a role that is sought, unless one of the two is assigned already.
+        """Assign a column to a role, unless the role is not sought or one of the two is assigned.
 
         Args:
             role: The role.
-            position: Position of the column; None: do nothing.
+            position: Position of the column; None: nothing is assigned.
             reason: What decided on it: 'asked', 'name' or 'content'.
         """
         if position is None or role not in self.column_names or role in self.positions:
@@ -264,7 +285,8 @@ class _ColumnSearch:
         """Assign columns by their names.
 
         Usual names come first, then other known names if the cells fit. People and items are also
-        found by compounds such as `customer_key`, if only one column has such a name.
+        found by compounds such as `customer_key`, if only one column has such a name. Stars are
+        also found by names such as `clicked`, if the cells are 0 and 1.
         """
         for role in self.column_names:
             self.assign(role, find_column(role, self.headers, None), "name")
@@ -290,18 +312,18 @@ class _ColumnSearch:
             self._assign_feedback()
 
     def _assign_feedback(self) -> None:
-        """Assign a column such as `clicked` of 0 and 1 as the ratings.
+        """Assign the role of ratings to a column such as `clicked`, which holds 0 and 1.
 
         Raises:
             DataError: There are several such columns.
         """
-        found = [
+        feedback_positions = [
             position
             for position in self.free_positions
             if is_named("feedback", self.headers[position]) and self.samples[position].is_feedback
         ]
-        if len(found) > 1:
-            names = [self.headers[position] for position in found]
+        if len(feedback_positions) > 1:
+            names = [self.headers[position] for position in feedback_positions]
             raise DataError(
                 "several columns may say what was liked",
                 path=self.table.path,
@@ -309,21 +331,21 @@ class _ColumnSearch:
                 fix=f"Say which: --rating {names[0]}, or --events if every row is one "
                 "(from Python: rating=..., events=True).",
             )
-        if found:
-            self.assign("rating", found[0], "name")
+        if feedback_positions:
+            self.assign("rating", feedback_positions[0], "name")
 
     def assign_by_content(self) -> None:
-        """Assign columns by their cells: times, answers such as like and dislike, and the rest.
+        """Assign columns by their cells: times, and answers such as like and dislike.
 
-        People, items and stars are found by content only in a table without a header.
+        In a table without a header, also people, items and stars.
         """
         if "time" in self.column_names:
-            times = [position for position in self.free_positions if self.samples[position].is_time]
-            named_otherwise = [
-                position for position in times if is_named("other", self.headers[position])
+            times = [
+                position
+                for position in self.free_positions
+                if self.samples[position].is_time and not is_named("other", self.headers[position])
             ]
-            fitting = [position for position in times if position not in named_otherwise]
-            self.assign("time", fitting[0] if fitting else None, "content")
+            self.assign("time", times[0] if times else None, "content")
         answers = [position for position in self.free_positions if self.samples[position].is_answer]
         if self.table.has_header:  # under another name, only words such as `like` are likes
             answers = [position for position in answers if self.samples[position].is_opinion]
@@ -416,11 +438,11 @@ class _ColumnSearch:
             )
 
     def _has_feedback(self) -> bool:
-        """Tell whether it is settled what people said of items: stars, plays, or events alone."""
+        """Tell whether rows have stars or plays, or are known to be events."""
         return self.events or "rating" in self.positions or "plays" in self.positions
 
     def refuse_words_for_stars(self) -> None:
-        """Raise DataError for a column that is named as stars and holds a few different words."""
+        """Raise DataError for a column with a name of stars or likes that holds a few words."""
         if self._has_feedback() or "rating" not in self.column_names or not self.table.has_header:
             return
         for position in self.free_positions:
@@ -440,14 +462,14 @@ class _ColumnSearch:
                 )
 
     def _says_otherwise(self, position: int) -> bool:
-        """Tell whether the header of a column says that it holds something else."""
+        """Tell whether the header of a column says that it holds no stars and no plays."""
         header = self.headers[position]
         subjects: tuple[Subject, ...] = ("user", "item", "time")
         names_subject = any(is_compound_of(subject, header) for subject in subjects)
         return names_subject or is_no_candidate(header)
 
     def refuse_nested(self) -> None:
-        """Raise DataError if people or items have no column, and cells hold lists or objects."""
+        """Raise DataError if people or items lack a column, and some cells are lists or objects."""
         nested = [position for position, sample in enumerate(self.samples) if sample.nested]
         if nested and (self.lacks("user") or self.lacks("item")):
             raise layout_error(
@@ -476,7 +498,7 @@ class _ColumnSearch:
                 )
 
     def warn_of_columns_with_few_values(self) -> None:
-        """Warn of columns that are not read, though their few values may mean like and dislike."""
+        """Warn of columns without a role whose few values may mean like and dislike."""
         if "rating" in self.positions or not self.table.has_header:
             return
         names = []
@@ -486,7 +508,7 @@ class _ColumnSearch:
             if is_known or column.dtype != pl.String or self.samples[position].is_time:
                 continue
             if column.head(_CELLS_SEEN).n_unique() > _MOST_KINDS:
-                continue  # so that only promising columns are counted as a whole
+                continue  # the whole column is counted only if its first cells have few values
             if 1 < self.samples[position].distinct <= _MOST_KINDS < len(column):
                 names.append(self.headers[position])
         if names:
@@ -496,7 +518,7 @@ class _ColumnSearch:
             )
 
     def warn_of_unread_times(self) -> None:
-        """Warn of a column that is named as times and holds no times that can be read."""
+        """Warn of a column with a name of times whose cells cannot be read as times."""
         if not self.lacks("time") or not self.table.has_header:
             return
         for position in self.free_positions:
@@ -508,10 +530,11 @@ class _ColumnSearch:
                 return
 
     def result(self) -> ColumnGuess:
-        """Return what was found.
+        """Return the columns that were found.
 
-        Of stars and numbers of plays only one is returned: the stars, unless the caller named the
-        column of plays.
+        If there are stars and numbers of plays, only one of them is returned: the stars, unless the
+        caller named the column of plays. If all rows are events, neither is returned, unless the
+        caller named the column of plays.
         """
         plays_were_named = self.column_names.get("plays") is not None
         if self.events or plays_were_named:
@@ -528,10 +551,10 @@ class _ColumnSearch:
         )
 
     def _rests_on_names(self, positions: Mapping[Role, int]) -> bool:
-        """Tell whether names alone decided what the columns are, so that no cell did.
+        """Tell whether names alone decided on the columns, so that no cell did.
 
-        Every column was named by the caller or has a usual name, and there is either no further
-        role or no further column for which cells could have decided.
+        Then every column was named by the caller or has a usual name, and the cells could not have
+        assigned another one: no role or no column is left.
         """
         for role, position in positions.items():
             if self.reasons[role] != "asked" and find_column(role, self.headers, None) != position:
@@ -549,12 +572,12 @@ def guess_columns(
     Args:
         table: The table.
         column_names: The roles to find, each with the column that the caller named, or None.
-        events: Every row is an event, whatever columns there are.
-        contents: Whether cells are looked at if names do not decide. If they do not decide either,
-            that is an error.
+        events: Whether every row is an event, whatever columns there are.
+        contents: Whether cells decide where names do not. If they do not decide either, that is an
+            error.
 
     Returns:
-        What was found; a role without a column is left out.
+        The columns that were found; a role without a column is left out.
 
     Raises:
         DataError: A column that the caller named is missing, or it is not clear what a column is.

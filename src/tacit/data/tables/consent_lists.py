@@ -1,8 +1,8 @@
 """Files with the people who agreed not to be protected.
 
 A person who is read from such a file by mistake loses all protection. So a file is refused if
-anything in it is unclear: a further column, which may hold an answer or an index, or a person who
-is named twice.
+anything in it is unclear, such as a further column, which may hold an answer or an index, or a
+person who is named twice.
 """
 
 from __future__ import annotations
@@ -19,15 +19,20 @@ from tacit.data.tables.vectors import as_id, read_text
 from tacit.errors import DataError
 
 _EXPECTED = "one column of ids under the heading 'user', or such a column and a column 'agreed'"
+"""What messages say that the file must hold."""
 _DELIMITERS = (",", ";", "\t")
+"""Signs that may separate the two columns."""
 _USER_HEADINGS = frozenset(
     ("people", "person", "persons", "id", "ids", "users", "userids", "customers", "customerids")
 )
+"""Normalized headings of a column of people, beside those that `names` knows."""
 _AGREED_HEADINGS = frozenset(
     ("agreed", "agree", "agrees", "consent", "consented", "consents", "hasagreed", "hasconsented")
 )
+"""Normalized headings of a column of answers."""
 _YES = frozenset(("yes", "y", "true", "1"))
 _NO = frozenset(("no", "n", "false", "0", ""))
+"""Answers, in lower case, of people who agreed and of people who did not."""
 
 
 def read_consenting(path: Path) -> list[Any]:
@@ -41,7 +46,7 @@ def read_consenting(path: Path) -> list[Any]:
         The ids: integers if they are written as whole numbers, else texts.
 
     Raises:
-        DataError: The file cannot be read, or it is not certain whom it names.
+        DataError: The file cannot be read, or it is not certain whom it names as consenting.
     """
     rows = _read_rows(path)
     if max(len(row) for row in rows) == 1:
@@ -49,7 +54,7 @@ def read_consenting(path: Path) -> list[Any]:
         if _is_heading(people, path):
             del people[0]
     else:
-        people = _people_who_said_yes(rows, path)
+        people = _find_people_who_said_yes(rows, path)
     _refuse_repeated(people, path)
     return [as_id(person) for person in people]
 
@@ -102,8 +107,8 @@ def _read_rows(path: Path) -> list[list[str]]:
 def _is_heading(cells: Sequence[str], path: Path) -> bool:
     """Tell whether the first cell of a single column is its heading.
 
-    A column of whole numbers needs no heading. A column of texts does: without one, a heading such
-    as `refused` or `withdrawn` could be taken for an id.
+    A column of whole numbers needs no heading. A column of texts needs one, since a first cell such
+    as `refused` or `withdrawn` could be an id or a heading of people who did not agree.
 
     Raises:
         DataError: The first cell of texts does not say that the column holds people.
@@ -121,11 +126,16 @@ def _is_heading(cells: Sequence[str], path: Path) -> bool:
     )
 
 
-def _people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]:
-    """Return the people of a table of people and their answers whose answer is yes.
+def _find_people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]:
+    """Return the people of a table of people and answers whose answer is yes.
+
+    Args:
+        rows: The cells of all rows, with the headings.
+        path: The file, for messages.
 
     Raises:
-        DataError: Its columns are not these two, or an answer is neither yes nor no.
+        DataError: The columns are not these two, an answer is neither yes nor no or has no person,
+            or a person is named twice.
     """
     header = rows[0]
     person_columns = [column for column, name in enumerate(header) if _names_people(name)]
@@ -161,7 +171,7 @@ def _people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]
 
 
 def _refuse_repeated(people: Sequence[str], path: Path) -> None:
-    """Raise DataError if a person is named twice, since one of the two answers may be a no."""
+    """Raise DataError if a person is named twice, since one of the two answers may be no."""
     if len(set(people)) < len(people):
         raise DataError(
             "a person is twice in the list of consenting people",
@@ -172,8 +182,10 @@ def _refuse_repeated(people: Sequence[str], path: Path) -> None:
 
 
 def _names_people(heading: str) -> bool:
+    """Tell whether a heading says that its column holds people."""
     return is_compound_of("user", heading) or normalize_header(heading) in _USER_HEADINGS
 
 
 def _names_agreement(heading: str) -> bool:
+    """Tell whether a heading says that its column holds the answers of people."""
     return normalize_header(heading) in _AGREED_HEADINGS

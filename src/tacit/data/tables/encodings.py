@@ -1,7 +1,7 @@
 """Text files decoded to UTF-8, from an encoding that the caller names or that the bytes show.
 
-UTF-8 and UTF-16 are recognised by their bytes. Encodings with one byte a letter are not: the same
-bytes are `łódź` in cp1250 and `³ódŸ` in cp1252. Of these only cp1252 is used without being named,
+UTF-8 and UTF-16 are recognised by their bytes. Other encodings are not: the same bytes are `łódź`
+in cp1250 and `³ódŸ` in cp1252. Of these only cp1252 is used although the caller did not name it,
 and only if no other encoding gives more letters of one language; otherwise an error names the
 likely encoding.
 """
@@ -23,29 +23,32 @@ from tacit.errors import DataError
 MIXED = "utf-8 and cp1252"
 """Name for the encoding of a file with lines in both."""
 _USUAL = "cp1252"
+"""The encoding that is used if the text is not UTF-8 and no other encoding fits better."""
 _KNOWN_FILES = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
 _MULTIBYTE = re.compile(
     rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}"
 )
 """A letter of several bytes in UTF-8."""
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+"""A byte that is not ASCII."""
 _SAMPLE = 200_000
-"""Number of bytes, of lines that are not UTF-8, that decide on the encoding."""
+"""Number of bytes, from lines that are not UTF-8, that decide on the encoding."""
 _START = 65_536
 """Number of bytes at the start of a file in which NUL bytes are looked for."""
 _NULS_OF_UTF16 = 0.5
-"""Least share of NULs among every second byte of UTF-16."""
+"""Least share of NULs in every second byte of a text in UTF-16."""
 _LEAST_FIT, _LEAST_FIT_OF_OTHERS = 0.5, 0.75
-"""Least share of the signs beyond ASCII that must be letters: for cp1252, and for others."""
+"""Least fit, as `_Script.measure_fit` has it, for cp1252 and for other encodings."""
 _SEVERAL_LANGUAGES = 0.9
-"""Weight of a letter if letters of all Western languages count; 1 if those of one language do."""
+"""Weight of a letter where the letters of all Western languages count. It is 1 where only those of
+one language do."""
 _CAPITAL = 0.9
-"""Weight of a capital letter. Text has more small letters, so that two encodings of Cyrillic in
-which they are swapped can be distinguished."""
+"""Weight of a capital letter. Text has more small letters than capitals, so that this weight
+distinguishes two encodings of Cyrillic in which they are swapped."""
 _NO_LETTERS = frozenset("€…‚„‘’“”‹›•–—™§©«»®°±·\xa0\xad、。・「」『』（）！？：；，～ー々\u3000")
-"""Signs that say nothing about the language."""
+"""Signs beyond ASCII that are left out, since they say nothing about the language."""
 _TO_BLANKS = dict.fromkeys(map(ord, "\xa0\xad\u3000"), " ")
-"""Signs that are replaced by a blank."""
+"""Signs that are replaced by a blank before letters are counted."""
 _SIGN_IN_WORD = re.compile(
     r"(?<=[A-Za-z\x80-\U0010ffff])[^\x00-\x7f]|[^\x00-\x7f](?=[A-Za-z\x80-\U0010ffff])"
 )
@@ -65,7 +68,7 @@ class _Script:
     letters: frozenset[str]
     """Its letters beyond ASCII, in lower case."""
     weight: float = 1.0
-    """Weight of a letter."""
+    """Weight of each letter in the fit."""
 
     def measure_fit(self, sample: bytes) -> float:
         """Measure how well bytes fit: the weighted share of letters among signs beyond ASCII.
@@ -102,8 +105,8 @@ def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
         in cp1252.
 
     Raises:
-        DataError: The text is not in that encoding; or no encoding is named, and it is probably in
-            another than UTF-8 or cp1252.
+        DataError: The text is not in the named encoding; or none is named, and the text is probably
+            in another encoding than UTF-8 and cp1252.
     """
     if encoding is None and raw.isascii() and b"\0" not in raw[:_START]:
         return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
@@ -127,7 +130,11 @@ def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
 
 
 def _find_encoding(raw: bytes, path: Path) -> str:
-    """Find the encoding of bytes that are not all ASCII."""
+    """Find the encoding of bytes that are not all ASCII.
+
+    Raises:
+        DataError: The bytes are no text, or are probably in another encoding than UTF-8 and cp1252.
+    """
     if raw.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "utf-32"
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -145,7 +152,7 @@ def _find_encoding(raw: bytes, path: Path) -> str:
 
 
 def _nul_bytes_error(start: bytes, path: Path) -> DataError:
-    """Make the error for a file with NUL bytes: UTF-16 without its mark, or no text."""
+    """Make the error for a file with NUL bytes: it is UTF-16 without its mark, or no text."""
     # In UTF-16, Latin letters have a NUL as their second or as their first byte.
     counts = {"utf-16-le": start[1::2].count(0), "utf-16-be": start[::2].count(0)}
     for encoding, nuls in counts.items():
@@ -163,7 +170,7 @@ def _nul_bytes_error(start: bytes, path: Path) -> DataError:
 
 
 def _refuse_other_encodings(raw: bytes, path: Path) -> None:
-    """Raise DataError unless cp1252 is the encoding that fits lines best that are not UTF-8."""
+    """Raise DataError unless cp1252 fits best the lines that are not UTF-8."""
     sample = _find_lines_beyond_utf8(raw)
     likely = max(_read_scripts(), key=lambda script: script.measure_fit(sample))
     fit = likely.measure_fit(sample)
@@ -185,7 +192,7 @@ def _refuse_other_encodings(raw: bytes, path: Path) -> None:
 
 
 def _find_lines_beyond_utf8(raw: bytes) -> bytes:
-    """Return the first lines that are not UTF-8, `_SAMPLE` bytes or a little more."""
+    """Return the first lines that are not UTF-8, together `_SAMPLE` bytes or a little more."""
     chosen: list[bytes] = []
     size = 0
     found = _BEYOND_ASCII.search(raw)
@@ -206,7 +213,7 @@ def _find_lines_beyond_utf8(raw: bytes) -> bytes:
 def _read_scripts() -> tuple[_Script, ...]:
     """Read the letters of all encodings from `encodings.toml`.
 
-    Of several that fit equally well, the first is chosen, so the likeliest come first.
+    Of several encodings that fit equally well, the first is chosen, so the likeliest come first.
     """
     table = tomllib.loads(files(__package__).joinpath("encodings.toml").read_text("utf-8"))
     scripts = []
@@ -228,8 +235,8 @@ def _list_two_byte_letters(encoding: str, ranges: list[list[int]]) -> list[str]:
     """List the letters of two bytes in an encoding.
 
     Args:
-        encoding: Its name.
-        ranges: The first and the last value of ranges in which the first byte lies.
+        encoding: Name of the encoding.
+        ranges: Ranges of the first byte of a letter, each as its first and its last value.
     """
     letters = []
     for start, stop in ranges:
@@ -239,7 +246,7 @@ def _list_two_byte_letters(encoding: str, ranges: list[list[int]]) -> list[str]:
 
 
 def _decode_each_line(raw: bytes) -> bytes:
-    """Decode lines of which some are UTF-8 and some cp1252; bytes of neither become U+FFFD."""
+    """Decode lines of which some are UTF-8 and some cp1252; other bytes become U+FFFD."""
     lines = []
     for line in raw.split(b"\n"):
         try:

@@ -2,15 +2,15 @@
 
 Files are written whole or not at all. The files of the folder, which every command reads:
 
-data.json            what the other files hold, and what of it is public
+data.json            describes the other files, and says what in them is public
 ratings.parquet      user_id, item_id, rating, and timestamp if known; events are in events.parquet
 catalogue.parquet    item_id and all metadata of each item but `Ratings.row_texts`
 texts_of_rows.parquet   item_id and the `row_texts`, if there are any
 users.parquet        user_id and attributes, if there are any
 
-If the catalogue or the scale was found in private ratings, it is not public, and data.json says so:
-guarantees of models that are fitted to the folder are then as conditional as those of models that
-are fitted to the original file.
+A catalogue or a scale that was found in private ratings is not public, and data.json says so. The
+guarantees of models that are fitted to the folder then have the same conditions as those of models
+that are fitted to the original file.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from tacit.errors import ConfigError, DataError, OutputError
 
 PathLike = str | Path
 _ENDINGS = (".csv", ".tsv", ".parquet")
+"""Endings of tables that can be written."""
 FILE = "data.json"
 """Name of the file that describes the folder."""
 FORMAT = 1
@@ -48,6 +49,7 @@ KIND = "tacit data"
 """Value of the key `kind` in the description."""
 _CATALOGUE = "catalogue.parquet"
 _TEXTS = "texts_of_rows.parquet"
+"""Names of the files of public item metadata, and of texts that people may have written."""
 
 
 def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> None:
@@ -79,14 +81,14 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
 
 
 def has_stars(ratings: Ratings) -> bool:
-    """Tell whether the ratings say more than that each item was liked, as events do."""
+    """Tell whether the ratings say more than that each rated item was liked."""
     return ratings.scale != EVENTS or not bool(ratings.likes.all())
 
 
 def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
     """Describe the format of a file that `write_ratings` writes.
 
-    A file that is read in this format is read row by row, which a proof of privacy needs.
+    A file in a written format is read row by row, which a proof of privacy needs.
     """
     is_text = path.suffix != ".parquet"
     columns: dict[Role, str] = {"user": "user_id", "item": "item_id"}
@@ -110,7 +112,7 @@ def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
 
 
 def write_format(written: WrittenFormat, path: Path) -> None:
-    """Write a written format as JSON, which the option `--format` reads."""
+    """Write a written format as JSON, for the option `--format`."""
     write_whole(path, (json.dumps(written.to_json(), indent=2) + "\n").encode())
 
 
@@ -155,7 +157,7 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
 
 
 def frame_of_arrays(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """Make a polars frame of arrays; an array of objects gets the type of its values."""
+    """Make a polars frame of arrays; a column of objects gets the type of its values."""
     series = {}
     for name, column in columns.items():
         series[name] = pl.Series(column.tolist() if column.dtype == object else column)
@@ -178,11 +180,11 @@ def is_folder(path: Path) -> bool:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder that `write_folder` cannot write; called before the work.
+    """Refuse a folder that `write_folder` cannot write, before ratings are read.
 
     Raises:
-        OutputError: The folder exists and holds something else than an imported folder, or the
-            folder around it is missing.
+        OutputError: The folder holds files but is no imported folder, or its parent folder is
+            missing.
     """
     is_empty = path.is_dir() and not any(path.iterdir())
     if path.exists() and not is_empty and not is_folder(path):
@@ -192,13 +194,12 @@ def check_folder(path: Path) -> None:
 
 
 def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = None) -> None:
-    """Write the folder whole or not at all; an imported folder that was there is replaced.
+    """Write the folder, whole or not at all; an imported folder of this name is replaced.
 
     Args:
         ratings: The ratings. Their fields such as `catalogue_given` say what is public.
         path: The folder.
-        written: How the rows of the original file are written; None if they cannot be read one by
-            one.
+        written: Format of the original file; None if its rows cannot be read one by one.
 
     Raises:
         OutputError: The folder holds something else, or cannot be written.
@@ -288,7 +289,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         filtered=not public.get("filter", True),
     )
     if public["catalogue"]:
-        # Kept as they were written: `on_catalogue` drops those about titles, domains and items.
+        # The guesses stay as they are in the folder, although `on_catalogue` drops some of them.
         guesses = ratings.guesses
         domains = metadata.pop(DOMAIN, dict.fromkeys(ids))
         ratings = replace(on_catalogue(ratings, domains, metadata=metadata), guesses=guesses)
@@ -308,10 +309,10 @@ def find_public_list(path: Path) -> Path:
     """Return the file of a public list of items.
 
     Args:
-        path: The file, or an imported folder, which has the list in its catalogue.parquet.
+        path: The file, or an imported folder, whose list is its catalogue.parquet.
 
     Raises:
-        DataError: The list is of an imported folder and was found in private ratings.
+        DataError: The list is in an imported folder, and was found in private ratings.
     """
     description = _read_description(path if path.is_dir() else path.parent)
     if description is not None and not description["public"]["catalogue"]:

@@ -1,4 +1,4 @@
-"""Files that are no table of rows: some forms are turned into one, others refused by their name."""
+"""Files that are no table of rows: some forms are turned into one, others are refused by name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Literal
 from tacit.errors import DataError
 
 Layout = Literal["wide", "baskets"]
-"""Layouts with several ratings in a row: "wide" has an item in each column, "baskets" has lists."""
+"""Layouts with several ratings in a row: "wide" has an item in each column, "baskets" has a list of
+items in each row."""
 
 ROW_PERSON = "row"
-"""Name of the column of people if they have no ids and each row is a person."""
+"""Name of the column of people of a table in which each row is a person without an id."""
 BLOCK = re.compile(rb"^\s*(\d+):\s*$")
-"""The line above the ratings of one item, as in the Netflix Prize data."""
+"""The pattern of the line above the ratings of one item, as in the Netflix Prize data."""
 _DOCUMENTS = {
     b"%PDF": "a PDF document",
     b"{\\rtf": "a text document (RTF)",
@@ -27,10 +28,11 @@ _DOCUMENTS = {
 }
 """First bytes of files that cannot be read as a table, and what these files are."""
 _COMMENT_MARKS = ("#", "%")
+"""Beginnings of lines that are comments."""
 
 
 def refuse_what_is_no_table(raw: bytes, path: object) -> None:
-    """Raise DataError for a file of another kind, such as a PDF or a web page."""
+    """Raise DataError for a file that its first bytes show to be no table, such as a PDF."""
     start = raw[:512].lstrip().lower()
     if start.startswith(b"version https://git-lfs"):
         raise DataError(
@@ -64,7 +66,16 @@ def layout_error(
     column: str | None = None,
     expected: str = "one row a rating: a person, an item, and so on",
 ) -> DataError:
-    """Make the error for a table that seems to hold several ratings in a row."""
+    """Make the error for a table that seems to hold several ratings in a row.
+
+    Args:
+        layout: The layout that the table seems to have.
+        what: Message of the error.
+        path: The file.
+        found: What was found.
+        column: Header of the column that shows it.
+        expected: What is expected in place of it.
+    """
     if layout == "wide":
         shape = "a person in each row and an item in each column"
     else:
@@ -86,16 +97,16 @@ def is_comment(line: str) -> bool:
 
 
 def has_blocks(data: bytes) -> bool:
-    """Tell whether the text has a line such as `7:` above the rows of item 7."""
+    """Tell whether the text begins with a line such as `7:`, above the rows of item 7."""
     first = next((line for line in data[:65536].splitlines()[:5] if line.strip()), b"")
     return BLOCK.match(first) is not None
 
 
 def unfold_blocks(data: bytes) -> tuple[bytes, list[int]]:
-    """Turn blocks of rows into a table: the item's number above a block goes before its rows.
+    """Turn blocks of rows into a table: each row gets the number of its block's item as first cell.
 
     Returns:
-        The text of the table, and the line in the file of each of its rows.
+        The text of the table, and the line in the file of each row.
     """
     rows = []
     lines = []

@@ -236,6 +236,10 @@ def _classify_tables(
         unnamed: Tables that the caller did not name. If it is not clear whether one holds people or
             items, it is left out; for the other tables, that is an error.
         notes: Sentences that say which tables were joined.
+
+    Raises:
+        DataError: It is not clear what a table that the caller named holds, or what its columns
+            are.
     """
     if len(tables) == 1:
         columns = guess_rating_columns(tables[0], column_names, events=events, layout=layout)
@@ -414,8 +418,8 @@ def _open_plain_folder(
         The tables; and the path of each other file to the reason why it is no table.
 
     Raises:
-        DataError: There is no table or there are too many, or a file with the name of a table is
-            none.
+        DataError: There is no table or there are too many, or a file that is named like a table
+            cannot be read as one.
     """
     files = [file for file in sorted(path.iterdir()) if file.name[0] not in "._"]
     tables: list[Table] = []
@@ -643,19 +647,25 @@ def _leave_out_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGue
     name = columns.table.headers[position]
     share_empty = column.null_count() / max(1, len(column))
     unread = times.null_count() - column.null_count()
-    is_kept = False
     if share_empty > _MOST_WITHOUT_TIME:
-        warning = f"{share_empty:.0%} of the cells of column {name} are empty: times were left out."
-    elif unread > filled / 2:
-        warning = f"The times in column {name} cannot be read: they were left out."
-    elif are_plausible_times(times):
+        return _leave_out_times(
+            columns,
+            f"{share_empty:.0%} of the cells of column {name} are empty: times were left out.",
+        )
+    if unread > filled / 2:
+        return _leave_out_times(
+            columns, f"The times in column {name} cannot be read: they were left out."
+        )
+    if are_plausible_times(times):
         return columns
-    else:
-        is_kept = True
-        warning = f"Most times in column {name} do not lie between 1980 and 2100: is it their unit?"
+    warning = f"Most times in column {name} do not lie between 1980 and 2100: is it their unit?"
+    return replace(columns, warnings=(*columns.warnings, warning))
+
+
+def _leave_out_times(columns: ColumnGuess, warning: str) -> ColumnGuess:
+    """Take the role of times from its column, and add a warning."""
     positions = dict(columns.positions)
-    if not is_kept:
-        del positions["time"]
+    del positions["time"]
     return replace(columns, positions=positions, warnings=(*columns.warnings, warning))
 
 

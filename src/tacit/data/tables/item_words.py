@@ -28,17 +28,19 @@ _WORDS = {
     "job": ("job", "jobs"),
     "event": ("event", "events"),
 }
+"""Word for an item to the names for it in headers, in several languages."""
 _WORD_OF: dict[str, str] = {}
 for _word, _names in _WORDS.items():
     _WORD_OF |= dict.fromkeys(_names, _word)
-"""Each word, by every name that a header may have for it."""
+"""Name in a header to the word for an item."""
 _DELIMITER = re.compile(r"[,;\t|]")
+"""Signs between two headers."""
 _LONGEST_HEADER = 10_000
-"""Number of characters of a file's first line that are read."""
+"""Largest number of characters of a file's first line that are read."""
 _HEADER_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-"""The words of a header such as productId or ISBN."""
+"""The pattern of the words of a header such as productId or ISBN."""
 _PRODUCT_CODES = ("sku", "asin", "ean", "gtin", "stockcode")
-"""Headers of ids that are product codes."""
+"""Headers of product codes, without blanks and underscores: their items are products."""
 
 
 def headers_of_item_ids(path: Path) -> list[str]:

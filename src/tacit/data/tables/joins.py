@@ -1,4 +1,4 @@
-"""People and items in two tables that are joined, such as orders with customers and order lines."""
+"""People and items in two tables, such as orders and order lines, which are joined into one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from tacit.data.tables.text import read_text_table
 from tacit.errors import DataError
 
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat")
-_MOST_FILES = 20  # of a folder, of which the headers are read
-_BYTES_READ = 2**16  # of a text file: enough to hold its header
+"""Endings of text files that may be tables."""
+_MOST_FILES = 20
+"""Largest number of files of a folder whose headers are read."""
+_BYTES_READ = 2**16
+"""Number of bytes of a text file that are read: enough to hold its header."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class JoinedTables:
 
 @dataclass(frozen=True)
 class TableOfPeople:
-    """A file that has the people of another file's rows."""
+    """A file with the people that the rows of another file lack."""
 
     path: Path
     """The file with the people."""
@@ -48,10 +51,11 @@ def join_people_to_items(
         roles_of_tables: The roles that the columns of each table have.
 
     Returns:
-        The tables; None if no two of them share a column that could join them.
+        The tables after the join; None if no two of them share a column by which they could be
+        joined.
 
     Raises:
-        DataError: Several columns could join them, or one key has several people.
+        DataError: Two tables could be joined by several columns, or one key has several people.
     """
     with_roles = list(zip(tables, roles_of_tables, strict=True))
     person_tables = [table for table, roles in with_roles if "user" in roles]
@@ -81,8 +85,8 @@ def join_people_to_items(
 def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
     """Find the columns by which two tables may be joined.
 
-    These are the columns that both have, but for times and columns of no role. If some of them are
-    named as orders or sessions, only those are returned.
+    These are the columns that both tables have, except times and columns of the subject `other`. If
+    some of them are named as orders or sessions, only those are returned.
     """
     shared = [
         name
@@ -94,7 +98,11 @@ def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
 
 
 def _join(people: Table, items: Table, key: str) -> Table:
-    """Add to each row of the items the columns of the row of people that has the same key."""
+    """Add to each row of the table of items the columns of the row of people with the same key.
+
+    Raises:
+        DataError: A row of a table could not be read, or several rows of people have the same key.
+    """
     for table in (people, items):
         table.require_whole()
     people_rows = people.frame.with_columns(pl.col(key).cast(pl.String).str.strip_chars())
@@ -122,7 +130,11 @@ def _join(people: Table, items: Table, key: str) -> Table:
 
 
 def find_table_of_people(table: Table) -> TableOfPeople | None:
-    """Find a file in the table's folder that has people and shares a column of orders with it."""
+    """Find a file in the table's folder that has people, and a column of orders that the table has.
+
+    Returns:
+        None if there is no such file among the first `_MOST_FILES`.
+    """
     if table.path is None or not table.has_header:
         return None
     table_path = Path(str(table.path))

@@ -10,7 +10,7 @@ only seems to have such a layout is refused, with the option that reads it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -193,24 +193,7 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
     left_out = len(table.headers) - len(used) - len(items)
     if left_out:
         warnings.append(f"{left_out:,} columns are no items by their names or cells: not read.")
-    frame = pl.DataFrame({"line": np.arange(len(table.frame))})
-    if "user" in positions:
-        people = table.frame[:, positions["user"]]
-    else:
-        people = (frame["line"] + 1).cast(pl.String if table.is_text else pl.Int64)
-    frame = frame.with_columns(people.alias("user"))
-    if "time" in positions:
-        frame = frame.with_columns(table.frame[:, positions["time"]].alias("time"))
-    # Items get names that differ from "user", "line" and "time".
-    item_names = {f"item {position}": table.headers[position] for position in items}
-    cells = [
-        _filled_cells(table.frame[:, position]).alias(f"item {position}") for position in items
-    ]
-    rows = frame.with_columns(cells).unpivot(
-        on=[*item_names], index=frame.columns, variable_name="item", value_name="rating"
-    )
-    rows = rows.drop_nulls("rating").sort("line", maintain_order=True)
-    rows = rows.with_columns(pl.col("item").replace_strict(item_names, return_dtype=pl.String))
+    rows = _list_filled_cells(table, positions, items)
     numbers = to_numbers(rows["rating"].cast(pl.String))
     has_empty_cells = len(rows) < len(items) * len(table.frame)
     has_answers_alone = bool(numbers.is_in([0.0, 1.0]).all()) and not has_empty_cells
@@ -228,6 +211,41 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
     return ColumnGuess(
         unfolded, new_positions, reasons, events, tuple(warnings), rests_on_names=False
     )
+
+
+def _list_filled_cells(
+    table: Table, positions: Mapping[Role, int], items: Sequence[int]
+) -> pl.DataFrame:
+    """Make a row of each filled cell of the item columns of a wide table.
+
+    Args:
+        table: The table.
+        positions: Positions of the columns of people and times; without one of people, each row is
+            a person, numbered from 1.
+        items: Positions of the item columns.
+
+    Returns:
+        Rows in the order of the table, with the columns line (the row of the table, from 0), user,
+        time if the table has times, item (its header) and rating (the cell).
+    """
+    frame = pl.DataFrame({"line": np.arange(len(table.frame))})
+    if "user" in positions:
+        people = table.frame[:, positions["user"]]
+    else:
+        people = (frame["line"] + 1).cast(pl.String if table.is_text else pl.Int64)
+    frame = frame.with_columns(people.alias("user"))
+    if "time" in positions:
+        frame = frame.with_columns(table.frame[:, positions["time"]].alias("time"))
+    # Items get names that differ from "user", "line" and "time".
+    item_names = {f"item {position}": table.headers[position] for position in items}
+    cells = [
+        _filled_cells(table.frame[:, position]).alias(f"item {position}") for position in items
+    ]
+    rows = frame.with_columns(cells).unpivot(
+        on=[*item_names], index=frame.columns, variable_name="item", value_name="rating"
+    )
+    rows = rows.drop_nulls("rating").sort("line", maintain_order=True)
+    return rows.with_columns(pl.col("item").replace_strict(item_names, return_dtype=pl.String))
 
 
 def _filled_cells(column: pl.Series) -> pl.Series:
@@ -365,23 +383,10 @@ def _unfold_baskets(table: Table, column_names: ColumnNames, *, events: bool) ->
         warnings.append(f"Each of the {len(table.frame):,} lines was taken for a person.")
     if "user" not in positions:
         raise missing_column_error("user", table.headers, None, table.path)
-    lists = _find_list_columns(table, [positions["user"], positions.get("time", -1)])
-    position = positions.get("item")
-    if position not in lists and (len(lists) != 1 or column_names.get("item")):
-        raise DataError(
-            "no column holds lists of items" if not lists else "several columns hold lists",
-            path=table.path,
-            column=None if position is None else table.headers[position],
-            found=", ".join(table.headers[number] for number in lists) or None,
-            fix="Name it with --item, or leave --layout baskets out.",
-        )
-    item_header = table.headers[position if position in lists else lists[0]]
-    column = table.frame[item_header]
-    if column.dtype == pl.String:
-        column = _split_lists(column, _find_separator(column) or " ")
-    frame = table.frame.with_columns(column.alias(item_header))
-    frame = frame.with_columns(pl.Series(_LINE, np.arange(len(frame))))
-    frame = frame.explode(item_header).drop_nulls(item_header)
+    item_header = _find_header_of_lists(
+        table, positions, is_item_named=bool(column_names.get("item"))
+    )
+    frame = _explode_lists(table, item_header)
     has_objects = isinstance(frame[item_header].dtype, pl.Struct)
     if has_objects:
         fields = frame[item_header].struct.unnest()
@@ -414,6 +419,49 @@ def _unfold_baskets(table: Table, column_names: ColumnNames, *, events: bool) ->
     return ColumnGuess(
         unfolded, new_positions, reasons, events, tuple(warnings), rests_on_names=False
     )
+
+
+def _find_header_of_lists(
+    table: Table, positions: Mapping[Role, int], *, is_item_named: bool
+) -> str:
+    """Find the header of the column with lists of items.
+
+    It is the item column, or if that holds no lists and the caller did not name it, the only column
+    with lists.
+
+    Args:
+        table: The table.
+        positions: Positions of the columns of people, and of items and times if they are known.
+        is_item_named: Whether the caller named the item column.
+
+    Raises:
+        DataError: No column holds lists, or several do.
+    """
+    lists = _find_list_columns(table, [positions["user"], positions.get("time", -1)])
+    position = positions.get("item")
+    if position not in lists and (len(lists) != 1 or is_item_named):
+        raise DataError(
+            "no column holds lists of items" if not lists else "several columns hold lists",
+            path=table.path,
+            column=None if position is None else table.headers[position],
+            found=", ".join(table.headers[number] for number in lists) or None,
+            fix="Name it with --item, or leave --layout baskets out.",
+        )
+    return table.headers[position if position in lists else lists[0]]
+
+
+def _explode_lists(table: Table, item_header: str) -> pl.DataFrame:
+    """Make a row of each entry of the lists in one column.
+
+    Returns:
+        The columns of the table, and `_LINE`: the row of the table, from 0, that a row is made of.
+    """
+    column = table.frame[item_header]
+    if column.dtype == pl.String:
+        column = _split_lists(column, _find_separator(column) or " ")
+    frame = table.frame.with_columns(column.alias(item_header))
+    frame = frame.with_columns(pl.Series(_LINE, np.arange(len(frame))))
+    return frame.explode(item_header).drop_nulls(item_header)
 
 
 def _make_unused_name(name: str, others: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Tables turned into `Ratings`, or into attributes of people and metadata of items."""
+"""Tables that become `Ratings`, or attributes of people and metadata of items."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class TableReading:
     dropped: dict[str, int]
     """Number of dropped rows, by rule."""
     columns: dict[str, str]
-    """Role to the header of its column."""
+    """Role to the header of its column in the first table."""
     written: WrittenFormat | None = None
-    """How the rows are written; None if they cannot be read one by one."""
+    """How the rows are written; None if they cannot be read one by one, or tables differ in it."""
 
 
 def make_ratings(
@@ -65,8 +65,9 @@ def make_ratings(
     Args:
         tables: The tables, and what their columns are.
         rules: How cells are read.
-        user_attributes: Name to user id to value.
-        item_metadata: Name to item id to value.
+        user_attributes: Attributes by name, each of which maps user ids to values; None: no
+            attributes.
+        item_metadata: Metadata by name, each of which maps item ids to values; None: no metadata.
 
     Raises:
         DataError: A cell cannot be read, or the tables do not fit together.
@@ -89,8 +90,8 @@ def make_ratings(
         dropped.update(part.dropped)
     read = sum(part.read for part in parts)
     kept = sum(len(part.columns["item"]) for part in parts)
-    # To save memory, each column is freed as soon as it has been turned into numbers: so `parts`
-    # must not hold it, and `columns.pop` hands it over.
+    # To save memory, `from_arrays` frees each column once it is turned into numbers. So neither
+    # `parts` nor `columns` may hold it.
     del parts
     try:
         ratings = Ratings.from_arrays(
@@ -128,23 +129,23 @@ def make_ratings(
 
 
 def _domain_of_items(
-    columns: Mapping[str, Any], table: ColumnGuess, *, has_lines: bool
+    columns: Mapping[str, Any], guessed: ColumnGuess, *, has_lines: bool
 ) -> dict[Any, str]:
     """Map each item to its domain; DataError if an item has two.
 
     Args:
         columns: The columns "item" and "domain", with a row for each rating.
-        table: The table that an error names.
-        has_lines: Whether these rows are those of the table, so that an error can name the line.
+        guessed: The table that an error names.
+        has_lines: Whether these rows are all rows of the table, so that an error can name the line.
     """
     domains: dict[Any, str] = {}
     for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
         if domains.setdefault(item, name) != name:
             raise DataError(
                 "an item lies in two domains",
-                path=table.table.path,
-                row=table.table.line(row) if has_lines else None,
-                column=table.table.headers[table.positions["domain"]],
+                path=guessed.table.path,
+                row=guessed.table.line(row) if has_lines else None,
+                column=guessed.table.headers[guessed.positions["domain"]],
                 found=f"{item} in {domains[item]} and in {name}",
                 expected="one domain per item",
                 fix="If these are two items, make two ids of them: put the domain before each id.",
@@ -153,9 +154,10 @@ def _domain_of_items(
 
 
 def with_row_texts(ratings: Ratings, tables: Sequence[ColumnGuess]) -> Ratings:
-    """Add titles from a column beside the ratings, if each item has one text in it.
+    """Add titles from a column beside the ratings, if no item has several texts in it.
 
-    People may have written these texts, so they stay out of every model: see `Ratings.row_texts`.
+    People may have written these texts, so no model uses them: see `Ratings.row_texts`. If the
+    ratings have titles already, nothing is added.
 
     Args:
         ratings: Ratings made of the tables.
@@ -183,7 +185,7 @@ def with_row_texts(ratings: Ratings, tables: Sequence[ColumnGuess]) -> Ratings:
 
 
 def _find_title_column(guessed: ColumnGuess) -> int | None:
-    """Find the position of a column of titles that has no other role; None if there is none."""
+    """Find the position of a column of titles; None if there is none, or it has another role."""
     headers = [normalize_header(header) for header in guessed.table.headers]
     positions = [headers.index(name) for name in known_names("title") if name in headers]
     if not positions or positions[0] in guessed.positions.values():
@@ -199,7 +201,13 @@ def _ids_as_text(column: pl.Series) -> pl.Series:
 
 
 def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableReading:
-    """Read a file in a written format: each row without the others, and nothing is guessed."""
+    """Read a file in a written format: each row without the others, and without guesses.
+
+    Args:
+        path: The file.
+        written: The format.
+        on_bad: What to do about a row that does not fit it.
+    """
     table = open_written(path, written)
     positions = {role: table.headers.index(name) for role, name in written.columns.items()}
     reading = make_ratings([ColumnGuess(table, positions)], written.rules(on_bad))
@@ -207,9 +215,9 @@ def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableRe
 
 
 def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
-    """List what was found in the rows of a table in order to read them, as `PUBLIC_FACTS` names it.
+    """List what was found in the rows of a table in order to read them, as keys of `PUBLIC_FACTS`.
 
-    A row may have decided how others were read, so each of these is a condition of a guarantee.
+    One row may have decided how others were read, so each of these is a condition of a guarantee.
     """
     table = guessed.table
     names = list(table.guesses)
@@ -279,10 +287,11 @@ def kind_of_ids(ids: Column) -> IdKind:
 
 
 def _sum_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
-    """Replace plays by ratings of 1 for a like and 0 for none; other columns are returned as given.
+    """Replace numbers of plays by ratings of 1 for a like and 0 for none.
 
-    The plays of a person's item are added up over its rows. The sum is a like from
-    `rules.least_plays`. Other columns keep the cell of the latest of these rows.
+    The plays of an item by a person are added up over their rows. A sum of `rules.least_plays` or
+    more is a like. Other columns keep the cell of the latest of these rows, or without times, of
+    the last. Without a column of plays, all columns are returned unchanged.
     """
     if "plays" not in columns:
         return columns
@@ -335,10 +344,10 @@ def read_columns_by_id(
 
     Args:
         source: The file, or its table.
-        role: Whether its ids are of users or of items.
-        id_header: Header of the id column. If it is None or the file has no such header: the first
-            well-known header, else the first column.
-        fewest: Smallest number of columns that the file may have, with the ids.
+        role: "user" or "item": what its ids are ids of.
+        id_header: Header of the id column. If it is None or the file does not have it, the column
+            with the first well-known header is used, else the first column.
+        fewest: Smallest number of columns that the file may have, including the ids.
 
     Returns:
         The ids in the order of the rows; and each other column by its header, which maps an id to
@@ -352,8 +361,10 @@ def read_columns_by_id(
     position = None if id_header is None else find_column(role, headers, id_header)
     if position is None:
         normalized = [normalize_header(header) for header in headers]
-        found = [normalized.index(name) for name in known_names(role) if name in normalized]
-        position = found[0] if found else 0
+        known_positions = [
+            normalized.index(name) for name in known_names(role) if name in normalized
+        ]
+        position = known_positions[0] if known_positions else 0
     if len(headers) < fewest:
         raise DataError("the file has no column beside the id", path=table.path, found=headers[0])
     keys = table.frame[:, position]
@@ -383,7 +394,7 @@ def match_columns(
 
     Args:
         source: The file, or its table.
-        role: Whether its ids are of users or of items.
+        role: "user" or "item": what its ids are ids of.
         id_header: Header of the id column, as in `read_columns_by_id`.
         ratings: Ratings whose ids decide the order.
 

@@ -1,9 +1,11 @@
-"""Folders that RecBole and LensKit load, written from ratings; `tacit data import` reads both.
+"""Folders of ratings for RecBole and LensKit, which `tacit data import` reads, too.
 
 RecBole   NAME/NAME.inter, NAME.item and NAME.user: tab-separated text whose header names the type
           of each column, as RecBole 1.2 documents its atomic files
-LensKit   schema.json with user.parquet, item.parquet and one table of ratings, which holds the rows
-          of its users and items in these two, as LensKit 2025 saves a data set
+LensKit   schema.json with user.parquet, item.parquet and one table of ratings, as LensKit 2025
+saves
+          a data set. The table of ratings holds numbers of users and items, which are rows of the
+          other two tables
 
 `Ratings.row_texts` are not written, since people may have written them.
 """
@@ -30,19 +32,19 @@ LENSKIT_FORMAT = "2025.3"
 
 
 def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
-    """Write a folder that another package loads; it is written whole or not at all.
+    """Write a folder for another package, whole or not at all.
 
     Args:
         ratings: Ratings or events.
         kind: A key of `WRITERS`.
-        path: A new or empty folder. RecBole calls the data set by its name.
+        path: A new or empty folder. Its name is the name of the data set for RecBole.
 
     Returns:
-        Names of the files.
+        Names of the files, sorted.
 
     Raises:
         ConfigError: There is no such kind.
-        DataError: An id or a text cannot be written in such a file.
+        DataError: A text cannot be written in such a file.
         OutputError: The folder holds something, or cannot be written.
     """
     if kind not in WRITERS:
@@ -52,24 +54,25 @@ def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
         raise OutputError(f"{path}: holds something already. Name a new folder.")
     if not path.absolute().parent.is_dir():
         raise OutputError(f"{path}: the folder {path.parent} does not exist. Make it first.")
-    part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
+    temporary = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
     try:
-        part.mkdir()
-        WRITERS[kind](ratings, part, path.absolute().name)
+        temporary.mkdir()
+        WRITERS[kind](ratings, temporary, path.absolute().name)
         if path.exists():
             path.rmdir()
-        part.rename(path)
+        temporary.rename(path)
     except OSError as error:
         raise explain_write_error(path, error) from None
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return sorted(file.name for file in path.iterdir())
 
 
 def _write_recbole(ratings: Ratings, folder: Path, name: str) -> None:
-    """Write RecBole's atomic files.
+    """Write RecBole's atomic files NAME.inter, NAME.item and NAME.user.
 
-    The type of ids, whole numbers and texts is token, that of all other numbers is float.
+    The last two are written only if there is more than ids in them. The type of ids, whole numbers
+    and texts is token, and that of stars, times and other numbers is float.
     """
     rows: dict[str, Column] = {
         "user_id:token": ratings.user_ids[ratings.users],
@@ -91,7 +94,8 @@ def _write_recbole(ratings: Ratings, folder: Path, name: str) -> None:
 def _typed_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Add RecBole's types to the names of columns: NAME:float, NAME:token or NAME:token_seq.
 
-    Texts with several values, joined by '|', become a sequence of tokens.
+    If a text of a column has several values, joined by '|', the column becomes a token_seq, with a
+    blank between values. A column with a blank in a text becomes one as well.
     """
     typed: dict[str, Column] = {}
     for name, column in columns.items():
@@ -110,7 +114,7 @@ def _typed_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _separate_by_blanks(text: str | None) -> str | None:
-    """Write a blank between several values, as RecBole separates tokens, and `_` for a blank."""
+    """Replace blanks inside values by `_`, and '|' between values by a blank, as in RecBole."""
     return None if text is None else text.replace(" ", "_").replace(SEPARATOR, " ")
 
 
@@ -178,7 +182,7 @@ def _describe_entity(ids: Column, attributes: Mapping[str, Column]) -> dict[str,
 
 
 def _describe_scalars(names: list[str]) -> dict[str, Any]:
-    """Describe attributes with one value each for LensKit's schema."""
+    """Describe attributes that have one value for each row, for LensKit's schema."""
     return {name: {"layout": "scalar", "vector_size": None} for name in names}
 
 

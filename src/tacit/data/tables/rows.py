@@ -1,8 +1,8 @@
 """Files in a written format, read row by row: no row changes how another one is read.
 
 A row is dropped, and counted, if its bytes are not in the encoding, if a quote is open at the end
-of its line, or if it has another number of cells than the format. `tables.cells` then reads its
-cells, by rules that are all fixed beforehand.
+of its line, or if it has another number of cells than the format. `tables.cells` then reads the
+cells of the other rows, by rules that are all fixed beforehand.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tacit.data.tables.where import keep_rows, names_in
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import DataError
 
+# The rules by which rows are dropped, as reports name them.
 _BAD_BYTES = "the row is not in the encoding of the format"
 _BAD_CELLS = "the row has another number of cells than the format"
 _OPEN_QUOTE = "a quote of the row is open at the end of its line"
@@ -32,7 +33,7 @@ _NO_OBJECT = "the row is no JSON object of plain values"
 
 
 def open_written(path: Path, written: WrittenFormat) -> Table:
-    """Read the columns that a written format names, and keep the rows that its conditions keep.
+    """Read the columns that a written format names, and keep the rows that fulfil its conditions.
 
     Raises:
         DataError: There is no such file, it is of another kind, or it lacks a column.
@@ -68,13 +69,13 @@ def _read_typed_rows(path: Path, written: WrittenFormat) -> Table:
 
 
 def _read_text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table:
-    """Read a text file: lines without quotes as columns, those with quotes one by one."""
+    """Read a text file: all lines without quotes at once, and those with quotes one by one."""
     raw = read_unpacked(path)[0] if form.packed else path.read_bytes()
     texts, undecoded = _decode_lines(raw, form)
     line_numbers = np.arange(1, len(texts) + 1)
     is_row = (texts.str.strip_chars() != "").to_numpy() & (line_numbers > form.lines_above)
     is_row &= ~np.isin(line_numbers, undecoded)
-    # The number of each line that is dropped, and why.
+    # The number of each line that is dropped, to the reason.
     problems = {int(line): _BAD_BYTES for line in undecoded if line > form.lines_above}
     width = len(written.headers)
     has_quotes = np.zeros(len(texts), dtype=bool)
@@ -115,10 +116,10 @@ def _split_quoted_lines(
         lines: (k,) numbers, from 1, of the lines to split.
         form: How the lines are written.
         width: Number of cells that a line must have.
-        problems: Gets the number of each line that cannot be split, and why.
+        problems: Filled: the number of each line that cannot be split, to the reason.
 
     Returns:
-        The number of each other line to its cells.
+        The number of each of the other lines to its cells.
     """
     rows: dict[int, list[str]] = {}
     for line, text in zip(lines.tolist(), texts.gather(lines - 1).to_list(), strict=True):
@@ -141,11 +142,11 @@ def _split_quoted_lines(
 
 
 def _decode_lines(raw: bytes, form: TextForm) -> tuple[pl.Series, Any]:
-    """Decode the lines of a file; bytes that are not in the encoding affect their line alone.
+    """Decode the lines of a file; bytes that are not in the encoding affect only their own line.
 
     Returns:
-        The lines without their ends, and the numbers, from 1, of the lines that are not in the
-        encoding, which are empty.
+        The lines without their ends; and the numbers, from 1, of the lines that are not in the
+        encoding, in whose place the first array has an empty text.
     """
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     undecoded: list[int] = []
@@ -185,10 +186,11 @@ def _read_json_rows(path: Path, written: WrittenFormat) -> Table:
 
 
 def _cells_of_object(raw: bytes, names: Sequence[str]) -> list[str | None] | None:
-    """Return the values of an object as texts, in the order of `names`.
+    """Read the values of a JSON object as texts, in the order of `names`.
 
     Returns:
-        None if the line is no object, or a value is a list, an object or broken text.
+        The texts, with None for a missing value; or None if the line is no object, or a value is a
+        list, an object or broken text.
     """
     try:
         entry = json.loads(raw)
@@ -203,7 +205,7 @@ def _cells_of_object(raw: bytes, names: Sequence[str]) -> list[str | None] | Non
 
 
 def _has_surrogate(text: str) -> bool:
-    """Tell whether a text has half a character, which the JSON escape of U+D800 makes."""
+    """Tell whether a text has half of a character, such as the JSON escape of U+D800 alone."""
     try:
         text.encode()
     except UnicodeEncodeError:

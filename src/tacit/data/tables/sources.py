@@ -1,4 +1,4 @@
-"""Files opened as tables, by their first bytes: JSON, Parquet, Arrow, SQLite, DuckDB or text."""
+"""Files opened as tables of JSON, Parquet, Arrow, SQLite, DuckDB or text, by their first bytes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tacit.data.tables.text import read_text_table, read_unpacked
 from tacit.errors import DataError, MissingExtra
 
 PARQUET, _ARROW = b"PAR1", b"ARROW1"
+"""First bytes of files of Parquet and of Arrow."""
 
 
 def open_table(
@@ -42,16 +43,17 @@ def open_table(
     Args:
         path: The file.
         delimiter: Text between the cells of a text file; None: found in the file.
-        headers: Headers of a text file without them; None: see `header`.
+        headers: Headers of a text file without a line of headers; None: see `header`.
         header: Whether the first line of a text file has the headers; None: found in the file.
-        column_names: Names of columns that help to find the delimiter and the headers.
+        column_names: Headers that the caller named, or None for each that is not named. They help
+            to find the delimiter and the line of headers.
         encoding: Encoding of text or JSON; None: found in the file.
         table: Name of the table in a database; None: the only one with people and items.
         layout: With "baskets", lines of a text file may have different lengths.
         history: Whether JSON may be {item: stars} of one person.
 
     Raises:
-        DataError: The file is no table; the error says what it seems to be.
+        DataError: There is no such file, or it is no table; the error says what it seems to be.
         MissingExtra: The package that reads it is not installed.
     """
     path = Path(path)
@@ -119,7 +121,10 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
         path: The file, for messages.
         raw: Its bytes.
         encoding: Its encoding; None: UTF-8.
-        history: Whether {item: stars} of one person is a table.
+        history: Whether the JSON may be {item: stars} of one person.
+
+    Raises:
+        DataError: The text is not in this encoding, or is no JSON of these forms.
     """
     try:
         text = raw.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
@@ -130,7 +135,7 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
             found=encoding or "utf-8",
             fix="Name another with --encoding, such as cp1252 or utf-16.",
         ) from None
-    document = _parse_json(text)
+    document = _parse_json(text)  # None for one object a line
     columns = _read_profiles(document) if isinstance(document, dict) else None
     if columns is not None:
         return Table(path, make_frame(columns))
@@ -152,7 +157,7 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
     else:
         lines = enumerate(io.StringIO(text), 1)
         entries = {number: _parse_json(line) for number, line in lines if line.strip()}
-    rows: dict[int, dict[str, Any]] = {}  # by their line, or their number in the list
+    rows: dict[int, dict[str, Any]] = {}  # by their line, or by their number in the list, from 1
     row_errors: list[DataError] = []
     for number, entry in entries.items():
         if isinstance(entry, dict):
@@ -176,7 +181,7 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
 
 
 def _maps_items_to_stars(document: dict[str, Any]) -> bool:
-    """Tell whether an object is {item: stars}, and no row such as {"item": 7, "rating": 5}."""
+    """Tell whether an object is {item: stars}, and not a row such as {"item": 7, "rating": 5}."""
     has_numbers = all(type(value) in (int, float) for value in document.values())
     is_row = any(is_named("item", name) for name in document) and len(document) > 1
     return bool(document) and has_numbers and not is_row
@@ -257,13 +262,14 @@ def _query_table(
         path: The file, for messages.
         connection: A connection to the database.
         table: Name of the table; None: the only one, or the only one with people and items.
-        quoted_names: Names of all tables, and how they are written in a query.
+        quoted_names: Name of each table to the name as it is written in a query.
 
     Raises:
         DataError: There is no such table, or it is not clear which one is meant.
     """
 
     def select(query: str) -> dict[str, list[Any]]:
+        """Run a query and return its columns by their names."""
         answer = connection.execute(query)
         rows = answer.fetchall()
         columns = {}
@@ -293,7 +299,7 @@ def _query_table(
 
 
 def _has_people_and_items(headers: Sequence[str]) -> bool:
-    """Tell whether there are a header of people and a header of items."""
+    """Tell whether one header is a name of people and one is a name of items."""
     has_people = any(is_compound_of("user", header) for header in headers)
     has_items = any(is_compound_of("item", header) for header in headers)
     return has_people and has_items
@@ -305,9 +311,9 @@ def _quote_name(name: str) -> str:
 
 
 def make_frame(columns: dict[str, Any]) -> pl.DataFrame:
-    """Make a polars frame of columns of Python values or arrays.
+    """Make a polars frame of columns, each a list of Python values or an array.
 
-    Columns with values of several types, or of a type that polars does not know, become text.
+    A column with values of several types, or of a type that polars does not know, becomes text.
     """
     return pl.DataFrame([_make_series(name, values) for name, values in columns.items()])
 

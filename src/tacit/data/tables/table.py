@@ -24,15 +24,18 @@ def find_column(role: Role, headers: Sequence[str], name: str | None) -> int | N
     Args:
         role: What the column holds.
         headers: Names of the columns.
-        name: Name of the column, or its position counted from 1; None: the first usual name.
+        name: Name of the column, or its position counted from 1; None: the column with the first
+            usual name of the role.
 
     Returns:
-        Its position counted from 0, None if there is none.
+        The position of the column, counted from 0; None if there is no such column.
     """
     if name is None:
         normalized = [normalize_header(header) for header in headers]
-        found = [normalized.index(usual) for usual in usual_names(role) if usual in normalized]
-        return found[0] if found else None
+        usual_positions = [
+            normalized.index(usual) for usual in usual_names(role) if usual in normalized
+        ]
+        return usual_positions[0] if usual_positions else None
     if name in headers:
         return [*headers].index(name)
     lowered = [header.strip().lower() for header in headers]
@@ -71,6 +74,7 @@ def missing_column_error(
 
 
 _count_from_one = partial(itertools.count, 1)
+"""Returns the numbers 1, 2, ... of rows that follow one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +104,13 @@ class Table:
     lines: Callable[[], Iterable[int]] = _count_from_one
     """Returns the number of each row, from 1: its line in a text file, else its record."""
     row_errors: tuple[DataError, ...] = ()
-    """Why each other row could not be read; errors without the path."""
+    """An error, without the path, for each row that could not be read."""
     is_text: bool = False
     """Whether all cells are text."""
     has_header: bool = True
     """Whether the file names its columns; if not, their names are their numbers from 1."""
     kind: Literal["text", "json lines", "typed columns"] | None = None
-    """Kind of the file if each row can be read without the others; None if not."""
+    """Kind of the file if each row can be read without the others; None if a row cannot."""
     form: TextForm | None = None
     """How the lines are written if `kind` is text."""
     where: tuple[str, ...] = ()
@@ -115,11 +119,11 @@ class Table:
     """Keys of `PUBLIC_FACTS`: what was found in the rows in order to open the file."""
 
     def line(self, row: int) -> int:
-        """Return the line or record of a row, which is counted from 0."""
+        """Return the number, as in `lines`, of a row that is counted from 0."""
         return next(itertools.islice(self.lines(), row, None))
 
     def require_whole(self) -> Table:
-        """Return this table; DataError if a row could not be read."""
+        """Return this table; DataError for the first row that could not be read."""
         for error in self.row_errors:
             raise error.with_place(path=self.path)
         return self

@@ -41,13 +41,15 @@ from tacit.data.tables.times import BEGINS_LIKE_TIME
 from tacit.errors import DataError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
-"""Delimiters that are found without being named, in this order if they fit equally well."""
+"""Delimiters that are tried if the caller names none; of equally good ones the first is chosen."""
 EMPTY = "the file is empty"
+"""Message of the error for a file without a line."""
 _OPEN_QUOTE = "unexpected end of data"
-"""The error of the csv module for a quote that is open at the end of the file."""
+"""Message of the csv module for a quote that is not closed before the end of the file."""
 _SAMPLE = 20
 """Number of lines that decide on the delimiter and the header."""
 _KNOWN_FILES = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
+"""How messages name the files that can be read."""
 _RECBOLE_TYPE = re.compile(r":(?:token|float)(?:_seq)?$")
 """The type at the end of a header of RecBole."""
 _COMPRESSIONS = {
@@ -59,9 +61,9 @@ _COMPRESSIONS = {
 }
 """First bytes of compressed files, and the kind of compression."""
 _BELOW_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n([^\n]+)")
-"""A line below an empty one."""
+"""The pattern of a line below an empty line; group 1 is the line."""
 _NO_ROW = "a header again, or a line of totals"
-"""The rule by which such lines are dropped, as reports name it."""
+"""The rule by which lines that are no rows are dropped, as reports name it."""
 _TOTALS = {
     "total",
     "totals",
@@ -75,11 +77,12 @@ _TOTALS = {
     "somma",
     "totale",
 }
-"""Normalized first cells of a line of totals."""
+"""Normalized words with which a line of totals begins."""
 _FEWEST_NUMBERED = 3
-"""Fewest columns of a first line 0, 1, 2, ... that is a header."""
+"""Fewest columns for which a first line 0, 1, 2, ... is a header."""
 _FEWEST_ALIKE = 0.6
-"""Least share of rows that have the same number of cells in a table; else lines are lists."""
+"""Least share of the rows of a table that have the usual number of cells; with a smaller share, the
+lines are lists."""
 Record = list[str] | str
 """The cells of a row; or the reason why it cannot be read."""
 
@@ -90,7 +93,7 @@ class Dialect:
 
     Attributes:
         delimiter: Text between two cells.
-        headers: Names of the columns; their numbers from 1 if the file does not name them.
+        headers: Names of the columns; if the file does not name them, their numbers from 1.
         header_line: Number of the last line above the rows; 0 if there is none.
         quote: Character around a cell.
         has_names: Whether the file names its columns.
@@ -108,7 +111,7 @@ class Dialect:
 
 
 def read_unpacked(path: Path) -> tuple[bytes, bool]:
-    """Read the bytes of a file and undo gzip, zstd, xz, bz2 or zip, whatever its name ends in.
+    """Read the bytes of a file, and decompress gzip, zstd, xz, bz2 or zip by its first bytes.
 
     Returns:
         The bytes, and whether they were compressed.
@@ -121,7 +124,16 @@ def read_unpacked(path: Path) -> tuple[bytes, bool]:
 
 
 def unpack(raw: bytes, kind: str, path: Path) -> bytes:
-    """Undo one kind of compression, such as ".gz"; DataError if the bytes are damaged."""
+    """Decompress bytes.
+
+    Args:
+        raw: The bytes.
+        kind: Kind of compression: a value of `_COMPRESSIONS`, such as ".gz".
+        path: The file, for messages.
+
+    Raises:
+        DataError: The bytes are damaged, or a zip archive does not hold one file.
+    """
     try:
         if kind == ".gz":
             return gzip.decompress(raw)
@@ -187,7 +199,7 @@ def read_text_table(
     encoding: str | None,
     packed: bool = False,
     layout: Layout | None = None,
-    **given: Any,
+    **dialect_options: Any,
 ) -> Table:
     """Read a text table.
 
@@ -196,26 +208,27 @@ def read_text_table(
         raw: Its bytes, unpacked.
         packed: Whether the file is compressed.
         encoding: Name of its encoding; None: found in the bytes.
-        layout: With "baskets", lines may have different lengths.
-        **given: The other arguments of `_find_dialect`.
+        layout: With "baskets", lines may have different lengths. If it is None, that is an error.
+        **dialect_options: The arguments `delimiter`, `headers`, `header` and `column_names` of
+            `_find_dialect`.
 
     Raises:
         DataError: The text is no table, or it is not clear how it is to be read.
     """
     refuse_what_is_no_table(raw, path)
-    guesses = [name for name in ("delimiter", "header") if given[name] is None]
-    if given["headers"] is not None and "header" in guesses:
+    guesses = [name for name in ("delimiter", "header") if dialect_options[name] is None]
+    if dialect_options["headers"] is not None and "header" in guesses:
         guesses.remove("header")
     data, used_encoding = to_utf8(raw, path, encoding)
     block_lines: list[int] | None = None
-    if given["headers"] is None and given["delimiter"] is None and has_blocks(data):
+    nothing_named = dialect_options["headers"] is None and dialect_options["delimiter"] is None
+    if nothing_named and has_blocks(data):
         data, block_lines = unfold_blocks(data)
-        given["headers"] = _block_headers(data)
-    dialect = _find_dialect(path, data, **given)
+        dialect_options["headers"] = _block_headers(data)
+    dialect = _find_dialect(path, data, **dialect_options)
     data = tidy_quotes(data, dialect.delimiter, dialect.quote)
     if layout == "baskets" and not _has_one_width(data, dialect):
         return _read_basket_lines(path, data, dialect)
-
     frame = read_at_once(data, dialect)
     row_errors: tuple[DataError, ...] = ()
     if frame is None:
@@ -229,7 +242,8 @@ def read_text_table(
         frame = frame.filter(is_row)
         lines = partial(_compress_lines, lines, is_row)
     for error in row_errors:
-        if _OPEN_QUOTE in error.what:  # the rows after the quote are lost, so this is never dropped
+        # This is never dropped as a bad row, since all rows after the quote are lost.
+        if _OPEN_QUOTE in error.what:
             raise error.with_place(path=path, expected="every quote closed")
     if not len(frame) and not row_errors:
         raise DataError("the file has a header but no rows", path=path)
@@ -256,16 +270,16 @@ def read_text_table(
 def _make_line_function(
     data: bytes, dialect: Dialect, rows: int, block_lines: list[int] | None
 ) -> Callable[[], Iterable[int]]:
-    """Make the function that returns the line of each row.
+    """Make the function that returns the line of each row, `Table.lines`.
 
-    If every line below the header is a row, it does not keep the text in memory.
+    If every line below the header is a row, the function does not keep the text in memory.
 
     Args:
         data: The text.
         dialect: How it is written.
         rows: Number of rows that were read.
-        block_lines: Line in the file of each line of the text, if blocks were unfolded; None: they
-            are the same.
+        block_lines: For a text of unfolded blocks, the line in the file of each of its lines. None:
+            lines of the text are those of the file.
     """
     last = data.count(b"\n") + (not data.endswith(b"\n"))
     has_quotes = dialect.quote.encode() in data
@@ -306,28 +320,24 @@ def _find_dialect(
     Args:
         path: The file, for messages.
         data: The text in UTF-8.
-        delimiter: Text between cells; None: found.
+        delimiter: Text between cells; None: found in the text.
         headers: Headers of a file that does not name its columns; None: see `header`.
-        header: Whether the file names its columns in the line above the rows; None: found.
-        column_names: Names of columns that the caller named; they help to find the header.
+        header: Whether the file names its columns in the line above the rows; None: found in the
+            text.
+        column_names: Headers that the caller named, or None for each that is not named. They help
+            to find the header.
 
     Raises:
         DataError: The file is empty, the delimiter cannot be used, or two columns have one name.
     """
-    sample: list[tuple[int, str]] = []  # the first lines that are not empty, with their numbers
-    for number, raw in enumerate(io.BytesIO(data), 1):
-        if len(sample) == _SAMPLE:
-            break
-        text = raw.decode()
-        if text.strip():
-            sample.append((number, text))
+    sample = _sample_lines(data)
     if not sample:
         raise DataError(EMPTY, path=path, expected="a header and at least one row")
     last_above = 0  # the number of the last line above the rows
-    if sample[0][1].lower().startswith("sep=") and len(sample) > 1:  # a line that Excel writes
-        delimiter = delimiter or sample[0][1].rstrip("\r\n")[len("sep=") :]
-        last_above = sample.pop(0)[0]
-    texts = [text for _, text in sample]
+    if sample[0].text.lower().startswith("sep=") and len(sample) > 1:  # a line that Excel writes
+        delimiter = delimiter or sample[0].text.rstrip("\r\n")[len("sep=") :]
+        last_above = sample.pop(0).number
+    texts = [line.text for line in sample]
     known_headers = {normalize_header(name) for name in column_names if name}
     known_headers = {name for name in known_headers if not name.isdecimal()}
     known_headers |= names_that_make_a_header()
@@ -339,15 +349,16 @@ def _find_dialect(
     usual_width = max(set(widths), key=widths.count)
     known = [_count_known_headers(text, delimiter, known_headers) for text in texts]
     while len(texts) > 1 and headers is None:  # skip comments and titles above the table
-        is_one_cell = widths[0] == 1 < usual_width
-        is_title = _is_title(texts[0], delimiter) and known[0] < 1 < max(known[1:])
+        is_one_cell = widths[0] == 1 and usual_width > 1
+        is_above_header = known[0] == 0 and max(known[1:]) > 1
+        is_title = _has_one_filled_cell(texts[0], delimiter) and is_above_header
         if not (is_comment(texts[0]) or is_one_cell or is_title):
             break
-        last_above = sample.pop(0)[0]
+        last_above = sample.pop(0).number
         del texts[0], widths[0], known[0]
     quote = "'" if _has_single_quotes(texts, delimiter) else '"'
     first = [cell.strip() for cell in _split(texts[0], delimiter, quote)]
-    first_line = sample[0][0]
+    first_line = sample[0].number
     numbers = tuple(str(number) for number in range(1, len(first) + 1))
     if headers is not None:
         return Dialect(delimiter, tuple(headers), last_above, quote)
@@ -373,6 +384,27 @@ def _find_dialect(
     return Dialect(delimiter, tuple(names), first_line, quote, has_names=True)
 
 
+class _Line(NamedTuple):
+    """A line of a text."""
+
+    number: int
+    """Number of the line, from 1."""
+    text: str
+    """The line with its end."""
+
+
+def _sample_lines(data: bytes) -> list[_Line]:
+    """Return the first lines of a text that are not empty, at most `_SAMPLE`."""
+    sample: list[_Line] = []
+    for number, raw in enumerate(io.BytesIO(data), 1):
+        if len(sample) == _SAMPLE:
+            break
+        text = raw.decode()
+        if text.strip():
+            sample.append(_Line(number, text))
+    return sample
+
+
 def _choose_delimiter(lines: list[str], known_headers: set[str]) -> str:
     """Choose the delimiter that `_rate_delimiter` rates best; a blank only if all others fail."""
     ratings = {
@@ -391,17 +423,17 @@ def _count_known_headers(line: str, delimiter: str, known_headers: set[str]) -> 
     return len(cells & known_headers)
 
 
-def _is_title(line: str, delimiter: str) -> bool:
-    """Tell whether a line has at most one filled cell, as a title above a table has."""
+def _has_one_filled_cell(line: str, delimiter: str) -> bool:
+    """Tell whether a line has at most one filled cell, like a title above a table."""
     filled = [cell for cell in _split(line, delimiter) if cell.strip()]
     return len(filled) <= 1
 
 
 def _are_numbers_of_columns(first: list[str], below: list[str], delimiter: str) -> bool:
-    """Tell whether the first row is 0, 1, 2, ..., as pandas writes columns without names.
+    """Tell whether the first row is 0, 1, 2, ..., which pandas writes as header of unnamed columns.
 
-    A table of people numbered from 0 may begin with such a row, too, but then 0 is repeated in its
-    first column.
+    A table of people who are numbered from 0 may begin with such a row, too, but then the 0 repeats
+    in its first column.
     """
     if len(first) < _FEWEST_NUMBERED or first != [str(number) for number in range(len(first))]:
         return False
@@ -412,8 +444,13 @@ def _is_header(first: list[str], below: list[list[str]], known_headers: set[str]
     """Tell whether the first row has names of columns, not data.
 
     A row with two known headers is a header. Any other row is data if it has a number or a date, or
-    a cell that is repeated in the row or in its column. A row without a known header is also data
-    if a cell has the same form as all cells below it, such as u17 above u4.
+    a cell that repeats in the row or in its column. A row without a known header is also data if a
+    cell has the same form as all cells below it, such as u17 above u4.
+
+    Args:
+        first: Stripped cells of the first row.
+        below: Cells of the rows below it.
+        known_headers: Normalized names of columns.
     """
     known = {normalize_header(cell) for cell in first} & known_headers
     if len(known) >= 2:
@@ -432,7 +469,7 @@ def _is_header(first: list[str], below: list[list[str]], known_headers: set[str]
 
 
 def _has_form_of_cells_below(first: list[str], below: list[list[str]]) -> bool:
-    """Tell whether a cell of the first row has digits and the same form as all cells below it."""
+    """Tell whether a cell of the first row has digits and the form of all cells below it."""
     for position, cell in enumerate(first):
         form = _form_of(cell)
         others = [row[position].strip() for row in below if len(row) > position]
@@ -442,18 +479,21 @@ def _has_form_of_cells_below(first: list[str], below: list[list[str]]) -> bool:
 
 
 def _form_of(cell: str) -> str:
-    """Replace each run of letters in a cell by a, and each run of digits by 9: u17 is a9."""
+    """Replace each run of letters in a cell by `a`, and each run of digits by `9`: u17 is a9."""
     return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", cell))
 
 
 def _count_cells(data: bytes, dialect: Dialect) -> list[int]:
-    """Count the cells of each row below the header."""
+    """Count the cells of each row below the header that can be read."""
     records = _iterate_records(data, dialect)
     return [len(cells) for _, cells in records if not isinstance(cells, str)]
 
 
 def _has_one_width(data: bytes, dialect: Dialect) -> bool:
-    """Tell whether most rows have as many cells as the header; without one, as each other."""
+    """Tell whether most rows have the usual number of cells, `_FEWEST_ALIKE` of them.
+
+    That is the number of headers, or without a header, the most frequent number.
+    """
     widths = Counter(_count_cells(data, dialect))
     usual_width = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
     return widths[usual_width] >= _FEWEST_ALIKE * widths.total()
@@ -486,8 +526,8 @@ def _refuse_lines_of_lists(
 def _read_basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
     """Read lines with many items as two columns: people, and lists of items.
 
-    The first cells are the people if all are different and none is repeated among the items; else
-    each line is a person. First cells that are the number of items in their line are left out.
+    The first cells of the lines are the people if all are different and none is among the items;
+    else each line is a person. First cells that are the number of items in their line are left out.
     """
     lines: list[int] = []
     baskets: list[list[str]] = []
@@ -512,7 +552,7 @@ def _read_basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
 
 
 def _find_rows(frame: pl.DataFrame, dialect: Dialect) -> pl.Series | None:
-    """Tell which records are rows, and not the header again or a total in the last line.
+    """Tell which records are rows; a repeated header and a last line of totals are not.
 
     Returns:
         A mask (records,); None if all are rows.
@@ -557,8 +597,8 @@ def read_at_once(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
     if separator == "::":  # polars needs a single byte
         data = data.replace(b"::", b"\x1f")
         separator = "\x1f"
-    # If the text ends with a delimiter, polars drops the last empty cell. A quote that is not
-    # around a cell, polars reads otherwise than the csv module.
+    # If the text ends with a delimiter, polars drops the last empty cell. It also reads a quote
+    # that is not around a cell otherwise than the csv module does.
     quote = dialect.quote.encode()
     cell = quoted_cell(separator, dialect.quote)
     if data.endswith(separator.encode()) or (quote in data and quote in cell.sub(b"", data)):
@@ -582,9 +622,9 @@ def read_at_once(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
 
 
 def _has_blanks(data: bytes, separator: str) -> bool:
-    """Tell whether a cell may begin or end with a blank, or be a quoted empty cell.
+    """Tell whether a cell may begin or end with a blank, or be an empty cell in quotes.
 
-    Beyond ASCII there are blanks of several kinds, so such text may have some.
+    There are blanks beyond ASCII, so a text with any sign beyond ASCII may have some.
     """
     blanks_and_quotes = set(b" \t\v\f\"'") - set(separator.encode())
     return not data.isascii() or any(sign in data for sign in blanks_and_quotes)
@@ -594,7 +634,7 @@ def read_row_by_row(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[
     """Read row by row, by the csv module.
 
     Returns:
-        The rows that have a cell for each header; and an error for each other row.
+        The rows that have a cell for each header; and an error for each of the other rows.
     """
     rows = []
     row_errors = []
@@ -621,7 +661,10 @@ def _row_error(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
 
 
 def _iterate_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
-    """Yield the line and the stripped cells of each row below the header that is not empty."""
+    """Yield each row below the header that is not empty: its line, and its stripped cells.
+
+    In place of the cells of a row that cannot be read, the reason is yielded.
+    """
     for line, cells in _iterate_raw_records(data, dialect):
         if line <= dialect.header_line:
             continue
@@ -635,7 +678,7 @@ def _iterate_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Recor
 
 
 def _iterate_raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
-    """Yield the first line and the cells of each record, with the header and empty lines."""
+    """Yield the first line and the cells of each record, also of headers and empty lines."""
     texts = (raw.decode() for raw in io.BytesIO(data))
     if dialect.delimiter == "::":
         for line, text in enumerate(texts, 1):
@@ -665,18 +708,24 @@ def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
 
 
 class _DelimiterRating(NamedTuple):
-    """How well a delimiter fits; ratings are compared field by field, and larger is better."""
+    """How well a delimiter fits. Ratings are compared field by field; larger ones are better."""
 
     known_headers: int
-    """Number of known headers in the line that has most of them."""
+    """Largest number of known headers in one line."""
     share_alike: float
-    """Share of lines with the usual number of cells; 0 if that is a single cell."""
+    """Share of the lines with the usual number of cells; 0 if the usual number is 1."""
     usual_width: int
     """The most frequent number of cells of a line."""
 
 
 def _rate_delimiter(lines: list[str], delimiter: str, known_headers: set[str]) -> _DelimiterRating:
-    """Rate how well a delimiter fits lines."""
+    """Rate how well a delimiter fits lines.
+
+    Args:
+        lines: The first lines of the text, at least one.
+        delimiter: The delimiter.
+        known_headers: Normalized names of columns.
+    """
     most_known = 0
     widths: Counter[int] = Counter()
     for line in lines:
@@ -704,7 +753,7 @@ def _is_in_single_quotes(cell: str) -> bool:
 
 
 def _check_delimiter(delimiter: str, path: Path) -> str:
-    """Return the delimiter that a caller names, perhaps as `tab` or `space`.
+    """Return the delimiter that the caller names, perhaps as `tab` or `space`.
 
     Raises:
         DataError: It is neither a single ASCII character nor `::`.

@@ -1,4 +1,4 @@
-"""Public vectors of items, read from files with the ids of the items."""
+"""Public vectors of items, and ids, read from files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
         Item id to its vector (d,).
 
     Raises:
-        ConfigError: The name has another ending.
-        DataError: The file holds no such table.
+        ConfigError: The name ends in neither .parquet nor .npy.
+        DataError: A file cannot be read, or holds no such table.
     """
     if path.suffix not in (".npy", ".parquet"):
         raise ConfigError(f"Vectors are a .parquet or .npy file; got {path.name}.")
@@ -53,7 +53,7 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
 
 
 def read_ids(path: Path) -> list[Any]:
-    """Read ids from a text file with one id a line.
+    """Read ids from a text file with one id a line, perhaps in double quotes.
 
     Raises:
         DataError: The file cannot be read.
@@ -69,7 +69,10 @@ def read_text(path: Path) -> str:
 
 
 def as_id(value: Any) -> Any:
-    """Read an id as ratings do: digits without a leading zero are a whole number."""
+    """Turn a value into an id as in ratings: an integer if it is digits without a leading zero.
+
+    Other values become texts.
+    """
     text = str(value)
     is_whole_number = text.isascii() and text.isdecimal() and str(int(text)) == text
     return int(text) if is_whole_number else text

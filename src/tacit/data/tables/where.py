@@ -13,6 +13,7 @@ from tacit.data.tables.table import Table
 from tacit.errors import ConfigError, DataError
 
 _CONDITION = re.compile(r"^\s*(.+?)\s*(!=|<=|>=|=|<|>|\s+in\s+)\s*(.*?)\s*$")
+"""The pattern of a condition; its groups are the column, the operator and the value."""
 
 
 def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = False) -> Table:
@@ -20,19 +21,20 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
 
     Args:
         table: The table.
-        conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. Values are
-            compared as text, but with <, >, <= and >= as numbers. An empty cell fulfils only !=.
-        may_be_empty: Whether it is no error if no row is left.
+        conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. With =, !=
+            and in, cells are compared as text; with the others, as numbers. An empty cell fulfils
+            only !=.
+        may_be_empty: Whether the result may have no row; if not, that is an error.
 
     Raises:
-        ConfigError: A condition is written in another way.
-        DataError: The table has no such column, or no row is left.
+        ConfigError: A condition is not written like this.
+        DataError: The table lacks a column of a condition, or no row is left.
     """
     if not conditions:
         return table
     fulfils_all = pl.Series([True] * len(table.frame), dtype=pl.Boolean)
     for condition in conditions:
-        fulfils_all &= _find_rows(table, condition)
+        fulfils_all &= _check_rows(table, condition)
     if not (may_be_empty or fulfils_all.any()):
         raise DataError(
             "no row fulfils the conditions", path=table.path, found="; ".join(conditions)
@@ -47,7 +49,7 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
 
 
 def names_in(conditions: Sequence[str]) -> list[str]:
-    """List the column that each condition is about."""
+    """List the column of each condition."""
     return [_parse_condition(condition)[0] for condition in conditions]
 
 
@@ -57,7 +59,7 @@ def has_columns_of(table: Table, conditions: Sequence[str]) -> bool:
 
 
 def _parse_condition(condition: str) -> tuple[str, str, str]:
-    """Split a condition into its column, its operator and its value; ConfigError if it is none."""
+    """Split a condition into column, operator and value; ConfigError if it is no condition."""
     match = _CONDITION.match(condition)
     if match is None:
         raise ConfigError(
@@ -66,7 +68,7 @@ def _parse_condition(condition: str) -> tuple[str, str, str]:
     return match[1], match[2].strip(), match[3]
 
 
-def _find_rows(table: Table, condition: str) -> pl.Series:
+def _check_rows(table: Table, condition: str) -> pl.Series:
     """Tell for each row whether it fulfils a condition; DataError if there is no such column."""
     name, operator, value = _parse_condition(condition)
     if name not in table.headers:
@@ -91,7 +93,17 @@ def _find_rows(table: Table, condition: str) -> pl.Series:
 
 
 def _compare_numbers(numbers: pl.Series, operator: str, value: str, condition: str) -> pl.Series:
-    """Compare numbers with a value, such as `numbers < value`; null stays null."""
+    """Compare numbers with a value, such as `numbers < value`; null stays null.
+
+    Args:
+        numbers: Float64 numbers of the cells.
+        operator: <, >, <= or >=.
+        value: A number, as it is written in the condition.
+        condition: The whole condition, for messages.
+
+    Raises:
+        ConfigError: The value is no number.
+    """
     try:
         bound = float(value)
     except ValueError:
