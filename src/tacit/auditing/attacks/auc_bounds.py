@@ -15,8 +15,8 @@ farther from AUC_a, so that a rare label makes the bound wider.
 With few people of a label, resamples differ less than worlds do. So an attack is proved only if
 guesses seldom have such an AUC: with n_1 and n_0 people of either label, the AUC of guesses has the
 standard deviation sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) (Mann and Whitney 1947), and
-|AUC_a - .5| must exceed max(c, 1.96) of them. Otherwise the lower bound is 0, and the attacker's own
-interval, with 1.96 alone, reaches .5.
+|AUC_a - .5| must exceed max(c, 1.96) of them. Otherwise the lower bound is 0. The attacker's own
+interval reaches .5 unless |AUC_a - .5| exceeds 1.96 of them.
 """
 
 from __future__ import annotations
