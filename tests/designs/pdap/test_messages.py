@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.designs.pdap.messages import (
-    LARGEST,
+    LARGEST_MESSAGE,
     MOST_FEATURES,
     MOST_REWARD,
     MOST_SLICES,
@@ -115,11 +115,11 @@ def test_an_answer_is_an_offer_or_a_refusal():
 
 
 def test_the_largest_message_is_bounded():
-    """No message is longer than LARGEST, which stays below 64 KiB, and longer ones are not read."""
+    """No message is longer than LARGEST_MESSAGE, below 64 KiB, and longer ones are not read."""
     whole = Forward(REQUEST, 0, 2, (1,) * MOST_FEATURES).encode()
-    assert len(whole) <= LARGEST <= 1 << 16
+    assert len(whole) <= LARGEST_MESSAGE <= 1 << 16
     with pytest.raises(MessageError, match="at most"):
-        Forward.decode(bytes(LARGEST + 1))
+        Forward.decode(bytes(LARGEST_MESSAGE + 1))
 
 
 @pytest.mark.parametrize(

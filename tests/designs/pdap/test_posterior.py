@@ -9,6 +9,7 @@ import pytest
 
 from tacit.designs.pdap.features import Features, public_points
 from tacit.designs.pdap.posterior import (
+    ArmSet,
     Beliefs,
     Observation,
     Ranges,
@@ -80,7 +81,7 @@ def test_six_visits_at_epsilon_one_and_again():
     assert np.allclose(posterior.theta, theta, atol=2e-6)
     assert posterior.evaluate(MIDDLE)[1][0] == pytest.approx([0.239033, 0.239039], abs=1e-6)
     assert posterior.means(MIDDLE)[0] == pytest.approx([0.519350, 0.519827], abs=1e-6)
-    shares = shares_at_points(posterior, FEATURES, [([0, 1], 6)], NoLuck())
+    shares = shares_at_points(posterior, FEATURES, [ArmSet([0, 1], 6)], NoLuck())
     assert shares.mean(axis=0) == pytest.approx([0.496094, 0.503906], abs=1e-6)
     posterior = learned(beliefs, release, shares, epsilon=1.0)
     assert beliefs.expected[0] == pytest.approx(
@@ -109,9 +110,9 @@ def test_shares_follow_the_public_sets():
     about a third of the draws: 512 x 16 points, five standard errors."""
     posterior = learned(Beliefs.before_data(FEATURES, 2), release_of_six(), epsilon=1.0)
     normal = np.random.default_rng(0)
-    alone = shares_at_points(posterior, FEATURES, [([1], 9)], normal)
+    alone = shares_at_points(posterior, FEATURES, [ArmSet([1], 9)], normal)
     assert np.array_equal(alone, np.tile([0.0, 1.0], (512, 1)))
-    sets = shares_at_points(posterior, FEATURES, [([0], 3), ([1], 6)], normal)
+    sets = shares_at_points(posterior, FEATURES, [ArmSet([0], 3), ArmSet([1], 6)], normal)
     error = math.sqrt(2 / 9 / (512 * 16))
     assert abs(sets[:, 0].mean() - 1 / 3) < 5 * error
     assert np.allclose(sets.sum(axis=1), 1)

@@ -160,8 +160,8 @@ def test_a_range_of_rewards_has_a_width():
 
 def test_who_is_trusted_whole_is_trusted_from_the_start():
     """With a share of 1, as in the paper, nothing has to be proved; with less it has."""
-    assert NeighbourTrust(TrustSettings(share=1.0), epsilon=math.inf).proved
-    assert not NeighbourTrust(TrustSettings(share=0.999), epsilon=math.inf).proved
+    assert NeighbourTrust(TrustSettings(share=1.0), epsilon=math.inf).is_proved
+    assert not NeighbourTrust(TrustSettings(share=0.999), epsilon=math.inf).is_proved
 
 
 def test_the_noise_is_that_of_what_is_charged():
@@ -212,7 +212,7 @@ def test_a_found_liar_is_asked_at_public_times_again():
             peer.compare_report(word, click=0)
         peer.end_epoch(100)
         asked = [peer.may_be_asked(visits) for visits in range(100, 108)]
-        assert peer.proved
+        assert peer.is_proved
         assert asked == [word == 0.0 or visits % 4 == 0 for visits in range(100, 108)]
 
 
@@ -264,7 +264,7 @@ def test_noise_alone_raises_no_more_alarms_than_stated():
         peer = NeighbourTrust(trust_settings, epsilon=0.1)
         for epoch in range(1, 4):
             peer.end_epoch(epoch * trust_settings.epoch)
-        raised += (not peer.uses_reports, peer.proved, peer.export_state()["pauses"] > 0)
+        raised += (not peer.uses_reports, peer.is_proved, peer.export_state()["pauses"] > 0)
     assert (raised <= 0.05 * 500).all()
 
 

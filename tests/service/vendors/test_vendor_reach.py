@@ -24,7 +24,7 @@ class Calls:
     def __init__(self, ready=True):
         self.ready, self.looks = ready, 0
 
-    async def reaches(self, peer):
+    async def is_ready(self, peer):
         self.looks += 1
         return self.ready
 

@@ -79,23 +79,23 @@ def test_arrays_and_numbers_come_back():
 
 def test_a_desk_comes_back(settings):
     """Encoded, decoded and encoded again it is the same bytes."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     begun = asked(desk)
     desk.finish_visit(begun.number, HERE, None)
     kept = desk.encode(settings.lasting_settings)
-    again = VendorState.decode(kept, settings.vendor(), settings.lasting_settings)
+    again = VendorState.decode(kept, settings.make_vendor(), settings.lasting_settings)
     assert again.encode(settings.lasting_settings) == kept
 
 
 def test_other_settings_are_not_gone_on_with(settings):
     """A state of another epsilon is not opened."""
-    kept = VendorState(settings.vendor()).encode(settings.lasting_settings)
-    assert VendorState.decode(kept, settings.vendor(), settings.lasting_settings + " ") is None
+    kept = VendorState(settings.make_vendor()).encode(settings.lasting_settings)
+    assert VendorState.decode(kept, settings.make_vendor(), settings.lasting_settings + " ") is None
 
 
 def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
     """Long after other visits took all rows, a ticket still teaches: once."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     first = desk.begin_visit(HERE, ())
     for _ in range(OPEN_VISITS + 1):
         desk.begin_visit(HERE, ())
@@ -107,7 +107,7 @@ def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
 
 def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
     """Its row is gone, or it is there: the click counts once either way."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     for others in (0, OPEN_VISITS):
         begun = asked(desk)
         offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
@@ -123,7 +123,7 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
 
 def test_a_settled_visit_teaches_nothing(settings):
     """The neighbour had nothing, an own video was shown instead: its click is not learned."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     begun = asked(desk)
     shown = desk.finish_visit(begun.number, HERE, None)
     assert (shown.peer, Ticket.from_visit(shown).number) == (None, 0)
@@ -134,7 +134,7 @@ def test_a_settled_visit_teaches_nothing(settings):
 def test_a_stored_context_goes_with_its_visit(settings):
     """It is in the row of a visit that waits for an offer or a click, and in none once the click
     came, or as many visits as there are rows."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     begun = asked(desk)
     offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
     shown = desk.finish_visit(begun.number, HERE, offer)
@@ -150,7 +150,7 @@ def test_a_stored_context_goes_with_its_visit(settings):
 
 def test_a_visit_that_is_not_learned_teaches_nothing(settings):
     """The ticket of somebody whose budget is spent, and one of an arm that has left."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     desk.observe_click(Ticket(0, 0, 0, (0, 0)), 1.0)
     begun = desk.begin_visit(HERE, ())
     desk.vendor.remove_video(begun.video)
@@ -160,7 +160,7 @@ def test_a_visit_that_is_not_learned_teaches_nothing(settings):
 
 def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
     """An offer that comes after too many others is not shown: an own video is, unlearned."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     begun = asked(desk)
     for _ in range(OPEN_VISITS):
         desk.begin_visit(HERE, ())
@@ -171,7 +171,7 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
 
 def test_a_guest_is_served_and_not_kept(settings):
     """An offer of an own video; the state after it is the state before it."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     before = desk.encode(settings.lasting_settings)
     forward = Forwarder(settings.agreement, randomness=secure()).forward(HERE)
     offer = decode_answer(desk.vendor.serve("arthouse", forward.encode()))
@@ -181,7 +181,7 @@ def test_a_guest_is_served_and_not_kept(settings):
 
 def test_strangers_and_other_grids_are_refused(settings):
     """A vendor that is not listed, or that tells contexts otherwise, gets no video."""
-    desk = VendorState(settings.vendor())
+    desk = VendorState(settings.make_vendor())
     forward = Forwarder(settings.agreement, randomness=secure()).forward(HERE)
     other = Forward(forward.request, forward.epsilon, 3, (0, 2))
     for peer, message in (("stranger", forward), ("arthouse", other)):
@@ -245,7 +245,7 @@ def test_other_settings_are_told_at_the_start(tmp_path):
 def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, change):
     """Not by a failure at each request."""
     vendor = served(tmp_path / NAMES[0])
-    kept = VendorState(settings.vendor()).encode(settings.lasting_settings)
+    kept = VendorState(settings.make_vendor()).encode(settings.lasting_settings)
     with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
         vendor.check_stored_states({vendor.state_name: SALT + change(kept)}.get)
 
@@ -262,7 +262,7 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
 def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
     """A state of a later or an earlier version is refused with the version."""
     vendor = served(tmp_path / NAMES[0])
-    numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.lasting_settings))
+    numbers, arrays = unpack(VendorState(settings.make_vendor()).encode(settings.lasting_settings))
     changed = {name: value for name, value in {**numbers, **change}.items() if value is not None}
     with pytest.raises(ConfigError, match=said):
         vendor.check_stored_states({vendor.state_name: SALT + pack(changed, arrays)}.get)
@@ -360,7 +360,7 @@ def _begun(desk):
 
 def test_a_repr_holds_no_context(settings):
     """Visits, tickets and states in a log line would be releases of what visitors sent."""
-    state = VendorState(settings.vendor())
+    state = VendorState(settings.make_vendor())
     visit = state.begin_visit(HERE, ())
     ticket = Ticket.from_visit(visit)
     written = [str(step) for step in ticket.steps] + [str(feature) for feature in HERE.tolist()]

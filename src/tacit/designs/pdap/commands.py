@@ -1,4 +1,4 @@
-"""`tacit replay pdap`: the sound learner on a log of visits, beside the policy that made it."""
+"""`tacit replay pdap`: the sound learner on a log of visits, compared with the log's own policy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tacit.designs.pdap.experiment.off_policy import Estimate
 
 LEAST_VISITS = 20
-"""Visits that are needed for a meaningful interval."""
+"""Fewest visits to learn from, and fewest visits to estimate with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +58,11 @@ class ReplaySettings:
 def replay(settings: ReplaySettings, run: Run) -> Result:
     """Learn from a log of visits, and estimate what would be clicked.
 
-    It learns the first part, and estimates on the rest, beside the policy that made the log: by
-    inverse propensities (IPS), normalised (SNIPS), and with the learner's own model (DR). Noise is
-    the system's: another call learns something else. The estimates are computed from the log as it
-    is, and protect nobody in it.
+    The learner learns the first part of the log. How often its choices would have been clicked is
+    estimated on the other visits, beside the log's own clicks: by inverse propensities (IPS),
+    normalised (SNIPS), and with the learner's own model (DR). Noise has no seed, so another call
+    learns something else. The estimates are computed from the log as it is, and protect nobody in
+    it.
     """
     from tacit.data.visits import VisitColumns, read_visits
     from tacit.designs.pdap import guarantees
@@ -81,39 +82,40 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
         high=settings.high,
     )
     visits = read_visits(settings.log, columns)
-    learned = int(len(visits) * settings.train)
-    if min(learned, len(visits) - learned) < LEAST_VISITS:
+    n_learned = int(len(visits) * settings.train)
+    n_estimated = len(visits) - n_learned
+    if min(n_learned, n_estimated) < LEAST_VISITS:
         raise DataError(
             "the log has too few visits",
             path=settings.log,
             found=len(visits),
             expected=f"{LEAST_VISITS} or more to learn from, and as many to estimate with",
         )
-    propensities, basis = propensities_of(visits)
+    propensities, source = propensities_of(visits)
     rows: list[dict[str, Any]] = []
     weights: list[dict[str, Any]] = []
     with run.progress("Learning", len(settings.epsilon)) as advance:
         for epsilon in settings.epsilon:
-            policy = learn_from(visits, learned, epsilon)
-            estimates, weight_facts = estimate_policy(policy, visits, learned, propensities)
+            policy = learn_from(visits, n_learned, epsilon)
+            estimates, weight_facts = estimate_policy(policy, visits, n_learned, propensities)
             rows += [_row_of(epsilon, estimate) for estimate in estimates]
             weights.append({"epsilon": _json_epsilon(epsilon), **weight_facts})
             advance(1)
-    clicks_of_log = mean_interval(visits.clicks[learned:].tolist())
-    learner_settings = [make_setting(visits, learned, epsilon) for epsilon in settings.epsilon]
+    clicks_of_log = mean_interval(visits.clicks[n_learned:].tolist())
+    learner_settings = [make_setting(visits, n_learned, epsilon) for epsilon in settings.epsilon]
     cards = [guarantees.joint_card(setting) for setting in learner_settings]
     data = {
-        "visits": {"learned": learned, "estimated": len(visits) - learned},
+        "visits": {"learned": n_learned, "estimated": n_estimated},
         "arms": list(visits.names),
         "contexts": list(visits.features),
-        "propensities": basis,
+        "propensities": source,
         "logged": _json_interval(clicks_of_log),
         "rows": rows,
         "weights": weights,
         "guarantees": [card.to_dict() for card in cards],
     }
-    after = f"{run.command} --json  has all numbers, and the cards."
-    return Result(data, _tables_of(data, clicks_of_log, rows), after)
+    next_step = f"{run.command} --json  has all numbers, and the cards."
+    return Result(data, _tables_of(data, clicks_of_log, rows), next_step)
 
 
 def _json_epsilon(epsilon: float) -> float | None:
@@ -145,8 +147,8 @@ def _tables_of(
 
     Args:
         data: the JSON result.
-        clicks_of_log: mean clicks of the log's own policy.
-        rows: of the table, as `_row_of` makes them.
+        clicks_of_log: mean clicks per visit under the log's own policy, with their interval.
+        rows: of the JSON result, as `_row_of` makes them.
     """
     columns = {
         "epsilon": lambda row: _epsilon_text(row["epsilon"]),
@@ -174,7 +176,11 @@ def _tables_of(
 
 
 def _sentence_on_weights(facts: dict[str, Any]) -> str:
-    """Say on how many visits an estimate rests, from the facts of `estimate_policy`."""
+    """Say on how many effective visits the estimates at one epsilon rest.
+
+    Args:
+        facts: an element of "weights" in the JSON result.
+    """
     return (
         f"epsilon {_epsilon_text(facts['epsilon'])}: the estimate rests on "
         f"{facts['effective_visits']:,.0f} effective visits; the largest weight is "
@@ -183,7 +189,7 @@ def _sentence_on_weights(facts: dict[str, Any]) -> str:
 
 
 def _epsilon_text(epsilon: float | None) -> str:
-    """Format an epsilon; None, the JSON value of an infinite one, as inf."""
+    """Format an epsilon of the JSON result, where None stands for an infinite one."""
     return "inf" if epsilon is None else f"{epsilon:g}"
 
 

@@ -13,14 +13,18 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Options of the cards, which are for 4 vendors of 20 videos, 2 features, 200,000 visits."""
+    """Options of the cards: of 4 vendors with 20 videos each, 2 features and 200,000 visits."""
 
     epsilon: float = option("Epsilon of one visit.")
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Return the cards of the vendors' learners, and of the messages between vendors."""
+    """Return the cards of one variant: of learners, and of what vendors learn from one another.
+
+    Raises:
+        ConfigError: The variant is neither "sound" nor "published".
+    """
     from tacit.designs.pdap import guarantees, published_guarantees
 
     if settings.variant not in ("sound", "published"):

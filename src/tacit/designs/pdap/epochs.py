@@ -2,11 +2,12 @@
 
 Epochs   end at public numbers of arrivals: the first after n / 200, and each is 1.5 times as long
          as the one before, up to n / 20. When arms have joined, lengths start at n / 200 again, at
-         most once in n / 10 arrivals. The sums of an epoch are released when the first visitor
-         after it comes, before this visitor is served.
-Sets     which arms could be shown at a visit is public, and counted: the policy of an epoch is
-         computed from it.
-Arms     an arm that joins can be shown from the next epoch on; one that leaves is not shown again.
+         most once in n / 10 arrivals. The sums of an epoch are released when the next visitor
+         comes, before this visitor is served.
+Sets     which arms could be shown at a visit is public. The visits of each such set of arms are
+         counted, because the policy of an epoch is computed from these counts.
+Arms     an arm that joins can be shown from the next epoch on, or at once before the first visit of
+         an epoch; an arm that leaves is not shown again.
 Privacy  everything here is counted from arrivals, whether answered or not: nothing in this file
          may depend on a context, a choice or an answer.
 """
@@ -33,13 +34,13 @@ class Epochs:
 
     Attributes:
         horizon: n, visits that are expected.
-        arrivals: visits so far.
+        arrivals: visits so far, rows of logs included.
         number: number of this epoch, from 0.
         begins_at: arrivals when this epoch began.
         ends_at: arrivals at which it ends.
         arrivals_by_set: arrivals of this epoch for each set of arms that could be shown; a set is
             a tuple of arms in ascending order.
-        log_rows: rows of logs in this epoch; they count as arrivals, too.
+        log_rows: rows of logs in this epoch.
         has_removed_arm: whether an arm left in this epoch.
     """
 
@@ -52,7 +53,9 @@ class Epochs:
         self.has_removed_arm = False
         self.arrivals_by_set: Counter[tuple[int, ...]] = Counter()
         self._length = math.ceil(horizon / FIRST_EPOCHS_PER_HORIZON)
+        """Arrivals from the beginning of this epoch to its end, unless `end_now` is called."""
         self._started_anew = -horizon
+        """Arrivals when `start_anew` last had an effect; -n, long enough ago, if it never had."""
         self.ends_at = self._length
 
     @property
@@ -62,7 +65,7 @@ class Epochs:
 
     @property
     def own_arrivals(self) -> int:
-        """N, visits of this epoch that this learner chose an arm for: no rows of logs."""
+        """N, visits of this epoch for which this learner chose an arm; without rows of logs."""
         return self.arrivals - self.begins_at - self.log_rows
 
     def count_visits(self, arms: tuple[int, ...], visits: int = 1) -> None:
@@ -76,11 +79,11 @@ class Epochs:
         self.log_rows += rows
 
     def end_now(self) -> None:
-        """End the epoch now; the reason must be public."""
+        """Let the epoch end with the last arrival; the reason must be public."""
         self.ends_at = self.arrivals
 
     def begin_next(self) -> None:
-        """Begin the next epoch, GROWTH times as long as the last one."""
+        """Begin the next epoch, GROWTH times as long as the last one, up to the longest length."""
         longest = math.ceil(self.horizon / LONGEST_EPOCHS_PER_HORIZON)
         self._length = min(math.ceil(GROWTH * self._length), longest)
         self.number += 1
@@ -91,9 +94,9 @@ class Epochs:
         self.arrivals_by_set.clear()
 
     def start_anew(self) -> None:
-        """Set this epoch back to the first length, because arms joined.
+        """Give this epoch the length of the first one, because arms joined.
 
-        This has no effect if it happened in the last n / RESTARTS_PER_HORIZON arrivals.
+        This has no effect if lengths started anew in the last n / RESTARTS_PER_HORIZON arrivals.
         """
         if self.arrivals - self._started_anew >= self.horizon / RESTARTS_PER_HORIZON:
             self._length = math.ceil(self.horizon / FIRST_EPOCHS_PER_HORIZON)
@@ -101,7 +104,7 @@ class Epochs:
             self.ends_at = self.begins_at + self._length
 
     def export_state(self) -> dict[str, Any]:
-        """Return the whole state as numbers that JSON can hold."""
+        """Return the whole state as values that JSON can hold, by key of the stored format."""
         return {
             "arrivals": self.arrivals,
             "number": self.number,
@@ -130,31 +133,35 @@ class Epochs:
 class ChangeAlarm:
     """Detects that mean rewards have fallen, from released sums alone.
 
-    The mean reward of an epoch is rate = sum L_0 / N', where N' = max(sum V_0, N / 10). Its
-    variance is v = .25 / N' + 2 K (B / epsilon)^2 / N'^2. Rewards have fallen if the rate lies more
-    than .05 + 4 sqrt(v + v') below that of one of the two epochs before, of variance v'. The
-    learner then forgets its evidence.
+    L_0 and V_0 are the released sums of the constant term: the likes and the visits of an arm. The
+    mean reward of an epoch is rate = sum L_0 / N', where N' = max(sum V_0, N / 10), and sums are
+    over the K arms. Its variance is v = .25 / N' + 2 K (B / epsilon)^2 / N'^2. Rewards have fallen
+    if the rate lies more than .05 + 4 sqrt(v + v') below the rate of one of the two epochs before,
+    whose variance is v'. The learner then forgets its evidence.
     """
 
     TOLERANCE = 0.05
+    """How far a rate may fall, in addition to the standard errors."""
     STANDARD_ERRORS = 4.0
+    """Standard errors of the difference by which a rate may fall."""
     EPOCHS_REMEMBERED = 2
+    """Earlier epochs with which an epoch is compared."""
 
     def __init__(self) -> None:
         self.rates: list[tuple[float, float]] = []
-        """Rate and variance of the last epochs, oldest first."""
+        """Rate and variance of each remembered epoch, oldest first."""
 
     def notice(self, likes: float, visits: float, *, arrivals: int, noise: float) -> bool:
-        """Compare an epoch with those before, and remember its rate.
+        """Compare an epoch with the remembered ones, and remember its rate.
 
         Args:
             likes: sum of L_0 over arms, as released.
             visits: sum of V_0 over arms, as released.
-            arrivals: N.
-            noise: K (B / epsilon)^2.
+            arrivals: N, visits of the epoch.
+            noise: K (B / epsilon)^2, half the variance of the noise in `likes`.
 
         Returns:
-            Whether rewards have fallen. If so, earlier epochs are not compared any more.
+            Whether rewards have fallen. If so, earlier epochs are forgotten.
         """
         visits_at_least = max(visits, arrivals / 10)
         rate = likes / visits_at_least

@@ -8,7 +8,7 @@ Bound      c is the mean over the cube of the L1 norm of all terms but the const
 Grains     sums are stored as whole numbers of grains; a grain is 2^-20. phi is rounded to grains
            towards zero, so that its norm in grains is at most B_g = ceil(2^20 B).
 Points     512 fixed points spread evenly over the cube. How often the public policy chooses each
-           arm is computed at these points.
+           arm is estimated at these points.
 """
 
 from __future__ import annotations
@@ -29,25 +29,27 @@ Ints = NDArray[np.int64]
 GRAINS = 1 << 20
 """Grains in 1: sums are stored as whole numbers of 1 / GRAINS."""
 HIGHEST_DEGREE = 3
+"""Largest total degree g of a term."""
 MOST_TERMS = 10
 """Degrees 2 and 3 are used only if they have at most this many terms."""
 POINTS = 512
-"""Public points of the cube."""
+"""Number of public points of the cube."""
 CONTEXT_STEPS = (1 << 16) - 1
 """A stored feature is a whole number from 0 to CONTEXT_STEPS, for 0 to 1."""
 _MEAN_ABSOLUTE_LEGENDRE = (1.0, 1 / 2, 2 / (3 * math.sqrt(3)), 13 / 40)
 """The mean of |P_k(u)| over u in [-1, 1], for k = 0 to 3."""
 _BUDGET_PER_SUM = 20
-"""A degree is used if n epsilon >= _BUDGET_PER_SUM K B M; twice that for degrees above 1."""
+"""Degree 1 is used if n epsilon >= _BUDGET_PER_SUM K B M; a higher degree needs twice as much."""
 
 
 class Features:
     """The map from contexts of one dimension to their features phi.
 
     Attributes:
-        dimension: d, numbers of a context.
+        dimension: d, number of features of a context.
         degree: g, the largest total degree of a term.
-        exponents: (M, d) degree k of the factor P_k(u_j) of each term, for each j.
+        exponents: (M, d) for each term and each feature j of the context, the degree k of the
+            factor P_k(u_j).
         terms: M, the number of terms, the constant included.
         limit: c, the largest L1 norm of all terms but the constant.
     """
@@ -72,18 +74,19 @@ class Features:
 
     @property
     def bound(self) -> float:
-        """B, the largest L1 norm of the features of a context."""
+        """B, a bound of the L1 norm of phi for every context."""
         return 1.0 + self.limit
 
     @property
     def bound_in_grains(self) -> int:
-        """B_g, the largest L1 norm of a context's features in grains."""
+        """B_g, a bound of the L1 norm of phi in grains for every context."""
         return math.ceil(GRAINS * self.bound)
 
     def evaluate(self, contexts: Floats) -> Floats:
-        """Compute phi of contexts, bit for bit the same whether they come alone or together.
+        """Compute phi of contexts.
 
-        So what a visit adds to the sums does not depend on the other visits.
+        The result for a context is bit for bit the same with any other contexts in the call. So
+        what a visit adds to the sums does not depend on other visits.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -112,8 +115,8 @@ class Features:
         return phi
 
     def _evaluate_single(self, context: list[float]) -> list[float]:
-        """Compute phi of a single context with plain floats, which are faster here than arrays."""
-        polynomials: list[tuple[float, ...]] = []  # P_0 to P_3 of each number of the context
+        """Compute phi (M,) of a single context (d,). Plain floats are faster here than arrays."""
+        polynomials: list[tuple[float, ...]] = []  # P_0(u_j) to P_3(u_j) for each feature j
         for feature in context:
             # P_1 = u, P_2 = (3 u^2 - 1) / 2, P_3 = (5 u P_2 - 2 u) / 3
             u = 2 * feature - 1
@@ -135,7 +138,7 @@ class Features:
 
     @cached_property
     def _factors(self) -> list[list[tuple[int, int]]]:
-        """Factors of each term but the constant, as (number j of the feature, degree k)."""
+        """For each term but the constant, its factors P_k(u_j) as pairs (j, k) with k > 0."""
         return [_nonzero_exponents(row) for row in self.exponents[1:].tolist()]
 
     @cached_property
@@ -145,23 +148,24 @@ class Features:
 
 
 def to_grains(phi: Floats) -> Ints:
-    """Round features to whole grains towards zero, so that no norm grows."""
+    """Round phi, of any shape, to whole grains towards zero, so that no norm grows."""
     return np.trunc(GRAINS * phi).astype(np.int64)
 
 
 def largest_degree(dimension: int, *, horizon: int, epsilon: float, arms: int) -> int:
     """Choose g: the largest degree whose sums are not lost in the noise.
 
-    More terms M mean more noisy sums; n epsilon >= 20 K B M is required (40 K B M above degree 1).
+    More terms M mean more noisy sums. Degree 1 requires n epsilon >= 20 K B M, a higher degree
+    n epsilon >= 40 K B M and M <= MOST_TERMS.
 
     Args:
-        dimension: d.
+        dimension: d, number of features of a context.
         horizon: n, visits that are expected.
         epsilon: nats of one visit.
-        arms: K, at the start.
+        arms: K, number of arms at the start.
 
     Returns:
-        0 to 3; 0 if the sums of degree 1 would already be lost.
+        0 to 3; 0, which leaves the constant alone, if not even degree 1 is possible.
     """
     for degree in range(HIGHEST_DEGREE, 0, -1):
         terms = math.comb(dimension + degree, degree)
@@ -186,7 +190,7 @@ def public_points(dimension: int) -> Floats:
         (POINTS, d), read-only.
     """
     root = 1.5
-    for _ in range(100):  # the fixed-point iteration has converged long before
+    for _ in range(100):  # solves r = (1 + r)^(1 / (d + 1)); converges in far fewer steps
         root = (1 + root) ** (1 / (dimension + 1))
     steps = root ** -np.arange(1.0, dimension + 1)
     points = (0.5 + np.arange(1.0, POINTS + 1)[:, None] * steps) % 1.0
@@ -195,12 +199,16 @@ def public_points(dimension: int) -> Floats:
 
 
 def to_steps(context: Floats) -> NDArray[np.uint16]:
-    """Round a context to 16-bit whole numbers, as it is stored."""
+    """Round a context (d,) to 16-bit whole numbers (d,), as it is stored."""
     return np.rint(np.clip(context, 0.0, 1.0) * CONTEXT_STEPS).astype(np.uint16)
 
 
 def from_steps(steps: NDArray[np.uint16], dimension: int) -> Floats:
-    """Convert a stored context back to (d,) numbers in [0, 1]."""
+    """Convert a stored context (d,) back to numbers in [0, 1].
+
+    Raises:
+        DataError: It does not have `dimension` numbers.
+    """
     return check_context(steps / CONTEXT_STEPS, dimension)
 
 
@@ -217,23 +225,25 @@ def _legendre(centred: Floats, degree: int) -> Floats:
 
 @lru_cache(maxsize=128)
 def _exponents(dimension: int, degree: int) -> Ints:
-    """List the degrees of all terms (M, d), sorted by total degree, then by their features."""
-    terms: list[tuple[int, ...]] = []
-    for total in range(degree + 1):
-        terms += itertools.combinations_with_replacement(range(dimension), total)
-    exponents = np.zeros((len(terms), dimension), dtype=np.int64)
-    for number, factors in enumerate(terms):
-        for feature in factors:
+    """List the exponents of all terms (M, d), sorted by total degree, then by their features."""
+    # A term of total degree t is t features with repetition: (0, 0, 2) is P_2(u_0) P_1(u_2).
+    features_of_terms: list[tuple[int, ...]] = []
+    for total_degree in range(degree + 1):
+        features_of_terms += itertools.combinations_with_replacement(range(dimension), total_degree)
+    exponents = np.zeros((len(features_of_terms), dimension), dtype=np.int64)
+    for number, features_of_term in enumerate(features_of_terms):
+        for feature in features_of_term:
             exponents[number, feature] += 1
     return exponents
 
 
 def _nonzero_exponents(exponents: list[int]) -> list[tuple[int, int]]:
-    """List the (feature, exponent) pairs of one term whose exponent is above 0."""
+    """List the pairs (feature, exponent) of one term, from its exponents (d,), without zeros."""
     return [(feature, exponent) for feature, exponent in enumerate(exponents) if exponent]
 
 
 def _mean_norm(exponents: Ints) -> float:
     """Compute c: the mean over the cube of the L1 norm of all terms but the constant."""
-    mean_sizes = np.array(_MEAN_ABSOLUTE_LEGENDRE)[exponents].prod(axis=1)
-    return float(mean_sizes[1:].sum())
+    # The features are independent there, so the mean of |product| is the product of the means.
+    mean_absolute_terms = np.array(_MEAN_ABSOLUTE_LEGENDRE)[exponents].prod(axis=1)  # (M,)
+    return float(mean_absolute_terms[1:].sum())

@@ -21,9 +21,9 @@ class Grid:
     """Equal cells of the cube, numbered from 0 in C order: the last feature varies fastest.
 
     Attributes:
-        dimension: d, features of a context.
-        slices: slices of each feature; there are slices^d cells.
-        centres: (cells, d), the middle of each cell.
+        dimension: d, number of features of a context.
+        slices: number of slices of each feature; there are slices^d cells.
+        centres: (cells, d) the middle of each cell.
     """
 
     def __init__(self, dimension: int, slices: int) -> None:
@@ -42,17 +42,22 @@ class Grid:
         return len(self.centres)
 
     def find_cell(self, context: ArrayLike) -> int:
-        """Return the number of the cell that holds this context."""
-        number = 0
-        for feature in check_context(context, self.dimension).tolist():
-            number = number * self.slices + min(int(feature * self.slices), self.slices - 1)
-        return number
-
-    def check_cell(self, cell: object) -> int:
-        """Return a choice's cell if it is the number of a cell of this grid.
+        """Return the number of the cell that holds a context.
 
         Raises:
-            ConfigError: It is not, so the choice was made on another grid.
+            DataError: The context is not (d,) numbers in [0, 1].
+        """
+        cell = 0
+        for feature in check_context(context, self.dimension).tolist():
+            slice_number = min(int(feature * self.slices), self.slices - 1)
+            cell = cell * self.slices + slice_number
+        return cell
+
+    def check_cell(self, cell: object) -> int:
+        """Return the cell of a choice if it is the number of a cell of this grid.
+
+        Raises:
+            ConfigError: It is none, so the choice was made on another grid.
         """
         if type(cell) is not int or not 0 <= cell < len(self):
             raise ConfigError("This choice was made on another grid, which has other cells.")

@@ -25,14 +25,14 @@ _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurI
 def _prove_card(
     epsilon: float, visits: int | None = None, *, trust: Trust = Trust.OWN_VENDOR, **card: Any
 ) -> Guarantee:
-    """Fill in what all cards of this file share: pure epsilon, proved.
+    """Make a card with a proved, pure epsilon.
 
     Args:
         epsilon: nats of one visit.
         visits: the most visits of one person, from which the lifetime cost follows; None if
             nothing limits them.
         trust: whom a person has to trust.
-        card: the other fields of the card.
+        card: the other fields of `Guarantee`.
     """
     if visits is not None:
         card |= {"lifetime_epsilon": visits * epsilon, "lifetime_delta": 0.0}
@@ -40,7 +40,13 @@ def _prove_card(
 
 
 def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
-    """Return all cards at one epsilon of a visit, for the sizes of `design.CardSettings`."""
+    """Return all cards for the sizes of `design.CardSettings`.
+
+    Args:
+        epsilon: nats of one visit for the learner, and for its forwarded context; trust in
+            neighbours costs a tenth of it in addition. inf gives the card of a learner without
+            noise.
+    """
     if math.isinf(epsilon):
         return (without_noise("sound-joint"),)
     sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": epsilon}
@@ -59,8 +65,9 @@ def joint_card(
 
     Args:
         setting: of the learner.
-        visits_per_person: how many are learned at most; None if nothing limits them.
-        fits: how many times the learner was fitted anew; each fit may have learned the visit.
+        visits_per_person: visits of one person that are learned at most; None if nothing limits
+            them.
+        fits: number of fits of the learner; each may have learned the visit.
     """
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
@@ -135,9 +142,10 @@ def forwarded_visit_card(
     """Make the card of a visit that is learned and forwarded: its total cost.
 
     Args:
-        cards: of the parts, each proved; the first is the learner's.
-        epsilon: nats of all parts together, which a budget is charged.
-        visits_per_person: how many visits a lifetime covers; None if nothing limits them.
+        cards: of the parts of the cost, each proved.
+        epsilon: nats of all parts together, which a person's budget is charged.
+        visits_per_person: visits of one person that are learned and forwarded at most; None if
+            nothing limits them.
     """
     epsilons = " + ".join(f"{card.epsilon:g}" for card in cards)
     assumptions = list(itertools.chain.from_iterable(card.assumptions for card in cards))
@@ -212,7 +220,7 @@ def forwarded_context_card(
 
     Args:
         agreement: between vendors.
-        visits: of one person that are forwarded at most; None if nothing limits them.
+        visits: visits of one person that are forwarded at most; None if nothing limits them.
         asks_all: whether the `Vendor` asks all neighbours at every visit. If not, the card covers
             the content of a request alone.
 
@@ -228,9 +236,9 @@ def forwarded_context_card(
 
 
 def _card_of_requests_to_all(agreement: Agreement, epsilon: float, visits: int | None) -> Guarantee:
-    """Make the card where every visit asks all neighbours, so that no context decides who is asked.
+    """Make the card for a vendor that asks all neighbours at every visit.
 
-    Args are those of `_prove_forwarded_context`.
+    No context then decides who is asked. Args are those of `_prove_forwarded_context`.
     """
     return _prove_forwarded_context(
         agreement,
@@ -251,9 +259,9 @@ def _card_of_requests_to_all(agreement: Agreement, epsilon: float, visits: int |
 
 
 def _card_of_request_content(agreement: Agreement, epsilon: float, visits: int | None) -> Guarantee:
-    """Make the card where the policy decides who is asked: it only covers a request's content.
+    """Make the card for a vendor whose policy decides who is asked.
 
-    Args are those of `_prove_forwarded_context`.
+    It only covers the content of a request. Args are those of `_prove_forwarded_context`.
     """
     return _prove_forwarded_context(
         agreement,
@@ -288,11 +296,11 @@ def _prove_forwarded_context(
     Args:
         agreement: between vendors.
         epsilon: nats of one visit.
-        visits: of one person that are forwarded at most; None if nothing limits them.
+        visits: visits of one person that are forwarded at most; None if nothing limits them.
         sentence: of the card.
         protects: of the card.
-        assumptions: lines after those that both cards have.
-        not_covered_first: the line before those that both cards have.
+        assumptions: further assumptions, after those that both cards have.
+        not_covered_first: the first thing that is not covered, before those that both cards have.
     """
     lifetime = "every visit costs as much again"
     if visits is not None:
@@ -328,7 +336,8 @@ def neighbour_trust_card(
 
     Args:
         settings: of the rules of trust.
-        visits_per_person: how many are counted at most; None if nothing limits them.
+        visits_per_person: visits of one person that are counted at most; None if nothing limits
+            them.
 
     Raises:
         ConfigError: The sums have no noise, or no rule uses them.

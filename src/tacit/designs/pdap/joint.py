@@ -6,8 +6,8 @@ Source      Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 201
 Runs at     the vendor.
 Sees        contexts, choices and rewards of its own users.
 Releases    the sums of `sums.py`, once an epoch; everything else follows from them.
-Guarantee   epsilon per visit, learned or not, against everyone but the visitor. Neighbouring data
-            differ in one visit's content: that it took place, and its number, are public.
+Guarantee   epsilon per visit, against everyone but the visitor. Neighbouring data differ in whether
+            one visit is learned; that it takes place, and its number, are public.
 Order       features.py -> sums.py -> posterior.py -> here; epochs.py is the public time.
 """
 
@@ -37,6 +37,7 @@ from tacit.designs.pdap.policies.base import (
 )
 from tacit.designs.pdap.posterior import (
     EXPLORATION,
+    ArmSet,
     Beliefs,
     Observation,
     Ranges,
@@ -54,11 +55,11 @@ from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source
 
 SHARE_DRAWS = 100
-"""Thompson draws from which `shares` estimates the chance of each arm."""
+"""Number of Thompson draws from which `shares` estimates the chance of each arm."""
 ANSWERS_AT_ONCE = 256
-"""Answers that are collected before they are added to the sums together."""
+"""Number of answers that are collected and then added to the sums together."""
 NUMBERS_AT_ONCE = 1 << 18
-"""Largest size of an array (visits, arms, terms) that is computed at once."""
+"""`select_many` computes visits in blocks of at most this many numbers visits x arms x terms."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +67,9 @@ class JointSetting:
     """The public settings of a learner.
 
     Attributes:
-        videos: own videos at the start.
-        neighbours: neighbours at the start.
-        dimension: d, features of a context.
+        videos: number of own videos at the start.
+        neighbours: number of neighbours at the start.
+        dimension: d, number of features of a context.
         horizon: n, visits that are expected. It sets the features and the lengths of epochs.
             Learning goes on after it at the same epsilon, because each visit is in one release.
         epsilon: nats of one visit; inf adds no noise.
@@ -115,11 +116,12 @@ class JointLearner(Policy):
     Attributes:
         setting: the public settings.
         epsilon: nats of one visit.
-        features: of contexts, fixed at the start.
+        features: the map from contexts to phi, fixed at the start.
         epochs: public time.
-        last_release: the last release of visits that this learner chose arms for; None before one.
-        last_log_release: the last release of rows of logs; None before one.
-        tag: drawn at random; only choices that carry it are learned.
+        last_release: the last release of visits for which this learner chose an arm; None if there
+            was none since the start or since `resume`.
+        last_log_release: the last release of rows of logs; None in the same cases.
+        tag: random text; only choices that carry it are learned.
     """
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
@@ -136,21 +138,26 @@ class JointLearner(Policy):
         self._waiting_visits = WaitingVisits()
         self._alarm = ChangeAlarm()
         self._arms = self.allowed_arms()
-        """The arm of each row: arms that can be shown in this epoch, or could until they left."""
+        """The arm of each row: arms that can be shown in this epoch, or could until they left.
+
+        A row is a position on the first axis of the sums and of the beliefs.
+        """
         self._rows = {arm: row for row, arm in enumerate(self._arms)}
-        """The row of each of these arms, in the sums and in the beliefs."""
+        """The row of each of these arms."""
         self._beliefs = Beliefs.before_data(self.features, len(self._arms))
         self._posterior = posterior_of(self._beliefs)
         self._sums = self._new_sums()
+        """Sums of the answers to visits for which this learner chose an arm."""
         self._log_sums = self._new_sums()
+        """Sums of rows of logs."""
         self._answers: list[tuple[int, Any, float]] = []
-        """Row, context and scaled reward of answers that are not yet in the sums."""
+        """Row, context and reward in [0, 1] of the answers that are not yet in the sums."""
         self._shown_arms = tuple(self._arms)
         """Arms that can be shown now."""
 
     @property
     def arrivals(self) -> int:
-        """Visits so far; public."""
+        """Visits so far, rows of logs included; public."""
         return self.epochs.arrivals
 
     @property
@@ -163,7 +170,7 @@ class JointLearner(Policy):
 
         Args:
             context: (d,) in [0, 1].
-            arms: those that may be chosen now, which must be public; None is all of them.
+            arms: that may be chosen now; None is all of them. Which ones they are must be public.
         """
         return self.select_many(check_context(context, self.features.dimension)[None], arms)[0]
 
@@ -172,10 +179,11 @@ class JointLearner(Policy):
 
         Args:
             contexts: (n, d) in [0, 1].
-            arms: those that may be chosen now, which must be public; None is all of them.
+            arms: that may be chosen now; None is all of them. Which ones they are must be public.
 
         Raises:
-            DataError: A context does not have this form.
+            ConfigError: `arms` is empty, or has an arm that never joined or has left.
+            DataError: `contexts` are not (n, d) numbers in [0, 1].
         """
         contexts = check_contexts(contexts, self.features.dimension)
         allowed = None if arms is None else tuple(sorted(super().allowed_arms(arms)))
@@ -190,7 +198,7 @@ class JointLearner(Policy):
         return choices
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose the arm believed best, without counting a visit: nothing is released for it."""
+        """Choose the arm with the largest posterior mean, without counting or learning a visit."""
         return Choice(self._best_arm(context, self.allowed_arms(arms)), "exploit", None, None)
 
     def update(self, choice: Choice, reward: float) -> None:
@@ -200,15 +208,18 @@ class JointLearner(Policy):
     def update_many(self, choices: Sequence[Choice], rewards: Sequence[float]) -> None:
         """Learn from the answers to visits, each once. An answer that comes too late is ignored.
 
-        All rewards are checked before any is learned.
+        All rewards are checked before any is learned. After any other error, the visits before the
+        refused one in the list are learned, and no others.
 
         Args:
             choices: what `select` returned.
-            rewards: (n,) in [0, 1] for own videos; a neighbour's are clipped to its range.
+            rewards: (n,) numbers, clipped to [0, 1] for own videos and to `neighbour_range` for
+                neighbours.
 
         Raises:
-            PrivacyError: A visit was answered before, or is not a visit of this learner. The
-                visits before it in the list are learned.
+            DataError: A reward is not a finite number, or a choice's context is outside the cube.
+            ConfigError: A choice has a context of another form than this learner's.
+            PrivacyError: A visit was answered before, or is not a visit of this learner.
         """
         checked_rewards = [check_reward(reward) for reward in rewards]
         for choice, reward in zip(choices, checked_rewards, strict=True):
@@ -225,17 +236,18 @@ class JointLearner(Policy):
     def learn_log(self, arms: Sequence[int], contexts: Floats, rewards: Sequence[float]) -> None:
         """Learn from a log of visits for which another policy chose; they count as arrivals.
 
-        Which arms the log shows is private, so the public sets of arms do not change, and the
-        policy of the log is estimated from its release. The rows of one call are in one epoch.
+        Which arms the log shows is private. So the log's visits are not counted in the public
+        `Epochs.arrivals_by_set`, and the policy of the log is estimated from the release of its
+        sums. The rows of one call are in one epoch.
 
         Args:
-            arms: (n,) numbers of arms that have joined.
+            arms: (n,) number of the shown arm of each row.
             contexts: (n, d) in [0, 1].
-            rewards: (n,) in the arms' public ranges.
+            rewards: (n,) numbers, clipped as in `update_many`.
 
         Raises:
             ConfigError: One of the arms has not joined, or has left.
-            DataError: A context does not have this form.
+            DataError: `contexts` are not (n, d) numbers in [0, 1], or a reward is not a number.
         """
         contexts = check_contexts(contexts, self.features.dimension)
         joined = set(self.allowed_arms())
@@ -262,8 +274,8 @@ class JointLearner(Policy):
             contexts: (n, d) in [0, 1].
 
         Returns:
-            (n, arms) in the order of `arms_in_epoch`: how often each arm is chosen in
-            `SHARE_DRAWS` Thompson draws, as a share.
+            (n, arms) in the order of `arms_in_epoch`: the share of `SHARE_DRAWS` Thompson draws in
+            which each arm is chosen.
         """
         means, deviations = self.estimate(contexts)
         times_chosen = np.zeros(means.shape)
@@ -281,14 +293,18 @@ class JointLearner(Policy):
     ) -> Choice:
         """Choose the arm believed best for a visit whose first choice could not be shown.
 
-        It is not counted as a further visit: public time must not reveal at which visits this
-        happens. The answer is not learned, because the public policy makes no such choices.
+        This is not counted as a further visit: public time must not reveal at which visits it
+        happens. The answer is not learned, because the policy from which expected sums are
+        computed makes no such choices.
         """
         best = self._best_arm(context, self.allowed_arms(arms))
         return Choice(best, "exploit", None, None, instead.visit, instead.learner)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose the own video believed best for each of (n, d) contexts of forwarded users."""
+        """Choose the own video with the largest posterior mean for each of (n, d) contexts.
+
+        If all own videos joined after this epoch began, it is the first of them.
+        """
         shown = [arm for arm in self.own if arm in self._rows]
         if not shown:
             return np.full(len(contexts), self.own[0])
@@ -297,9 +313,12 @@ class JointLearner(Policy):
         return np.asarray(np.array(shown, dtype=np.int64)[means.argmax(axis=1)])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        """Add an arm, which can be shown from the next epoch on, and return its number."""
+        """Add an arm and return its number.
+
+        The arm can be shown from the next epoch on, or at once if this epoch has no visit yet.
+        """
         arm = super().add_arm(neighbour=neighbour)
-        if self.epochs.arrivals == self.epochs.begins_at:  # nothing was shown in this epoch yet
+        if self.epochs.arrivals == self.epochs.begins_at:
             self._update_rows()
             self.epochs.start_anew()
         return arm
@@ -318,7 +337,7 @@ class JointLearner(Policy):
             contexts: (n, d) in [0, 1].
 
         Returns:
-            Means and standard deviations, both (n, arms) in the order of `arms_in_epoch`.
+            Posterior means and standard deviations, both (n, arms) in the order of `arms_in_epoch`.
         """
         return self._posterior.evaluate(self.features.evaluate(contexts))
 
@@ -330,7 +349,8 @@ class JointLearner(Policy):
     def export_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the state: a part that JSON can hold, and arrays. Resume from it only once.
 
-        `exact`, `log_exact` and `unanswered` are private.
+        The arrays `exact`, `log_exact` and `unanswered` are private. Keys belong to the stored
+        format.
         """
         self._add_answers()
         exact, epochs = self._sums.export_state()
@@ -389,14 +409,14 @@ class JointLearner(Policy):
         return EpochSums(len(self._arms), self.features.terms, noise)
 
     def _has_joining_arms(self) -> bool:
-        """Whether an arm has joined that cannot be shown in this epoch."""
+        """Return whether an arm has joined that cannot be shown in this epoch."""
         return any(arm not in self._rows for arm in self.allowed_arms())
 
     def _arms_to_show(self, allowed: tuple[int, ...] | None) -> tuple[int, ...]:
-        """Return those of the allowed arms that can be shown now; None allows all.
+        """Return the allowed arms that can be shown to the next visitor; None allows all.
 
-        The epoch ends first if it is due, or if all allowed arms have joined since it began and so
-        can only be shown in the next one.
+        The epoch ends first if it is due. It also ends if all allowed arms have joined since it
+        began, because they can only be shown in the next epoch.
         """
         if self.epochs.is_due:
             self._end_epoch()
@@ -407,13 +427,18 @@ class JointLearner(Policy):
         return shown
 
     def _allowed_arms_in_epoch(self, allowed: tuple[int, ...] | None) -> tuple[int, ...]:
-        """Return those of the allowed arms that can be shown in this epoch; None allows all."""
+        """Return the allowed arms that can be shown in this epoch; None allows all."""
         if allowed is None:
             return self._shown_arms
         return tuple(arm for arm in allowed if arm in self._rows)
 
     def _choose_and_count(self, contexts: Floats, shown: tuple[int, ...]) -> list[Choice]:
-        """Choose among the arms `shown` for visits with these contexts, and count the visits."""
+        """Choose an arm by a Thompson draw for each of some visits, and count the visits.
+
+        Args:
+            contexts: (n, d) of the visits.
+            shown: arms that can be shown.
+        """
         phi = self.features.evaluate(contexts)
         means, deviations = self._posterior.evaluate(phi)
         if len(shown) < len(self._arms):
@@ -421,23 +446,26 @@ class JointLearner(Policy):
             means = means[:, rows]
             deviations = deviations[:, rows]
         z = self._draws.take(means.size).reshape(means.shape)
-        chosen = (means + EXPLORATION * deviations * z).argmax(axis=1).tolist()
-        best = means.argmax(axis=1).tolist()
+        drawn_means = means + EXPLORATION * deviations * z
+        chosen_columns = drawn_means.argmax(axis=1).tolist()
+        best_columns = means.argmax(axis=1).tolist()
         first_visit = self.epochs.arrivals
-        self.epochs.count_visits(shown, len(chosen))
+        self.epochs.count_visits(shown, len(chosen_columns))
         choices: list[Choice] = []
         for number, context in enumerate(contexts.tolist()):
-            arm = shown[chosen[number]]
-            phase: Phase = "exploit" if chosen[number] == best[number] else "explore"
+            column = chosen_columns[number]
+            arm = shown[column]
+            phase: Phase = "exploit" if column == best_columns[number] else "explore"
             visit = first_visit + number
             choices.append(Choice(arm, phase, tuple(context), None, visit, self.tag))
             self._waiting_visits.start_waiting(visit)
         return choices
 
     def _best_arm(self, context: NDArray[np.float64], allowed: list[int]) -> int:
-        """Return the allowed arm with the largest mean, among those that have beliefs already.
+        """Return the allowed arm with the largest posterior mean.
 
-        If there is none, because all allowed arms joined in this epoch, return the first.
+        Arms that joined after this epoch began have no posterior yet. If there are no others,
+        return the first allowed arm.
         """
         checked = check_context(context, self.features.dimension)
         shown = [arm for arm in allowed if arm in self._rows]
@@ -449,14 +477,21 @@ class JointLearner(Policy):
     def _add_to_sums(
         self, sums: EpochSums, rows: list[int], contexts: Any, rewards: Sequence[float]
     ) -> None:
-        """Add visits to sums: rows of the arms, contexts (n, d), and scaled rewards (n,)."""
+        """Add visits to the sums of answers or to those of logs.
+
+        Args:
+            sums: that are changed.
+            rows: (n,) row of each visit's arm.
+            contexts: (n, d) in [0, 1], an array or a sequence.
+            rewards: (n,) scaled to [0, 1].
+        """
         if not rows:
             return
         phi = self.features.evaluate(np.asarray(contexts, dtype=np.float64))
         sums.add(np.array(rows), phi, np.array(rewards))
 
     def _add_answers(self) -> None:
-        """Add the collected answers to the sums; together, which is faster than one by one."""
+        """Add the collected answers to the sums. Adding them together is faster than one by one."""
         if self._answers:
             rows, contexts, scaled_rewards = zip(*self._answers, strict=True)
             self._answers.clear()
@@ -489,16 +524,19 @@ class JointLearner(Policy):
         self._begin_next_epoch()
 
     def make_observation(self, release: Release) -> Observation:
-        """Combine a release of this epoch with the public policy that chose in it."""
-        sets: list[tuple[list[int], int]] = []
+        """Combine the release of this epoch with the public policy that chose in it."""
+        sets: list[ArmSet] = []
         for arms, arrivals in self.epochs.arrivals_by_set.items():
             rows = [self._rows[arm] for arm in arms]
-            sets.append((rows, arrivals))
+            sets.append(ArmSet(rows, arrivals))
         shares = shares_at_points(self._posterior, self.features, sets, self._draws.generator)
         return Observation(release, self.epochs.own_arrivals, shares)
 
     def _notice_change(self, release: Release) -> bool:
-        """Return whether rewards have fallen. Epochs in which an arm left are not compared."""
+        """Return whether rewards have fallen, by the sums of this epoch.
+
+        An epoch in which an arm left is not compared, neither with earlier nor with later ones.
+        """
         if self.epochs.has_removed_arm:
             self._alarm.rates.clear()
             return False
@@ -510,7 +548,7 @@ class JointLearner(Policy):
         )
 
     def _begin_next_epoch(self) -> None:
-        """Begin the next epoch, with rows for arms that joined and without those that left."""
+        """Begin the next epoch; arms that joined get rows, and arms that left lose theirs."""
         joined = self._has_joining_arms()
         if joined or self.epochs.has_removed_arm:
             self._update_rows()
@@ -538,7 +576,7 @@ class JointLearner(Policy):
     def _set_prior_means(self, first_row: int) -> None:
         """Set the prior means of arms that joined, whose rows begin at `first_row`.
 
-        An own video starts at the mean of all own videos, a neighbour at that of the best one.
+        For an own video it is the mean of all own videos, for a neighbour that of the best one.
         """
         is_neighbour = self._ranges().is_neighbour
         is_joining = np.arange(len(self._arms)) >= first_row
@@ -549,7 +587,13 @@ class JointLearner(Policy):
             self._beliefs.prior_mean[is_joining & is_neighbour] = best_mean
 
     def _check_origin(self, choice: Choice) -> None:
-        """Refuse a choice of another learner, and one whose context is not valid."""
+        """Refuse a choice that this learner did not make.
+
+        Raises:
+            ConfigError: Its context does not have the form of this learner's contexts.
+            DataError: Its context is outside the cube.
+            PrivacyError: It does not carry this learner's tag.
+        """
         context = choice.cell
         is_context = isinstance(context, tuple) and len(context) == self.features.dimension
         if context is not None and not is_context:
@@ -559,7 +603,7 @@ class JointLearner(Policy):
         if choice.visit is not None and choice.learner != self.tag:
             raise PrivacyError(
                 "This choice was made by another learner, or before this one was fitted anew: it "
-                "is not learned here, because a visit is in one release. Nothing was learned."
+                "is not learned here, because a visit is in one release."
             )
 
     def _scale_reward(self, arm: int, reward: float) -> float:
@@ -570,7 +614,7 @@ class JointLearner(Policy):
         return (reward - low) / (high - low)
 
     def _ranges(self) -> Ranges:
-        """Return the public ranges of the rewards of this epoch's arms."""
+        """Return the public range of rewards of each row's arm."""
         is_neighbour = np.array([self.is_neighbour[arm] for arm in self._arms])
         low, high = self.setting.neighbour_range
         lows = np.where(is_neighbour, low, 0.0)

@@ -3,9 +3,10 @@
 Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007), for the draw;
          Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
          report; Kasiviswanathan et al.: What can we learn privately? (2011), for local privacy.
-Draw     The device selects among own videos AND neighbours, by the published means of the visitor's
-         cell. Means are clamped to [0, 1], so those of two cells differ by 1 at most; nothing else
-         is assumed. With probability `explore` the arm is uniform instead. `draw_loss` is exact.
+Draw     The device draws among own videos AND neighbours by the exponential mechanism, from the
+         published means of the visitor's cell. Means are clamped to [0, 1], so the means of an arm
+         in two cells differ by 1 at most; nothing else is assumed. With probability `explore` the
+         arm is uniform instead. `draw_loss` is the exact loss of such a draw.
 Report   The cell, and whether the visitor liked the video, are ONE of 2 x cells answers, sent by
          randomised response. The vendor learns from reports alone, so its tables reveal no more
          than these. It must not see the context, which never leaves the device.
@@ -44,11 +45,13 @@ PRIOR_VISITS = 10.0
 LEAST_FURTHER_VISITS = 100
 """Fewest visits between two publications of the means."""
 VISITS_PER_FURTHER_VISIT = 20
-"""The next publication waits for one further visit for each so many visits so far."""
+"""After V visits, the next publication waits for V / VISITS_PER_FURTHER_VISIT further visits, but
+at least for LEAST_FURTHER_VISITS."""
 _MEAN_RESOLUTION = 2.0**-10
 """Step to which means are rounded down for a draw."""
 _ROUNDING_MARGIN = 2**-40
-"""Share of a report's epsilon that is not used, so that rounding never exceeds the sum."""
+"""Share of a report's epsilon that is not used, so that draw and report together never exceed the
+epsilon of a visit because of rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +61,10 @@ class LocalSetting:
     Attributes:
         videos: number of own videos.
         neighbours: number of other vendors.
-        dimension: features of a context.
-        epsilon: nats of one visit, draw and report together.
-        explore: probability that the arm is drawn uniformly, below 1.
+        dimension: number of features of a context.
+        epsilon: nats of one visit, draw and report together. At inf, a draw that is not uniform
+            takes the arm with the largest mean, and reports are true.
+        explore: probability that the arm is drawn uniformly, from 0 to below 1.
     """
 
     videos: int
@@ -81,7 +85,7 @@ class LocalSetting:
 
     @property
     def report_epsilon(self) -> float:
-        """Nats of one report: slightly less than the draw leaves, because of rounding."""
+        """Nats of one report: the rest of `epsilon`, less a margin for rounding."""
         return self.epsilon * (1 - DRAW_SHARE) * (1 - _ROUNDING_MARGIN)
 
 
@@ -107,7 +111,7 @@ class LocalLearner(Policy):
         grid: the cells.
         response: the mechanism of a report.
         explore: the probability of a uniform arm, as an exact fraction.
-        visits: contexts that an arm was drawn for so far.
+        visits: number of visits for which `select` drew an arm so far.
     """
 
     def __init__(self, setting: LocalSetting, *, randomness: Source) -> None:
@@ -119,7 +123,7 @@ class LocalLearner(Policy):
         self.grid = Grid(setting.dimension, GRID_SLICES)
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
         self._answers = np.zeros((len(self.is_neighbour), 2 * len(self.grid)), dtype=np.int64)
-        """(arms, 2 cells): how often each answer was reported."""
+        """(arms, 2 x cells): how often each answer was reported."""
         self.explore = Fraction(math.ceil(setting.explore * CHANCE_PARTS), CHANCE_PARTS)
         self._selections: dict[int, Selection] = {}
         """The mechanism of a draw, by the number of arms."""
@@ -139,10 +143,7 @@ class LocalLearner(Policy):
 
     @property
     def event(self) -> Event:
-        """The event that is charged for one visit.
-
-        Its epsilon may slightly exceed `visit_epsilon`.
-        """
+        """The event that is charged for one visit; its epsilon is at least `visit_epsilon`."""
         if math.isinf(self.epsilon):
             return NonPrivate()
         # Accountants charge less for a plain exponential mechanism, whose losses lie in a range of
@@ -159,7 +160,7 @@ class LocalLearner(Policy):
         return self._draw(context, arms)
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Draw at random as at any visit, because privacy needs it, but do not count a visit."""
+        """Draw an arm as `select` does, because privacy needs a draw, but do not count a visit."""
         return self._draw(context, arms)
 
     def _draw(self, context: NDArray[np.float64], arms: Sequence[int] | None) -> Choice:
@@ -177,20 +178,21 @@ class LocalLearner(Policy):
             index = int(draw_rows(weights[None, :], self._source)[0])
             phase = "exploit"
         explore = float(self.explore)
+        # The arm may come from the weights, or from the uniform draw.
         chance = (1 - explore) * int(weights[index]) / int(weights.sum()) + explore / len(allowed)
         return Choice(allowed[index], phase, cell, chance)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose the own video that is best on average for each of (n, d) contexts.
+        """Choose the own video with the largest mean over all cells for each of (n, d) contexts.
 
-        Contexts are not used, because none may be forwarded.
+        The contexts are not used, because no context may be forwarded to a local learner.
         """
         return np.full(len(contexts), self._best_on_average(self.own))
 
     def choose_again(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Choose the arm that is best on average, where the arm drawn for a visit cannot be shown.
+        """Choose the arm with the largest mean over all cells, if a visit's arm cannot be shown.
 
         A second draw from the context would cost epsilon a second time.
         """
@@ -202,7 +204,7 @@ class LocalLearner(Policy):
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """Write the device's report of a visit.
+        """Make the device's report of a visit, by randomised response.
 
         Args:
             choice: what `select` returned for the visit.
@@ -221,30 +223,31 @@ class LocalLearner(Policy):
         return Report(choice.arm, int(self.response([true_answer], self._source)[0]))
 
     def learn(self, report: Report) -> None:
-        """Count a report; DataError if there is no such arm or answer."""
+        """Count a report in the vendor's table; DataError if there is no such arm or answer."""
         arms, answers = self._answers.shape
         if not (0 <= report.arm < arms and 0 <= report.answer < answers):
             raise DataError("a report names no arm or no answer of this policy")
         self._answers[report.arm, report.answer] += 1
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Report a visit and count the report; a "train" choice is neither reported nor counted."""
+        """Report a visit, and count the report; a "train" choice is not reported."""
         if choice.phase != "train":
             self.learn(self.report(choice, reward))
 
     def means(self) -> NDArray[np.float64]:
         """Estimate mean rewards (cells, arms) in [0, 1]; about 1/2 where little is known.
 
-        Of n reports of an arm, the one true answer of a visit is sent with probability t, and each
-        false one with probability f. So (count - n f) / (t - f) estimates without bias how many
-        visits had an answer. Means are (likes + w / 2) / (visits + w) with the prior weight w.
+        A device sends its true answer with probability t, and each other answer with probability f.
+        So if an answer occurs `count` times in the n reports of an arm, (count - n f) / (t - f) is
+        an unbiased estimate of the number of visits for which it was true. The mean is
+        (likes + w / 2) / (visits + w) with the prior weight w.
         """
         reports = self._answers.sum(axis=1, keepdims=True)  # n, (arms, 1)
         t = float(self.response.truth)
         f = float((1 - self.response.truth) / (self.response.categories - 1))
         estimated_answers = (self._answers - reports * f) / (t - f)  # (arms, 2 cells)
-        dislikes = estimated_answers[:, 0::2].T
-        likes = estimated_answers[:, 1::2].T
+        dislikes = estimated_answers[:, 0::2].T  # (cells, arms)
+        likes = estimated_answers[:, 1::2].T  # (cells, arms)
         noise_variance = (reports * f).T / (t - f) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # The noisier the reports are compared with the number of visits, the heavier the prior.
@@ -253,7 +256,7 @@ class LocalLearner(Policy):
         return np.asarray(np.clip(means, 0.0, 1.0))
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        """Add an arm of which nothing is known, publish its mean, and return its number."""
+        """Add an arm without reports, publish all means, and return the arm's number."""
         arm = super().add_arm(neighbour=neighbour)
         self._answers = np.pad(self._answers, ((0, 1), (0, 0)))
         self._publish()
@@ -262,19 +265,25 @@ class LocalLearner(Policy):
     def choose_uniformly(
         self, context: NDArray[np.float64], arms: Sequence[int] | None = None
     ) -> Choice:
-        """Choose any arm at random, for a visit that costs nothing and is not reported."""
+        """Choose any arm at random, for a visit that costs nothing.
+
+        The choice has the phase "train", so `update` does not report the visit.
+        """
         allowed = self.allowed_arms(arms)
         index = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[index], "train", self.grid.find_cell(context), 1 / len(allowed))
 
     def _publish(self) -> None:
-        """Publish the means, and set the number of visits at which they are published next."""
+        """Publish the means, and set the number of visits at which they are next published."""
         self._published = self.means()
         further_visits = self.visits // VISITS_PER_FURTHER_VISIT
         self._next_publication = self.visits + max(LEAST_FURTHER_VISITS, further_visits)
 
     def _weights(self, means: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Compute the weights (arms,) of a draw that does not explore, from means (arms,)."""
+        """Compute the weights (arms,) of a draw that is not uniform, from means (arms,).
+
+        At epsilon = inf only the arm with the largest mean has a weight.
+        """
         if math.isinf(self.epsilon):
             is_best = np.arange(len(means)) == means.argmax()
             return np.asarray(is_best, dtype=np.int64)
@@ -293,22 +302,25 @@ class LocalLearner(Policy):
         return self._selections[arms].weights(means)
 
     def _exponent(self, arms: int) -> float:
-        """Compute a, such that a draw by weights exp(a x mean) costs `draw_epsilon` at most."""
+        """Compute a such that a draw by weights exp(a x mean) costs `draw_epsilon` at most.
+
+        The draw is uniform with chance `explore`, which is taken into account.
+        """
         return theory.exponent_for(self.setting.draw_epsilon, arms, float(self.explore))
 
 
 class Device:
     """Charges one person's visits to a lifetime budget, each before anything is drawn for it.
 
-    When the budget is used up, arms are drawn uniformly and nothing is reported, which costs
-    nothing. When this happens depends on the number of visits alone.
+    When the budget is used up, arms are drawn uniformly and nothing is reported; this costs
+    nothing. When it happens depends on the number of visits alone.
     """
 
     def __init__(self, policy: LocalLearner, *, lifetime_epsilon: float) -> None:
         """Start with nothing spent.
 
         Args:
-            policy: that draws and reports.
+            policy: draws and reports.
             lifetime_epsilon: nats that the person may spend in all.
         """
         self._policy = policy
@@ -322,7 +334,7 @@ class Device:
         return self._budget.spent_epsilon
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose an arm by the policy while the budget lasts, and any arm afterwards."""
+        """Choose an arm by the policy while the budget lasts, and a uniform arm afterwards."""
         if not self._budget.affords(self._policy.event):
             return self._policy.choose_uniformly(context, arms)
         self._budget.spend(self._policy.event)
@@ -331,10 +343,10 @@ class Device:
         return choice
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Report a visit that was paid for.
+        """Report a visit that was paid for; do nothing for a visit after the budget was used up.
 
         Raises:
-            PrivacyError: It was reported before, or was not made on this device.
+            PrivacyError: The visit was reported before, or was not made on this device.
         """
         if choice.phase == "train":
             return

@@ -1,13 +1,16 @@
 """The messages that cross between vendors in P-DAP; nothing else does.
 
-Forward    home -> neighbour   a visitor's context, randomised; the same bytes to every neighbour
-Offer      neighbour -> home   the video it would show
-Reward     neighbour -> home   the visit's reward, perhaps with noise; once
-Refusal    neighbour -> home   why there is no offer, from a short list
+A visitor's own vendor asks its neighbours, the other vendors:
+
+Forward    own vendor -> neighbour   a visitor's context, randomised; the same bytes to every
+                                     neighbour
+Offer      neighbour -> own vendor   the video that the neighbour would show
+Reward     neighbour -> own vendor   the visit's reward, perhaps with noise; once
+Refusal    neighbour -> own vendor   why there is no offer, from a short list
 
 Each message has the number of its request: 16 random bytes that identify nobody and are used for
-one visit. Messages hold no user, no time and no count, and of the neighbour's videos only the one
-that it would show.
+one visit. Messages hold no user, no time and no count, and only one of the neighbour's videos, the
+offered one.
 
 Layouts are fixed, with big-endian integers, so that a message has the same bytes in all languages.
 Every message is checked when its object is made, which raises MessageError. Standard library only.
@@ -21,30 +24,40 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 VERSION = 1
+"""First byte of every message."""
 MICRO = 1_000_000
+"""Millionths in 1: epsilons and rewards are whole numbers of millionths."""
 MOST_FEATURES = 16_384
+"""Largest number of features of a context."""
 MOST_SLICES = 1 << 16
+"""Largest number of slices of a feature; a slice is a 16-bit number."""
 MOST_VIDEO_BYTES = 256
+"""Largest length of a video's name in UTF-8."""
 MOST_REWARD = 1 << 53
 """Largest reward in millionths; a float holds every whole number up to it."""
 NO_NOISE = (1 << 32) - 1
 """The `epsilon` of a context that is sent without noise."""
-LARGEST = 2 + 16 + 12 + 2 * MOST_FEATURES
+LARGEST_MESSAGE = 2 + 16 + 12 + 2 * MOST_FEATURES
 """Bytes of the longest message, a Forward with MOST_FEATURES features."""
 
 REASONS = ("malformed", "not agreed", "unknown", "no video", "busy")
-"""Why there is no offer: the bytes are not a Forward; the grid or epsilon is not the agreed one;
-the vendor that asks is not a neighbour; there is no video to show; try again later."""
+"""Why there is no offer, in this order: the bytes are not a Forward; the grid or epsilon is not the
+agreed one; the vendor that asks is not a neighbour; there is no video to show; try again later."""
 
 _HEAD = struct.Struct(">BB16s")
+"""Head of every message: version, kind, number of the request."""
 _FORWARD = struct.Struct(">IIHH")
+"""After the head of a Forward: epsilon, slices, number of features, 0. The places follow."""
 _OFFER = struct.Struct(">H")
+"""After the head of an Offer: length of the video's name. The name follows."""
 _REWARD = struct.Struct(">q")
+"""After the head of a Reward: the reward."""
 _KIND_FORWARD = 1
 _KIND_OFFER = 2
 _KIND_REWARD = 3
 _KIND_REFUSAL = 4
 REQUEST_BYTES = 16
+"""Length of the number of a request."""
 
 
 class MessageError(ValueError):
@@ -56,10 +69,10 @@ class Forward:
     """A visitor's context, randomised by their own vendor.
 
     Attributes:
-        request: its number, 16 bytes.
+        request: the number of the request, 16 bytes.
         epsilon: of the randomisation, in millionths of a nat; NO_NOISE without noise.
-        slices: of each feature.
-        places: for each feature, the slice that it lies in according to the randomised answer.
+        slices: number of slices of each feature, 1 to MOST_SLICES.
+        places: for each feature, the number of its slice in the randomised cell, from 0.
     """
 
     request: bytes
@@ -71,8 +84,8 @@ class Forward:
         _check_request(self.request)
         require(is_integer(self.epsilon, 0, NO_NOISE), "epsilon is out of bounds")
         require(is_integer(self.slices, 1, MOST_SLICES), "slices are out of bounds")
-        has_few_features = type(self.places) is tuple and len(self.places) <= MOST_FEATURES
-        require(has_few_features, f"a context has at most {MOST_FEATURES} features")
+        is_short_tuple = type(self.places) is tuple and len(self.places) <= MOST_FEATURES
+        require(is_short_tuple, f"a context has at most {MOST_FEATURES} features")
         last_slice = self.slices - 1
         for place in self.places:
             require(is_integer(place, 0, last_slice), "a place is not a slice")
@@ -85,7 +98,7 @@ class Forward:
 
     @classmethod
     def decode(cls, data: bytes) -> Forward:
-        """Read a message; MessageError if it is not of this kind."""
+        """Decode a Forward; MessageError for any other bytes."""
         request, body = _read_head(data, _KIND_FORWARD, "a forward")
         require(len(body) >= _FORWARD.size, "a forward is cut short")
         epsilon, slices, features, reserved = _FORWARD.unpack_from(body)
@@ -96,7 +109,7 @@ class Forward:
         return cls(request, epsilon, slices, places)
 
     def context(self) -> tuple[float, ...]:
-        """Return the middle of the message's cell: for each feature, a number in [0, 1]."""
+        """Return the middle of the randomised cell: for each feature, a number in [0, 1]."""
         return tuple([(place + 0.5) / self.slices for place in self.places])
 
 
@@ -105,8 +118,8 @@ class Offer:
     """The video that a neighbour would show.
 
     Attributes:
-        request: its number, 16 bytes.
-        video: the neighbour's own name for it, 1 to 256 bytes of UTF-8.
+        request: the number of the request, 16 bytes.
+        video: the neighbour's name of the video, 1 to 256 bytes of UTF-8.
     """
 
     request: bytes
@@ -125,7 +138,7 @@ class Offer:
 
     @classmethod
     def decode(cls, data: bytes) -> Offer:
-        """Read a message; MessageError if it is not of this kind."""
+        """Decode an Offer; MessageError for any other bytes."""
         request, body = _read_head(data, _KIND_OFFER, "an offer")
         require(len(body) >= _OFFER.size, "an offer is cut short")
         (length,) = _OFFER.unpack_from(body)
@@ -142,7 +155,7 @@ class Reward:
     """The reward of a visit, as the neighbour reports it.
 
     Attributes:
-        request: its number, 16 bytes.
+        request: the number of the request, 16 bytes.
         reward: in millionths; with noise it may be negative.
     """
 
@@ -155,7 +168,11 @@ class Reward:
 
     @classmethod
     def from_number(cls, request: bytes, reward: float) -> Reward:
-        """Make a message of a finite reward, rounded to millionths and clipped to MOST_REWARD."""
+        """Make the message of a reward, rounded to millionths and clipped to +-MOST_REWARD.
+
+        Raises:
+            MessageError: The reward is not finite.
+        """
         require(math.isfinite(reward), "the reward is not a number")
         millionths = round(reward * MICRO)
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, millionths)))
@@ -166,7 +183,7 @@ class Reward:
 
     @classmethod
     def decode(cls, data: bytes) -> Reward:
-        """Read a message; MessageError if it is not of this kind."""
+        """Decode a Reward; MessageError for any other bytes."""
         request, body = _read_head(data, _KIND_REWARD, "a reward")
         require(len(body) == _REWARD.size, "a reward has 26 bytes")
         (reward,) = _REWARD.unpack(body)
@@ -178,7 +195,7 @@ class Refusal:
     """An answer without an offer.
 
     Attributes:
-        request: its number, 16 bytes.
+        request: the number of the request; zeros if the request could not be read.
         reason: one of REASONS.
     """
 
@@ -196,7 +213,7 @@ class Refusal:
 
     @classmethod
     def decode(cls, data: bytes) -> Refusal:
-        """Read a message; MessageError if it is not of this kind."""
+        """Decode a Refusal; MessageError for any other bytes."""
         request, body = _read_head(data, _KIND_REFUSAL, "a refusal")
         require(len(body) == 1, "a refusal has 19 bytes")
         require(body[0] < len(REASONS), "there is no such reason")
@@ -204,17 +221,20 @@ class Refusal:
 
 
 def decode_answer(data: bytes) -> Offer | Refusal:
-    """Decode a neighbour's answer to a Forward; MessageError if it is neither of the two."""
+    """Decode a neighbour's answer to a Forward; MessageError if it is no Offer and no Refusal."""
     is_refusal = len(data) > 1 and data[1] == _KIND_REFUSAL
     return Refusal.decode(data) if is_refusal else Offer.decode(data)
 
 
 def video_of(answer: bytes | None, request: bytes) -> str | None:
-    """Return the video that an answer offers to this request; None if it offers none.
+    """Return the name of the video that an answer offers to a request.
 
     Args:
         answer: encoded; None if no answer came.
         request: the number of the request.
+
+    Returns:
+        None if the answer is not an Offer, or is for another request.
     """
     if answer is None:
         return None
@@ -241,13 +261,16 @@ def _read_head(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
 
     Args:
         data: the whole message.
-        kind: expected, one of the _KIND constants.
-        name: of the kind, for errors.
+        kind: that is expected, one of the _KIND constants.
+        name: of this kind, for errors.
 
     Returns:
         The number of the request, and the bytes after the head.
+
+    Raises:
+        MessageError: The head is not that of this kind and version, or the message is too long.
     """
-    require(len(data) <= LARGEST, f"a message has at most {LARGEST} bytes")
+    require(len(data) <= LARGEST_MESSAGE, f"a message has at most {LARGEST_MESSAGE} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")
     version, actual_kind, request = _HEAD.unpack_from(data)
     require(actual_kind == kind, f"expected {name}")
@@ -256,7 +279,7 @@ def _read_head(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
 
 
 def _check_request(request: object) -> None:
-    """Raise a MessageError unless this is the number of a request."""
+    """Raise a MessageError unless `request` is REQUEST_BYTES bytes."""
     is_number = type(request) is bytes and len(request) == REQUEST_BYTES
     require(is_number, f"a request is numbered with {REQUEST_BYTES} bytes")
 

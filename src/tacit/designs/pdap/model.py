@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,7 @@ from tacit.randomness import secure
 
 @dataclass(frozen=True)
 class Visits:
-    """Visits for which arms were chosen, and that can each be answered once.
+    """Visits for which arms were chosen. Each can be answered once.
 
     Attributes:
         arms: (n,) names of the chosen arms.
@@ -29,13 +30,27 @@ class Visits:
     choices: tuple[Choice, ...] = field(repr=False)
 
 
+class _CheckedLog(NamedTuple):
+    """A log of n visits after its form was checked.
+
+    Attributes:
+        positions: (n,) positions of the shown arms in `PDap.arms`.
+        contexts: (n, d) in [0, 1].
+        rewards: (n,) in [0, 1].
+    """
+
+    positions: list[int]
+    contexts: NDArray[np.float64]
+    rewards: list[float]
+
+
 class PDap:
     """A contextual bandit that releases each visit once, with noise.
 
     Attributes:
         epsilon: nats of one visit, also of one row of a log.
-        dimension: features of a context, each in [0, 1].
-        horizon: visits that are expected.
+        dimension: number of features of a context, each in [0, 1].
+        horizon: number of visits that are expected.
     """
 
     def __init__(
@@ -51,8 +66,10 @@ class PDap:
         Args:
             arms: names of the videos, hashable.
             epsilon: nats of one visit.
-            dimension: features of a context. Scale them so that contexts fill the cube [0, 1]^d.
-            horizon: visits that are expected, a log included; learning goes on after them.
+            dimension: number of features of a context. Scale them so that contexts fill the cube
+                [0, 1]^d.
+            horizon: number of visits that are expected, those of logs included. Learning goes on
+                after them.
 
         Raises:
             ConfigError: Bad settings, no arm, or an arm named twice.
@@ -91,10 +108,11 @@ class PDap:
         rewards: ArrayLike = (),
         contexts: ArrayLike = (),
     ) -> PDap:
-        """Start anew, from nothing or from a log of another policy, which is released at once.
+        """Start anew, from nothing or from a log of another policy.
 
-        The same visit may be learned again after each `fit`, so the card adds up the epsilons of
-        all fits after which anything was learned. It counts the fits of this object only.
+        The sums of the log are released at once. The same visit may be learned again after each
+        `fit`, so the card adds up the epsilons of all fits after which anything was learned. It
+        counts the fits of this object only.
 
         Args:
             decisions: (n,) arms that were shown.
@@ -109,13 +127,13 @@ class PDap:
         """
         setting = replace(self._setting, videos=len(self._numbers))
         policy = JointLearner(setting, randomness=secure())
-        positions, rows, numbers = self._check_log(decisions, rewards, contexts)
+        log = self._check_log(decisions, rewards, contexts)
         self._policy = policy
         self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
         if self._has_learned:
             self._earlier_fits += 1
         self._has_learned = False
-        self._learn_log(policy, positions, rows, numbers)
+        self._learn_log(policy, log)
         if policy.arrivals:
             policy.epochs.end_now()
         return self
@@ -140,39 +158,47 @@ class PDap:
             NotFittedError: `fit` was not called.
         """
         policy = self.policy
-        positions, rows, numbers = self._check_log(decisions, rewards, contexts)
-        self._learn_log(policy, positions, rows, numbers)
+        log = self._check_log(decisions, rewards, contexts)
+        self._learn_log(policy, log)
         return self
 
     def choose(self, contexts: ArrayLike) -> Visits:
-        """Choose an arm for a visit with each of (n, d) contexts; pass the answers to `learn`.
+        """Choose an arm for one visit with each of some contexts; pass the answers to `learn`.
+
+        Args:
+            contexts: (n, d) in [0, 1].
 
         Raises:
+            DataError: `contexts` do not have this form.
             NotFittedError: `fit` was not called.
         """
         policy = self.policy
-        choices = policy.select_many(self._rows(contexts))
+        choices = policy.select_many(self._check_contexts(contexts))
         names = {number: arm for arm, number in self._numbers.items()}
         return Visits([names[choice.arm] for choice in choices], tuple(choices))
 
     def learn(self, visits: Visits, rewards: ArrayLike) -> PDap:
-        """Learn the answers to visits, each once: a second one is a PrivacyError.
+        """Learn the answers to visits, each once.
 
         Args:
             visits: what `choose` returned.
-            rewards: (n,) in [0, 1]; NaN where no answer came. It can be learned later.
+            rewards: (n,) in [0, 1]; NaN for a visit without an answer, whose answer can be learned
+                in a later call.
 
         Returns:
             This bandit.
 
         Raises:
             DataError: There are not as many rewards as visits, or one is out of range.
+            PrivacyError: A visit was answered before, or was chosen before the last `fit`. The
+                answers before it in the list are learned.
+            NotFittedError: `fit` was not called.
         """
-        numbers = _to_floats(rewards, "rewards")
-        if numbers.shape != (len(visits.choices),):
-            raise DataError("rewards and visits are not equally many", found=numbers.shape)
-        answered = np.flatnonzero(~np.isnan(numbers)).tolist()
-        answers = numbers[answered]
+        reward_array = _to_floats(rewards, "rewards")
+        if reward_array.shape != (len(visits.choices),):
+            raise DataError("rewards and visits are not equally many", found=reward_array.shape)
+        answered = np.flatnonzero(~np.isnan(reward_array)).tolist()
+        answers = reward_array[answered]
         _check_range(answers)
         if answered:
             self._has_learned = True
@@ -181,15 +207,24 @@ class PDap:
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:
-        """Choose an arm for each of (n, d) contexts, for visits that will not be answered.
+        """Choose an arm for visits that will not be answered. They are counted as visits, too.
+
+        Args:
+            contexts: (n, d) in [0, 1].
+
+        Returns:
+            (n,) names of arms.
 
         Raises:
+            DataError: `contexts` do not have this form.
             NotFittedError: `fit` was not called.
         """
         return self.choose(contexts).arms
 
     def add_arm(self, arm: Hashable) -> None:
-        """Add an arm of which nothing is known; it can be chosen from the next epoch on.
+        """Add an arm without any visits.
+
+        It can be chosen from the next epoch on, or at once if the epoch has no visit yet.
 
         Raises:
             ConfigError: There is an arm of this name already.
@@ -202,7 +237,11 @@ class PDap:
             self._numbers[arm] = self._policy.add_arm()
 
     def remove_arm(self, arm: Hashable) -> None:
-        """Never choose this arm again; ConfigError if there is no arm of this name."""
+        """Never choose this arm again.
+
+        Raises:
+            ConfigError: There is no arm of this name, or, after `fit`, it is the last arm.
+        """
         if arm not in self._numbers:
             raise ConfigError(f"There is no arm {arm!r}: it never joined, or has left.")
         if self._policy is not None:
@@ -210,51 +249,48 @@ class PDap:
         del self._numbers[arm]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the learner's card, for a visit that was learned again after each fit."""
+        """Return the card of the learner, for a visit that may have been learned in each fit."""
         fits = max(self._earlier_fits + int(self._has_learned), 1)
         return (guarantees.joint_card(self._setting, fits=fits),)
 
     def _check_log(
         self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike
-    ) -> tuple[list[int], NDArray[np.float64], list[float]]:
-        """Check a log.
-
-        Returns:
-            (n,) positions of the arms among `arms`, (n, d) contexts, (n,) rewards.
+    ) -> _CheckedLog:
+        """Check and convert a log, with arguments as in `fit`.
 
         Raises:
-            DataError: The log does not have this form.
+            DataError: The log does not have the form that `fit` describes.
         """
-        numbers = _to_floats(rewards, "rewards")
-        if numbers.ndim != 1:
+        reward_array = _to_floats(rewards, "rewards")
+        if reward_array.ndim != 1:
             raise DataError(
-                "rewards are not a list of numbers", found=numbers.shape, expected="(n,)"
+                "rewards are not a list of numbers", found=reward_array.shape, expected="(n,)"
             )
-        _check_range(numbers)
+        _check_range(reward_array)
         for arm in decisions:
             if not isinstance(arm, Hashable) or arm not in self._numbers:
                 raise DataError("a logged decision is not an arm of this bandit", found=arm)
-        rows = self._rows(contexts)
-        if not len(decisions) == len(numbers) == len(rows):
+        rows = self._check_contexts(contexts)
+        if not len(decisions) == len(reward_array) == len(rows):
             raise DataError("decisions, rewards and contexts are not equally many")
-        position = {arm: number for number, arm in enumerate(self._numbers)}
-        return [position[arm] for arm in decisions], rows, numbers.tolist()
+        position_of = {arm: position for position, arm in enumerate(self._numbers)}
+        positions = [position_of[arm] for arm in decisions]
+        return _CheckedLog(positions, rows, reward_array.tolist())
 
-    def _learn_log(
-        self,
-        policy: JointLearner,
-        positions: list[int],
-        contexts: NDArray[np.float64],
-        rewards: list[float],
-    ) -> None:
-        """Learn a log in the form that `_check_log` returns."""
-        if rewards:
+    def _learn_log(self, policy: JointLearner, log: _CheckedLog) -> None:
+        """Let the learner learn a log; an empty log changes nothing."""
+        if log.rewards:
             self._has_learned = True
             numbers = list(self._numbers.values())
-            policy.learn_log([numbers[position] for position in positions], contexts, rewards)
+            arms = [numbers[position] for position in log.positions]
+            policy.learn_log(arms, log.contexts, log.rewards)
 
-    def _rows(self, contexts: ArrayLike) -> NDArray[np.float64]:
-        """Convert contexts to (n, d) numbers in [0, 1]; an empty list gives (0, d)."""
+    def _check_contexts(self, contexts: ArrayLike) -> NDArray[np.float64]:
+        """Convert contexts to (n, d) numbers in [0, 1]; an empty list gives (0, d).
+
+        Raises:
+            DataError: They do not have this form.
+        """
         rows = _to_floats(contexts, "contexts")
         if rows.shape == (0,):
             return np.empty((0, self.dimension))
@@ -274,22 +310,22 @@ class PDap:
 
 
 def _check_range(rewards: NDArray[np.float64]) -> None:
-    """Refuse rewards outside [0, 1], and NaN."""
+    """Raise DataError if a reward is outside [0, 1], or NaN."""
     if rewards.size and not (rewards.min() >= 0 and rewards.max() <= 1):
         raise DataError("a reward is out of range", expected="0 to 1")
 
 
-def _to_floats(values: ArrayLike, what: str) -> NDArray[np.float64]:
+def _to_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Convert values to an array of floats.
 
     Args:
         values: numbers, or rows of numbers.
-        what: the values are called in the error.
+        name: of the values, for the error.
 
     Raises:
-        DataError: They are not numbers, or rows differ in length.
+        DataError: The values are not numbers, or rows differ in length.
     """
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{what} are not numbers, or rows differ in length") from None
+        raise DataError(f"{name} are not numbers, or rows differ in length") from None

@@ -1,8 +1,8 @@
 """Normal draws for exploration, from a generator that never goes back to an earlier state.
 
-Privacy does not depend on these draws. But if the state of the generator were stored and opened
-twice, or copied by a fork, different visitors would get the same draws. So each process takes a new
-key from the system, and the state is never stored.
+Privacy does not depend on these draws. But if the state of the generator were stored and restored
+twice, or copied by a fork, different visitors would get the same draws. So each process draws a new
+key from a `Source`, and the state is never stored.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tacit.designs.pdap.features import Floats
 from tacit.randomness import Source
 
 _BLOCK = 4096
-"""Normal numbers that are drawn at once."""
+"""Number of normal numbers that are drawn at once."""
 _forks = [0]
-"""The number of forks between the first process and this one, in a list so that it can change."""
+"""One element: the number of forks between the first process and this one."""
 
 
 def _count_fork() -> None:
@@ -32,7 +32,7 @@ class NormalDraws:
     """Standard normal numbers, drawn in blocks."""
 
     def __init__(self, source: Source) -> None:
-        """Start a generator whose key is drawn from `source`."""
+        """Start a generator whose key is drawn from `source`, here and in each forked process."""
         self._source = source
         self._forks = _forks[0]
         self._generator = self._new_generator()

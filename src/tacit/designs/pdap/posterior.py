@@ -1,19 +1,21 @@
 """Beliefs about the reward of every arm, computed from released sums and public numbers alone.
 
-Policy     the visitors' contexts are never released. But the policy is public, so how often it
-           shows each arm (pi) can be computed: `shares_at_points` does at 512 points p of the cube.
+Policy     the visitors' contexts are never released. But the policy is public, so the chance pi
+           with which it shows each arm can be estimated for any context: `shares_at_points` does
+           so at 512 points p of the cube.
 Expected   sums of an arm over an epoch with N arrivals, if contexts were spread evenly and every
            visit were answered: E = N mean_p pi phi, and H = N mean_p pi phi phi'.
 Weights    contexts are not spread evenly, and answers fail or come late, so the released V differs
            from E. The density w_p = max(1 + phi_p' lambda, 0) corrects for it, with
            lambda = (H / k + nu I)^-1 (V - E) / k, k = max(E_0, 1) and
-           nu = 4 (4 (B / epsilon)^2 R / k^2 + 1 / k), where E, H, V are sums over all epochs of the
-           arm and R is their number. The Gram matrix of the epoch is G = N mean_p w pi phi phi'.
+           nu = 4 (4 (B / epsilon)^2 R / k^2 + 1 / k). Here E, H and V are summed over all releases
+           of the arm, and R is the number of these releases. The Gram matrix of the epoch is
+           G = N mean_p w pi phi phi'.
 Posterior  the mean reward at phi is m + phi' theta. With W = (.2 G + s2 I)^-1, where .2 is the
            variance of a reward and s2 = 2 (B / epsilon)^2 (m^2 + (1 - m)^2) that of the noise,
            P += G W G,  h_L += G W L,  h_V += G W V;  theta ~ N(P^-1 (h_L - m h_V), P^-1).
 Source     Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018), who
-           release Gram matrices as well. That Gram matrices need no release is our addition.
+           release Gram matrices, too. Here they are computed, not released; this is our addition.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +35,13 @@ from tacit.designs.pdap.sums import Release
 REWARD_VARIANCE = 0.2
 """Assumed variance of one reward given the arm and the context."""
 PRIOR_SPREAD = 0.2
-"""Prior standard deviation of mean rewards between arms, and of one arm's between contexts."""
+"""Prior standard deviation of the mean reward between arms, and of one arm between contexts."""
 FADING = 0.5
-"""Weight of evidence about a neighbour after each further release, because a neighbour changes."""
+"""Evidence about a neighbour is multiplied by this at each release, because a neighbour changes."""
 EXPLORATION = 0.4
 """Thompson draws use the posterior's standard deviations times this number."""
 DRAWS = 16
-"""Thompson draws at each public point, from which the policy is estimated."""
+"""Number of Thompson draws at each public point, from which the policy is estimated."""
 PRIOR_VISITS = 100.0
 """Visits, half of them liked, that are added to the mean reward of all own videos."""
 LEAST_MEAN = 0.05
@@ -50,13 +52,25 @@ _TINY = 1e-9
 """Added to a variance, so that it is never zero."""
 
 
+class ArmSet(NamedTuple):
+    """A set of arms that could be shown at some visits of an epoch; public.
+
+    Attributes:
+        rows: of the arms.
+        arrivals: number of visits of the epoch at which exactly these arms could be shown.
+    """
+
+    rows: list[int]
+    arrivals: int
+
+
 @dataclass(frozen=True)
 class Ranges:
     """Public ranges of the arms' rewards: [0, 1] for own videos, the agreed range for neighbours.
 
     Attributes:
         low: (K,) lowest reward.
-        width: (K,) highest less lowest reward.
+        width: (K,) highest minus lowest reward.
         is_neighbour: (K,) whether the arm is a neighbour.
     """
 
@@ -110,7 +124,10 @@ class Beliefs:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Beliefs:
-        """Restore beliefs from what `arrays` returned; arrays of other names are ignored."""
+        """Restore beliefs from the arrays that `arrays` returned; others are ignored.
+
+        `likes_of_all` and `visits_of_all` are not among them, and are 0.
+        """
         return cls(
             expected=arrays["expected"].copy(),
             expected_gram=arrays["expected_gram"].copy(),
@@ -124,13 +141,13 @@ class Beliefs:
 
     @property
     def own_mean(self) -> float:
-        """Mean reward m of own videos, clipped to [LEAST_MEAN, LARGEST_MEAN]."""
+        """Prior mean m of own videos: their mean reward, clipped to [LEAST_MEAN, LARGEST_MEAN]."""
         likes = PRIOR_VISITS / 2 + self.likes_of_all
         visits = max(PRIOR_VISITS + self.visits_of_all, PRIOR_VISITS)
         return min(max(likes / visits, LEAST_MEAN), LARGEST_MEAN)
 
     def keep_arms(self, rows: list[int], joining: int, features: Features) -> None:
-        """Keep the beliefs of these rows only, and append prior beliefs for `joining` new arms."""
+        """Keep the beliefs of these rows in this order, and append the prior for `joining` arms."""
         new = Beliefs.before_data(features, joining)
         self.expected = np.concatenate([self.expected[rows], new.expected])
         self.expected_gram = np.concatenate([self.expected_gram[rows], new.expected_gram])
@@ -142,7 +159,7 @@ class Beliefs:
         self.prior_mean = np.concatenate([self.prior_mean[rows], new.prior_mean])
 
     def arrays(self) -> dict[str, Floats]:
-        """Return all arrays by name, to store them."""
+        """Return all arrays, by key of the stored format."""
         return {
             "expected": self.expected,
             "expected_gram": self.expected_gram,
@@ -161,7 +178,7 @@ class Observation:
 
     Attributes:
         release: the noisy sums.
-        arrivals: N, visits of the epoch.
+        arrivals: N, visits of the epoch, answered or not; for a log, its rows in the epoch.
         shares: (POINTS, K) pi, the chance of each arm at each public point.
     """
 
@@ -227,11 +244,11 @@ def learn_epoch(
 
     Args:
         beliefs: updated in place.
-        observations: of the vendor's own visits, of a log, or of both.
+        observations: one of the vendor's own visits, one of a log, or both.
         features: of the contexts.
         epsilon: nats of one visit.
         ranges: of the arms' rewards.
-        forget: whether P and h are set back to the prior before this epoch is added.
+        forget: whether P, h_L and h_V are set back to the prior before this epoch is added.
 
     Returns:
         The new posterior.
@@ -286,8 +303,9 @@ def posterior_of(beliefs: Beliefs) -> Posterior:
 def prior_precision(features: Features) -> Floats:
     """Compute the prior's precision P (M, M), a diagonal matrix.
 
-    The constant has a standard deviation of .2. The terms of degree t share one that gives their
-    sum a standard deviation of .2 x .5^(t - 1) at an average point of the cube.
+    The coefficient of the constant has a standard deviation of .2. The coefficients of all terms of
+    degree t have the same one: their part of the mean reward, theta' phi summed over these terms,
+    then has a standard deviation of .2 x .5^(t - 1) at an average point of the cube.
     """
     phi = features.at_points
     degree_of_term = features.exponents.sum(axis=1)
@@ -303,17 +321,16 @@ def prior_precision(features: Features) -> Floats:
 def shares_at_points(
     posterior: Posterior,
     features: Features,
-    sets: Sequence[tuple[list[int], int]],
-    normal: np.random.Generator,
+    sets: Sequence[ArmSet],
+    generator: np.random.Generator,
 ) -> Floats:
     """Estimate the policy: the share of Thompson draws in which each arm is the best of its set.
 
     Args:
         posterior: from which the choices of the epoch were made.
         features: of the contexts.
-        sets: sets of arms that could be shown: the rows of the arms, and the number of arrivals
-            to whom this set could be shown. Public.
-        normal: generator of the draws.
+        sets: the sets of arms that could be shown in the epoch, at least one.
+        generator: of the draws.
 
     Returns:
         (POINTS, K), rows sum to 1.
@@ -322,26 +339,34 @@ def shares_at_points(
     deviations *= EXPLORATION
     arms = means.shape[1]
     is_in_set = np.zeros((len(sets), arms), dtype=np.bool_)
-    for number, (rows, _) in enumerate(sets):
-        is_in_set[number, rows] = True
-    arrivals = np.array([count for _, count in sets], dtype=np.float64)
+    for number, arm_set in enumerate(sets):
+        is_in_set[number, arm_set.rows] = True
+    arrivals = np.array([arm_set.arrivals for arm_set in sets], dtype=np.float64)
     times_best = np.zeros((POINTS, arms))
     points = np.arange(POINTS)
     for _ in range(DRAWS):
-        drawn_means = means + deviations * normal.standard_normal((POINTS, arms))
+        drawn_means = means + deviations * generator.standard_normal((POINTS, arms))
         if len(sets) == 1:
-            is_allowed = is_in_set[0]
+            is_allowed = is_in_set[0]  # (K,)
         else:
-            # Each point gets a set at random, as often as arrivals had it.
-            drawn_sets = normal.choice(len(sets), POINTS, p=arrivals / arrivals.sum())
-            is_allowed = is_in_set[drawn_sets]
+            # Each point gets a random set, with a chance proportional to the arrivals of the set.
+            drawn_sets = generator.choice(len(sets), POINTS, p=arrivals / arrivals.sum())
+            is_allowed = is_in_set[drawn_sets]  # (POINTS, K)
         best = np.where(is_allowed, drawn_means, -np.inf).argmax(axis=1)
         times_best[points, best] += 1
     return times_best / DRAWS
 
 
 def shares_of_log(release: Release, rows: int) -> Floats:
-    """Estimate a log's policy from its release: each arm's share of the log, at every point."""
+    """Estimate a log's policy from its release: each arm's share of the log, at every point.
+
+    Args:
+        release: of the log's sums.
+        rows: number of rows of the log.
+
+    Returns:
+        (POINTS, K); a share that noise has made negative is 0.
+    """
     shares = np.maximum(release.visits[:, 0], 0.0) / rows
     return np.repeat(shares[None], POINTS, axis=0)
 
@@ -358,18 +383,26 @@ def _add_expected_sums(
     beliefs.expected_gram += arrivals * _gram_matrices(weights, phi)
     beliefs.visits += observation.release.visits
     beliefs.releases += 1
-    # lambda = (H / k + nu I)^-1 (V - E) / k, w = max(1 + phi' lambda, 0)
+    # lambda = (H / k + nu I)^-1 (V - E) / k, w = max(1 + phi' lambda, 0); k and nu are (K,)
     k = np.maximum(beliefs.expected[:, 0], 1.0)
     nu = 4 * (4 * squared_scale * beliefs.releases / k**2 + 1 / k)
     matrix = beliefs.expected_gram / k[:, None, None] + nu[:, None, None] * np.eye(phi.shape[1])
     difference = (beliefs.visits - beliefs.expected) / k[:, None]
     lambdas = np.linalg.solve(matrix, difference[:, :, None])[:, :, 0]  # (K, M)
-    density = np.maximum(1 + lambdas @ phi.T, 0.0)  # (K, POINTS)
+    density = np.maximum(1 + lambdas @ phi.T, 0.0)  # w: (K, POINTS)
     return arrivals * _gram_matrices(density * weights, phi)
 
 
 def _gram_matrices(weights: Floats, phi: Floats) -> Floats:
-    """Compute the sums over points of weight phi phi' (K, M, M), from weights (K, POINTS)."""
+    """Sum weight phi phi' over points for each arm.
+
+    Args:
+        weights: (K, POINTS).
+        phi: (POINTS, M).
+
+    Returns:
+        (K, M, M).
+    """
     grams = np.empty((len(weights), phi.shape[1], phi.shape[1]))
     for arm, weight in enumerate(weights):
         grams[arm] = (phi * weight[:, None]).T @ phi
@@ -386,11 +419,11 @@ def _add_evidence(
 ) -> None:
     """Add G W G, G W L and G W V of one release to the beliefs about some arms.
 
-    Released likes count rewards scaled to [0, 1]; they are converted to each arm's own range.
+    Released likes sum up rewards scaled to [0, 1]; they are converted to each arm's own range.
 
     Args:
         beliefs: updated in place.
-        rows: (k,) of the arms.
+        rows: (k,) rows of these arms.
         release: of all arms.
         grams: (K, M, M) G of all arms.
         squared_scale: (B / epsilon)^2.
@@ -417,7 +450,15 @@ def _add_evidence(
 
 
 def mean_of_best_own(beliefs: Beliefs, own_rows: NDArray[np.int64], features: Features) -> float:
-    """Compute the prior mean of a neighbour: the best own video's mean, averaged over the cube."""
+    """Compute the prior mean of a neighbour: the best own video's mean, averaged over the cube.
+
+    It is clipped to [LEAST_MEAN, LARGEST_MEAN], and .5 without own videos.
+
+    Args:
+        beliefs: about all arms.
+        own_rows: rows of own videos.
+        features: of the contexts.
+    """
     if len(own_rows) == 0:
         return 0.5
     means = posterior_of(beliefs).means(features.at_points)[:, own_rows]

@@ -1,4 +1,4 @@
-"""Cards of the published policies: their claims, and whether they hold, with computed figures."""
+"""Cards of the published policies: the paper's claims of privacy, and why they do not hold."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _PAPER = (
     "Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video "
     "recommendation with multimedia big data in social networks (2015)"
 )
-_VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
+_OWN_VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
 _EXAMPLE_EPSILON = 0.1
-"""epsilon' of the exact examples of one draw."""
+"""epsilon' of the exact examples of one draw, on the cards."""
 DEEP_CASES = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
 """(T, A, p) of each example of GP-DAP's finest cells."""
 NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
+"""The published policies, by their names on the command line."""
 
 
 def cards_of_policy(
@@ -33,6 +34,9 @@ def cards_of_policy(
         name: of the policy, one of NAMES.
         setting: of the vendor.
         epsilon: claimed for one draw, and for one reward; inf for a policy without noise.
+
+    Returns:
+        A single card for a policy without noise, and for a vendor without neighbours.
 
     Raises:
         ConfigError: There is no policy of this name.
@@ -62,22 +66,22 @@ def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
 
 
 def _without_epsilon(basis: Basis, **card: Any) -> Guarantee:
-    """Make a card without an epsilon; `card` has the other fields."""
+    """Make a card without an epsilon; `card` are the other fields of `Guarantee`."""
     return Guarantee(
         trust=Trust.OWN_VENDOR, basis=basis, epsilon=None, delta=None, assumptions=(), **card
     )
 
 
-def _refute_claim(name: str, what: str, **card: Any) -> Guarantee:
+def _card_of_refuted_claim(name: str, unit: str, **card: Any) -> Guarantee:
     """Make the card of a refuted claim.
 
     Args:
         name: of the card.
-        what: the claim is to protect; the sentence of the card names it.
-        card: the other fields.
+        unit: what the claim says is protected, for the sentence of the card.
+        card: the other fields of `Guarantee`.
     """
     sentence = (
-        f"The paper's claim is refuted: no epsilon holds for {what}. This policy is for "
+        f"The paper's claim is refuted: no epsilon holds for {unit}. This policy is for "
         "reproduction, not for use."
     )
     return _without_epsilon(Basis.REFUTED, name=name, sentence=sentence, **card)
@@ -127,7 +131,7 @@ _ALGORITHM_2 = Claim(
 def _card_of_own_users(
     name: str, setting: Setting, epsilon: float, gp_dap_claims: tuple[Claim, ...]
 ) -> Guarantee:
-    """Make the card of ExP-DAP: of what is shown to own users. Theorem 4 of the paper.
+    """Make the card of ExP-DAP, which chooses for own users. Theorem 4 of the paper.
 
     Args:
         name: of the policy.
@@ -135,7 +139,7 @@ def _card_of_own_users(
         epsilon: claimed for one draw.
         gp_dap_claims: claims that are added for GP-DAP; empty for P-DAP.
     """
-    return _refute_claim(
+    return _card_of_refuted_claim(
         f"{name} (published), own users (ExP-DAP)",
         "a person's context or visit",
         protects="nobody reliably: most decisions are made without noise",
@@ -143,7 +147,7 @@ def _card_of_own_users(
         against="anyone who sees what is shown to this user and to later users",
         lifetime="every visit is a new draw; nothing bounds their sum",
         not_covered=(
-            _VENDOR,
+            _OWN_VENDOR,
             "a forwarded context, which the neighbour sees in the clear",
             "that the user visited, and when",
         ),
@@ -165,11 +169,11 @@ def _card_of_own_users(
 def _card_of_forwarded_users(
     name: str, setting: Setting, epsilon: float, gp_dap_claims: tuple[Claim, ...]
 ) -> Guarantee:
-    """Make the card of LaP-DAP: of rewards of forwarded users. Theorem 5 of the paper.
+    """Make the card of LaP-DAP, which reports rewards of forwarded users. Theorem 5 of the paper.
 
     Args are those of `_card_of_own_users`, with the epsilon claimed for one reward.
     """
-    return _refute_claim(
+    return _card_of_refuted_claim(
         f"{name} (published), forwarded users (LaP-DAP)",
         "a video, nor for one reward",
         protects="nobody reliably: rewards are sent without noise while a video is explored",
@@ -179,7 +183,7 @@ def _card_of_forwarded_users(
         not_covered=(
             "the video, which is delivered to the user whom the other vendor forwarded",
             "the forwarded context, in the clear",
-            _VENDOR,
+            _OWN_VENDOR,
         ),
         sources=(
             _PAPER,
@@ -202,9 +206,10 @@ def _card_of_forwarded_users(
 
 
 def _claim_of_draws(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
-    """Refute the cost of one draw: its Delta u is too small. Computes exact losses."""
+    """Refute the claimed cost of one draw, whose Delta u is too small, by exact losses."""
 
     def losses(videos: int) -> str:
+        """List the exact losses of one draw among `videos` videos at some levels."""
         examples: list[str] = []
         for level in (3, 5, 7):
             exponent = theory.draw_exponent(_EXAMPLE_EPSILON, L=1, m=2, al=1, level=level)
@@ -237,7 +242,7 @@ def _claim_of_draws(setting: Setting, epsilon: float, *, geometric: bool) -> Cla
 
 
 def _claim_of_past_rewards() -> Claim:
-    """Refute that one draw's epsilon covers past rewards: the draws that follow add up."""
+    """Refute that a past reward costs the epsilon of one draw: the draws that follow add up."""
     losses: list[str] = []
     for level, draws in ((0, 10), (3, 6)):
         loss = theory.past_reward_loss(0.5, 2.0**-level, draws)
@@ -251,7 +256,7 @@ def _claim_of_past_rewards() -> Claim:
 
 
 def _claim_of_small_regret() -> Claim:
-    """Refute that choices private in their own context can have sublinear regret."""
+    """Refute that choices can be private in their own context and have sublinear regret."""
     errors = ", ".join(
         f"{theory.least_error(epsilon):.4g} at epsilon {epsilon:g}" for epsilon in (0.01, 0.1, 1.0)
     )
@@ -264,7 +269,7 @@ def _claim_of_small_regret() -> Claim:
 
 
 def _claim_of_growing_epsilon(setting: Setting, epsilon: float) -> Claim:
-    """Refute GP-DAP's epsilon, which grows with the level of the cell. Computes the largest."""
+    """Refute GP-DAP's epsilon, which grows with the level of the cell, by its largest values."""
     examples: list[str] = []
     examples_with_small_spread: list[str] = []
     epsilon_0 = 0.01
@@ -296,7 +301,7 @@ def _claim_of_growing_epsilon(setting: Setting, epsilon: float) -> Claim:
 
 
 def _claim_of_noise_scales(setting: Setting, epsilon: float) -> Claim:
-    """Compare the scales of a tree's noise that the paper states, and what each costs exactly."""
+    """Compare the noise scales that the paper states for a tree, with the exact loss of each."""
     horizon = setting.horizon
     vendors = setting.neighbours + 1
     losses: list[str] = []
@@ -314,10 +319,10 @@ def _claim_of_noise_scales(setting: Setting, epsilon: float) -> Claim:
 
 
 def _claim_of_tree_levels() -> Claim:
-    """Correct the number of nodes that hold a reward, and compute what each version costs."""
+    """Correct the number of a tree's nodes that hold a reward, with exact losses."""
 
     def losses(scale_of: Callable[[int], float]) -> str:
-        """Compute the loss at some horizons, if the noise per node has the scale `scale_of(T)`."""
+        """List the losses at some horizons T, with noise of the scale `scale_of(T)` on a node."""
         horizons = (2, 4, 8, 1024, 200_000)
         return ", ".join(f"{theory.tree_loss(T, scale_of(T)):.3g} at T = {T:,}" for T in horizons)
 
@@ -333,7 +338,7 @@ def _claim_of_tree_levels() -> Claim:
 
 
 def _deepest_level_reached(setting: Setting) -> int:
-    """Compute the deepest level that contexts up to the horizon can reach."""
+    """Bound the level of the deepest cell after as many contexts as the horizon has."""
     if setting.first_split > setting.horizon:
         return 0
     if setting.first_split == setting.horizon:

@@ -1,11 +1,13 @@
 """Bounds on the regret of one vendor in a setting: Theorem 3, as printed and corrected.
 
-The bound is the sum over levels l of H_l (K [regret of an own video in a cell] + (M - 1) [of a
-neighbour] + [of near-optimal arms]). H_l is the largest number of cells that level l can have
-(`theory.most_cells`).
+The bound is the sum over levels l of H_l (K R_own + (M - 1) R_neighbour + R_near), where R_own is
+the regret of an own video in a cell, R_neighbour that of a neighbour, and R_near that of all
+near-optimal arms. H_l is the largest number of cells that level l can have (`theory.most_cells`).
+The corrected bound adds the loss by draws of all visits.
 
-Assumed, as in the paper: a neighbour's cell for forwarded users does not split earlier than ours,
-and its noise stays below Gamma, which it does with a chance of 1 - sigma.
+Two things are assumed, as in the paper: a neighbour's cell for forwarded users does not split
+earlier than the own cell, and the neighbour's noise stays below Gamma, which happens with a chance
+of 1 - sigma.
 """
 
 from __future__ import annotations
@@ -30,35 +32,40 @@ def regret_bound(
 
     Args:
         setting: cells, videos and neighbours.
-        visits: T, of this vendor's own users.
+        visits: T, number of visits of this vendor's own users.
         epsilon: nats of one draw in the whole cube; inf is DAP.
         gamma: Gamma, a bound of a neighbour's noise; see `theory.neighbour_exploration`.
         geometric: whether epsilon grows and gamma shrinks with the level, as in GP-DAP.
 
     Returns:
-        Expected clicks that are lost. One visit loses at most 1, so a bound above `visits` says
+        Expected number of lost clicks. One visit loses at most 1, so a bound above `visits` says
         nothing.
     """
-    s = setting
-    gap = theory.suboptimal_gap(s.lipschitz, s.dimension, s.smoothness)
+    gap = theory.suboptimal_gap(setting.lipschitz, setting.dimension, setting.smoothness)
     total = 0.0
     visits_left = float(visits)
-    for level, cells in enumerate(_most_cells(s, visits)):
+    for level, cells in enumerate(_most_cells(setting, visits)):
         # In GP-DAP, m^(al l) multiplies epsilon and divides gamma.
-        growth = float(s.slices ** (s.smoothness * level)) if geometric else 1.0
-        own = theory.suboptimal_regret(s.slices, s.smoothness, level, math.log(visits))
+        growth = float(setting.slices ** (setting.smoothness * level)) if geometric else 1.0
+        own_video = theory.suboptimal_regret(
+            setting.slices, setting.smoothness, level, math.log(visits)
+        )
         neighbour = theory.neighbour_regret(
-            s.slices, s.smoothness, level, visits, s.videos, gamma / growth
+            setting.slices, setting.smoothness, level, visits, setting.videos, gamma / growth
         )
         near_optimal = theory.near_optimal_regret(
-            s.first_split, gap, s.p, s.slices, s.smoothness, level
+            setting.first_split, gap, setting.p, setting.slices, setting.smoothness, level
         )
-        visits_of_level = cells * s.first_split * float(s.slices ** (s.p * level))
+        # Each visit counts as a draw at the first level whose cells still have room for visits: the
+        # loss of a draw is largest at level 0.
+        visits_of_level = cells * setting.first_split * float(setting.slices ** (setting.p * level))
         draws = min(visits_left, visits_of_level)
         visits_left -= draws
-        spread = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
-        total += cells * (s.videos * own + s.neighbours * neighbour + near_optimal)
-        total += theory.draw_regret(spread, epsilon * growth, s.videos, draws)
+        spread = theory.spread(setting.lipschitz, setting.slices, setting.smoothness, level)
+        total += cells * (
+            setting.videos * own_video + setting.neighbours * neighbour + near_optimal
+        )
+        total += theory.draw_regret(spread, epsilon * growth, setting.videos, draws)
     return total
 
 
@@ -70,33 +77,42 @@ def regret_bound_as_printed(
     It contains Lemma 3, so it is REFUTED for a finite epsilon; see `theory`. Args and result are
     those of `regret_bound`.
     """
-    s = setting
-    gap = theory.suboptimal_gap(s.lipschitz, s.dimension, s.smoothness)
+    gap = theory.suboptimal_gap(setting.lipschitz, setting.dimension, setting.smoothness)
     total = 0.0
-    for level, cells in enumerate(_most_cells(s, visits)):
-        own = own_video_regret_as_printed(s, level, visits, epsilon)
+    for level, cells in enumerate(_most_cells(setting, visits)):
+        own_video = own_video_regret_as_printed(setting, level, visits, epsilon)
         neighbour = 0.0
-        if s.neighbours:
+        if setting.neighbours:
             neighbour = theory.neighbour_regret_as_printed(
-                "theorem 3", s.slices, s.smoothness, level, visits, s.videos, gamma
+                "theorem 3",
+                setting.slices,
+                setting.smoothness,
+                level,
+                visits,
+                setting.videos,
+                gamma,
             )
         near_optimal = theory.near_optimal_regret(
-            s.first_split, gap, s.p, s.slices, s.smoothness, level
+            setting.first_split, gap, setting.p, setting.slices, setting.smoothness, level
         )
         if cells:  # 0 times an infinite bound would be NaN
-            total += cells * (s.videos * own + s.neighbours * neighbour + near_optimal)
+            total += cells * (
+                setting.videos * own_video + setting.neighbours * neighbour + near_optimal
+            )
     return total
 
 
 def own_video_regret_as_printed(setting: Setting, level: int, visits: int, epsilon: float) -> float:
     """Compute the regret of one own video in one cell that Theorem 2 claims. REFUTED with Lemma 3.
 
-    Lemma 1 plus Lemma 3: m^(2 al l) ln T + pi^2 / 3 + (2 L m^(-al l) / epsilon) (ln K + ln T).
+    It is Lemma 1 plus Lemma 3,
+    m^(2 al l) ln T + pi^2 / 3 + (2 L m^(-al l) / epsilon) (ln K + ln T).
     """
-    s = setting
-    without_noise = theory.suboptimal_regret(s.slices, s.smoothness, level, math.log(visits))
-    spread = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
-    return without_noise + theory.draw_regret_as_printed(spread, epsilon, s.videos, visits)
+    without_noise = theory.suboptimal_regret(
+        setting.slices, setting.smoothness, level, math.log(visits)
+    )
+    spread = theory.spread(setting.lipschitz, setting.slices, setting.smoothness, level)
+    return without_noise + theory.draw_regret_as_printed(spread, epsilon, setting.videos, visits)
 
 
 def own_video_regret(setting: Setting, level: int, visits: int, epsilon: float) -> float:
@@ -104,13 +120,15 @@ def own_video_regret(setting: Setting, level: int, visits: int, epsilon: float) 
 
     Theorem 2, corrected.
     """
-    s = setting
-    without_noise = theory.suboptimal_regret(s.slices, s.smoothness, level, math.log(visits))
-    spread = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
-    return without_noise + theory.draw_regret(spread, epsilon, s.videos, visits)
+    without_noise = theory.suboptimal_regret(
+        setting.slices, setting.smoothness, level, math.log(visits)
+    )
+    spread = theory.spread(setting.lipschitz, setting.slices, setting.smoothness, level)
+    return without_noise + theory.draw_regret(spread, epsilon, setting.videos, visits)
 
 
 def _most_cells(setting: Setting, visits: int) -> list[int]:
-    """Bound the number of cells of each level, from the whole cube on."""
-    s = setting
-    return theory.most_cells(visits, s.first_split, s.p, s.slices, s.dimension)
+    """Bound the number of cells of each level, beginning with level 0, the whole cube."""
+    return theory.most_cells(
+        visits, setting.first_split, setting.p, setting.slices, setting.dimension
+    )

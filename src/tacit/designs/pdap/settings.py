@@ -9,7 +9,7 @@ from tacit.designs.pdap import theory
 from tacit.mechanisms.checks import check_positive, check_whole
 
 SIGMA = 0.05
-"""Lemma 5: the chance that a neighbour's noise is above Gamma. The paper does not give it."""
+"""sigma of Lemma 5, the chance that a neighbour's noise is above Gamma. The paper has no value."""
 LARGEST_LOGARITHM = 1000
 """Largest log2 of m^(p l) that is computed; above it A m^(p l) might overflow a float."""
 
@@ -19,17 +19,17 @@ class Setting:
     """Sizes of a vendor and its world; the same for all policies that are compared.
 
     Attributes:
-        videos: K, the vendor's own videos; each neighbour is assumed to have K videos, too.
-        neighbours: M - 1, the other vendors; each is one arm to forward users to.
-        dimension: d, features of a context.
+        videos: K, number of own videos; each neighbour is assumed to have K videos, too.
+        neighbours: M - 1, number of other vendors; each is one arm, to which users are forwarded.
+        dimension: d, number of features of a context.
         horizon: T, the expected number of contexts of the vendor's own users.
         slices: m; a cell that splits is cut into m slices along each feature.
         smoothness: alpha of the Hölder condition.
         lipschitz: L of the Hölder condition.
-        growth: p; None means 3 alpha, which balances the paper's bound.
-        split_after: A; None means twice the visits that exploring and training need in the whole
-            cube, so that visits are left to exploit before it splits.
-        deepest: cells of this level never split.
+        growth: p; None means 3 alpha, which balances the terms of the paper's bound.
+        split_after: A, see `first_split`; None means twice the visits that exploring and training
+            need in the whole cube, so that visits are left to exploit before it splits.
+        deepest: the level whose cells never split.
     """
 
     videos: int
@@ -64,9 +64,9 @@ class Setting:
     def first_split(self) -> float:
         """The paper's A: contexts in the whole cube before it splits.
 
-        By default 2 (K N + (M - 1) (K N + N)), where N is the number of times that an arm is tried
-        in the whole cube: K own videos are explored, and each neighbour is trained on its K
-        videos, then explored.
+        By default 2 (K N + (M - 1) (K N + N)), where N = ln T is the number of visits for which an
+        arm is tried in the whole cube: each of K own videos is explored N times; each neighbour is
+        trained K N times, N for each of its videos, and explored N times.
         """
         if self.split_after is not None:
             return self.split_after
@@ -77,9 +77,9 @@ class Setting:
 
     @property
     def thresholds(self) -> list[float]:
-        """Contexts after which a cell of level l = 0 .. `deepest` splits: A m^(p l).
+        """Contexts after which a cell of level l splits, A m^(p l), for l = 0 .. `deepest`.
 
-        inf at the deepest level, whose cells never split, and where a float would overflow.
+        It is inf for the deepest level, whose cells never split, and where a float would overflow.
         """
         thresholds: list[float] = []
         for level in range(self.deepest):

@@ -1,4 +1,4 @@
-"""The only thing that the sound learner releases: noisy sums of rewards times features.
+"""Noisy sums of rewards times features, the only release of the sound learner.
 
 Contribution  a visit with an answer r in [0, 1] adds to two sums of the arm that was shown:
               like = phi r to L, and dislike = phi (1 - r) to D. In whole grains: q = phi rounded
@@ -8,7 +8,7 @@ Clipping      |like|_1 + |dislike|_1 = |q|_1 <= B_g for every context, arm and r
               `features.py` scales phi down to this norm, and a visit with a larger one is refused
               here.
 Noise         each of the 2 M numbers of each arm gets discrete Laplace noise of scale B_g /
-              epsilon: a visit is in one release of one arm, so it costs epsilon in all.
+              epsilon. A visit is in one release of one arm, so it costs epsilon in all.
 Use           `posterior.py` reads L and V = L + D, in units of 1.
 Source        Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006).
 """
@@ -54,15 +54,15 @@ class SumNoise:
 
     @property
     def noise_multiplier(self) -> Fraction:
-        """1 / epsilon, rounded up, so that the event never states a smaller loss than the real one.
+        """Scale of the noise in multiples of `bound`: 1 / epsilon, for a finite epsilon.
 
-        The noise has this scale in multiples of `bound`.
+        It is rounded up to a float, so that `event` never states a smaller loss than the real one.
         """
         return Fraction(float_above(1 / Fraction(self.epsilon)))
 
     @cached_property
     def scale(self) -> float:
-        """Scale of the noise in grains, where epsilon is finite."""
+        """Scale of the noise in grains, for a finite epsilon."""
         return float_above(self.noise_multiplier * self.bound)
 
     @property
@@ -73,7 +73,7 @@ class SumNoise:
         return DiscreteLaplace(float(self.noise_multiplier))
 
     def add_to(self, exact: Ints) -> Ints:
-        """Return a new array: numbers in grains with noise added."""
+        """Return a copy of numbers in grains, with noise added to each; epsilon = inf adds none."""
         if math.isinf(self.epsilon) or exact.size == 0:
             return exact.copy()
         return samplers.discrete_laplace(exact, self.scale)
@@ -100,11 +100,18 @@ class EpochSums(MechanismRun):
     """
 
     def __init__(self, arms: int, terms: int, noise: SumNoise) -> None:
-        """Start with nothing learned."""
+        """Start with sums of zero.
+
+        Args:
+            arms: K, number of arms.
+            terms: M, number of terms of phi.
+            noise: that a release adds to each number.
+        """
         super().__init__()
         self.noise = noise
         self._exact = np.zeros((arms, 2, terms), dtype=np.int64)
         self._epochs = 0
+        """The number of the first epoch that can still be released."""
 
     def add(self, arms: Ints, phi: Floats, rewards: Floats) -> None:
         """Add visits to the sums.
@@ -115,7 +122,8 @@ class EpochSums(MechanismRun):
             rewards: (n,), each scaled to its arm's public range; clipped to [0, 1].
 
         Raises:
-            PrivacyError: A visit would change the sums by more than `noise.bound`.
+            PrivacyError: A visit would change the sums by more than `noise.bound`, or this is not
+                the process that made the sums.
             DataError: A feature or a reward is not a finite number.
         """
         phi = finite_floats(phi)
@@ -140,7 +148,8 @@ class EpochSums(MechanismRun):
             epoch: number of the epoch that is released, from 0.
 
         Raises:
-            PrivacyError: The epoch was released already.
+            PrivacyError: This epoch or a later one was released already, or this is not the process
+                that made the sums.
         """
         self._check_process()
         with self._lock:
@@ -154,18 +163,18 @@ class EpochSums(MechanismRun):
         return Release(likes, likes + dislikes)
 
     def keep_arms(self, rows: list[int], joining: int) -> None:
-        """Keep the sums of these rows only, and append `joining` rows of zeros."""
+        """Keep the sums of these rows in this order, and append `joining` rows of zeros."""
         with self._lock:
             kept_sums = self._exact[rows]
             self._exact = np.pad(kept_sums, ((0, joining), (0, 0), (0, 0)))
 
     def export_state(self) -> tuple[Ints, int]:
-        """Return the exact sums (K, 2, M) since the last release, and the number of epochs."""
+        """Return the exact sums (K, 2, M) since the last release, and the next epoch's number."""
         with self._lock:
             return self._exact.copy(), self._epochs
 
     def resume(self, exact: NDArray[np.int64], epochs: int) -> None:
-        """Restore the state that `export_state` returned."""
+        """Restore the exact sums and the next epoch's number that `export_state` returned."""
         with self._lock:
             self._exact = exact.copy()
             self._epochs = epochs
@@ -179,7 +188,7 @@ def pairs_in_grains(phi: Floats, rewards: Floats) -> Ints:
         rewards: (n,), clipped to [0, 1].
 
     Returns:
-        (n, 2, M) whole grains, like and dislike of each visit. Their L1 norm together is that of
+        (n, 2, M) whole grains: like, then dislike of each visit. Their common L1 norm is that of
         phi in grains.
     """
     clipped = np.clip(finite_floats(rewards), 0.0, 1.0)

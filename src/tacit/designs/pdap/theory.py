@@ -1,8 +1,8 @@
-"""The paper's formulas as printed, the same where corrected, and exact losses. Pure functions.
+"""The paper's formulas, as printed and corrected, and exact losses. All functions are pure.
 
 Notation   T rounds, K videos of a vendor, M vendors, d features, m slices of a side at a split,
            l level of a cell, al = alpha and L of the Hölder condition; a cell splits after
-           A m^(p l) contexts. Logarithms are natural except the depth of a tree.
+           A m^(p l) contexts. Logarithms are natural, except in the depth log2(T) of a tree.
 Source     Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video
            recommendation with multimedia big data in social networks (2015), numbered as there.
 """
@@ -16,23 +16,28 @@ from tacit.accounting.rounding import round_up
 from tacit.errors import ConfigError
 
 BASEL = math.pi**2 / 3
-"""Twice the sum over rounds t of 1 / t^2. It bounds the expected number of wrong choices: in round
-t, an arm is estimated too high, and the best arm too low, each with a chance of 1 / t^2."""
+"""Twice the sum over rounds t of 1 / t^2, pi^2 / 3. It bounds the expected number of wrong choices:
+in round t, an arm is estimated too high with a chance of at most 1 / t^2, and the best arm too low
+with a chance of at most 1 / t^2."""
 
 
 def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
     """Compute m^(2 al l) log_rounds: the visits for which each video is explored in a cell.
 
-    With ln T this is G1. With ln t it is G3 as it must be meant.
+    Args:
+        m: slices of a side at a split.
+        al: alpha.
+        level: l of the cell.
+        log_rounds: ln T, which gives G1, or ln t, which gives the corrected G3.
     """
     return float(m ** (2 * al * level)) * log_rounds
 
 
 def gamma(T: int, M: int, epsilon: float, sigma: float) -> float:
-    """Compute Gamma, which a neighbour's noise exceeds with a chance of sigma. Lemma 5.
+    """Compute Gamma, which the noise in a sum of rewards exceeds with a chance of sigma. Lemma 5.
 
-    th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1; 0 at epsilon = inf. The noise
-    is that of a sum of rewards.
+    Gamma = th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1. It is 0 without
+    neighbours and at epsilon = inf.
     """
     th = M - 1
     depth = math.log2(T)
@@ -44,40 +49,50 @@ def gamma(T: int, M: int, epsilon: float, sigma: float) -> float:
 def neighbour_exploration(
     m: float, al: float, level: int, log_rounds: float, Gamma: float
 ) -> float:
-    """Compute G2, the visits for which each neighbour is explored, with its reward.
+    """Compute G2, the visits of a cell for which each neighbour is explored.
 
-    m^(2 al l) ln t + (Gamma / 4) m^(al l), of which the second term is due to noise.
+    G2 = m^(2 al l) ln t + (Gamma / 4) m^(al l), where the second term is due to noise. `log_rounds`
+    is ln t.
     """
     return exploration(m, al, level, log_rounds) + Gamma / 4 * float(m ** (al * level))
 
 
 def spread(L: float, m: float, al: float, level: int) -> float:
-    """Compute Delta u as printed, L m^(-al l): how much a mean varies in a cell of side m^-l."""
+    """Compute Delta u as printed, L m^(-al l): how much a mean varies in a cell of level l."""
     return L * float(m ** (-al * level))
 
 
 def epsilon_at(epsilon: float, m: float, al: float, level: int, geometric: bool) -> float:
-    """Compute the epsilon of a draw in a cell of level l.
+    """Compute the epsilon that is claimed in a cell of level l.
 
-    epsilon_0 m^(al l) if `geometric`, as in GP-DAP; otherwise epsilon_0 in all cells.
+    It is epsilon m^(al l) if `geometric`, as in GP-DAP; otherwise it is epsilon in all cells.
     """
     return epsilon * float(m ** (al * level)) if geometric else epsilon
 
 
 def levels(T: int) -> int:
-    """Count the nodes of a binary tree over T rewards that hold one reward: floor(log2 T) + 1."""
+    """Count the levels of a binary tree over T rewards: floor(log2 T) + 1.
+
+    A reward is in at most one node of each level.
+    """
     return T.bit_length()
 
 
 def noise_scale(reading: str, T: int, M: int, K: int, epsilon: float) -> float:
-    """Compute the scale of the Laplace noise of a tree over T rewards, in one reading of the paper.
+    """Compute the scale of the Laplace noise on each node of a tree, in one reading of the paper.
 
     tree        (floor(log2 T) + 1) / epsilon: the binary mechanism; a reward enters ONE tree
     theorem 5   (M - 1) (floor(log2 T) + 1) / epsilon: the budget is divided among M - 1 trees
     lemma 5     (M - 1) log2(T) / epsilon
     text        K log2(T) / epsilon
-    line 9      1 / epsilon, and on rewards, not on nodes
-    A vendor without neighbours (M = 1) is treated as if it had one.
+    line 9      1 / epsilon: the noise is on each reward, not on nodes
+
+    Args:
+        reading: one of these names.
+        T: number of rewards in the tree.
+        M: number of vendors; a vendor without neighbours (M = 1) is treated as if it had one.
+        K: number of videos of a vendor.
+        epsilon: nats that the paper claims for one reward.
     """
     others = max(1, M - 1)
     scales = {
@@ -91,20 +106,27 @@ def noise_scale(reading: str, T: int, M: int, K: int, epsilon: float) -> float:
 
 
 def tree_loss(T: int, scale: float) -> float:
-    """Compute the exact loss of a reward in a tree over T rewards, with Laplace noise per node."""
+    """Compute the exact loss of one reward in a tree over T rewards.
+
+    Args:
+        T: number of rewards.
+        scale: of the Laplace noise on each node.
+    """
     return levels(T) / scale
 
 
 def deepest_level(T: float, A: float, p: float, m: float) -> int:
     """Compute l_max = ceil(log_m(T / A) / p) + 1: no cell is deeper, for any contexts. Lemma 7."""
+    # The subtraction keeps rounding from lifting a whole number to the next one.
     return math.ceil(math.log(T / A, m) / p - 1e-12) + 1
 
 
 def most_cells(T: float, A: float, p: float, m: float, d: int) -> list[int]:
     """Bound H_l, the number of cells of each level l = 0 .. l_max.
 
-    There are at most m^(d l) places for cells. Also, T visits can split at most
-    T / (A m^(p (l - 1))) cells of level l - 1, each into m^d cells of level l.
+    The cube has room for m^(d l) cells of level l. Also, T visits can split at most
+    T / (A m^(p (l - 1))) cells of level l - 1, each into m^d cells of level l. H_l is at most the
+    smaller of the two numbers of cells.
     """
     bounds = [1]
     for level in range(1, deepest_level(max(T, A), A, p, m) + 1):
@@ -120,10 +142,10 @@ def draw_shortfall(sensitivity: float, epsilon: float, arms: int, best: int, t: 
     with a chance of at most e^-t. This is a theorem of McSherry and Talwar, and holds.
 
     Args:
-        sensitivity: Delta u, the same unit as the scores.
+        sensitivity: Delta u, in the unit of the scores.
         epsilon: nats of one draw.
-        arms: |R|, arms that may be drawn.
-        best: |R_OPT|, arms with the best score.
+        arms: |R|, number of arms that may be drawn.
+        best: |R_OPT|, number of arms with the best score.
         t: minus the logarithm of the chance.
     """
     return 2 * sensitivity / epsilon * (math.log(arms / best) + t)
@@ -137,15 +159,15 @@ def suboptimal_regret(m: float, al: float, level: int, log_rounds: float) -> flo
 def draw_regret_as_printed(spread: float, epsilon: float, K: int, T: float) -> float:
     """Compute the regret of T draws in one cell that Lemma 3 claims. REFUTED.
 
-    (2 L m^(-al l) / epsilon) (ln K + ln T). With a chance of 1 - 1/T the loss of one draw is at
-    most this number. The proof multiplies it with 1/T, the chance of a larger loss, in each of T
-    rounds. `draw_regret` has the correct bound.
+    The claim is (2 L m^(-al l) / epsilon) (ln K + ln T). With a chance of 1 - 1/T the loss of one
+    draw is at most this number. The proof multiplies this number by 1/T, the chance of a larger
+    loss, in each of T rounds. `draw_regret` has the correct bound.
 
     Args:
         spread: Delta u = L m^(-al l).
         epsilon: nats of one draw; inf without noise.
-        K: own videos.
-        T: rounds.
+        K: number of own videos.
+        T: number of rounds.
     """
     return 2 * spread / epsilon * (math.log(K) + math.log(T))
 
@@ -155,7 +177,8 @@ def draw_regret(spread: float, epsilon: float, K: int, draws: float) -> float:
 
     This is Lemma 3, corrected. By Theorem 1 the expected loss of one draw is at most
     2 Delta u / epsilon times the integral over t >= 0 of min(1, K e^-t), which is ln K + 1. So the
-    regret grows with the number of draws, not with ln T.
+    regret grows with the number of draws, not with ln T. Args are those of
+    `draw_regret_as_printed`, with `draws` for its T.
     """
     return draws * 2 * spread / epsilon * (math.log(K) + 1)
 
@@ -163,13 +186,16 @@ def draw_regret(spread: float, epsilon: float, K: int, draws: float) -> float:
 def neighbour_regret_as_printed(
     version: str, m: float, al: float, level: int, T: float, K: int, Gamma: float
 ) -> float:
-    """Compute the regret of one neighbour in one cell, in one version of Lemma 4.
+    """Compute the regret of one neighbour in one cell that one version of Lemma 4 claims.
 
     statement  2 m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) (1 + K / a) ln T
     proof      2 m^(2 al l) ln T + (Gamma / 4) m^(al l) ln Gamma + (pi^2 / 3) e^K (1 + K / a) ln T
     theorem 3  2 m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) e^K (1 + (K / a) ln T)
 
-    with a = m^(al l) ln T. Without noise Gamma is 0, and so is its term.
+    with a = m^(al l) ln T. Without noise Gamma and its term are 0.
+
+    Raises:
+        ConfigError: There is no such version.
     """
     log_rounds = math.log(T)
     trials = 2 * exploration(m, al, level, log_rounds)
@@ -188,17 +214,21 @@ def neighbour_regret_as_printed(
 def neighbour_regret(m: float, al: float, level: int, T: float, K: int, Gamma: float) -> float:
     """Bound the regret of one neighbour in one cell. Lemma 4, corrected.
 
-    (K + 1) m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) K. Training takes K m^(2 al l) ln T
-    visits, so that each of the neighbour's K videos is tried often enough. Exploration takes
-    m^(2 al l) ln T + (Gamma / 4) m^(al l). Each of K estimates is then wrong in round t with a
-    chance of 2 / t^2. It is assumed that the neighbour's cell does not split earlier than ours.
+    The bound is (K + 1) m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) K. Training takes
+    K m^(2 al l) ln T visits, so that each of the neighbour's K videos is tried often enough.
+    Exploration takes m^(2 al l) ln T + (Gamma / 4) m^(al l) visits. Each of K estimates is then
+    wrong in round t with a chance of at most 2 / t^2. It is assumed that the neighbour's cell does
+    not split earlier than the own cell.
     """
     visits = (K + 1) * exploration(m, al, level, math.log(T))
     return visits + Gamma / 4 * float(m ** (al * level)) + BASEL * K
 
 
 def suboptimal_gap(L: float, d: int, al: float) -> float:
-    """Compute B = 2 L sqrt(d)^al + 4. An arm is suboptimal in a cell if it is B m^(-al l) worse."""
+    """Compute B = 2 L sqrt(d)^al + 4.
+
+    An arm is suboptimal in a cell of level l if its mean is more than B m^(-al l) below the best.
+    """
     return 2 * L * float(math.sqrt(d) ** al) + 4
 
 
@@ -238,14 +268,14 @@ class UniformWorld:
     Gamma: float
 
     def finest_side(self, visits: float) -> float:
-        """Compute (visits / A)^(1 / (d + p)) m: slices of each feature at the deepest level."""
+        """Compute x = (visits / A)^(1 / (d + p)) m: slices of each feature at the deepest level."""
         return float((visits / self.A) ** (1 / (self.d + self.p))) * self.m
 
 
 def uniform_regret_as_printed(world: UniformWorld) -> float:
     """Compute P-DAP's regret under uniform contexts that Corollary 2 claims. REFUTED with Lemma 3.
 
-    With x = (T / A)^(1 / (d + p)) m, the sum of
+    With x = (T / A)^(1 / (d + p)) m and B of `suboptimal_gap`, the claim is the sum of
     x^(d + 2 al) ln T (K + M - 1),  x^(d + al) A B,  x^(d + p - al) Gamma / 4,
     x^d (pi^2 / 3) (K + (M - 1) e^K),
     x^(d - al) [(2 K L / epsilon) (ln K + ln T) + (pi^2 / 3) (M - 1) e^K ln T].
@@ -271,8 +301,8 @@ def uniform_regret(world: UniformWorld) -> float:
     """Bound P-DAP's regret under uniform contexts. Corollary 2, corrected.
 
     It uses `neighbour_regret` and `draw_regret`, and the exponent d + p - al for A B. Each sum over
-    levels of m^(n l) up to l_max is at most m^(n l_max) / (1 - m^-n). With x as printed and
-    s(n) = x^n / (1 - m^-n), the sum of
+    levels of m^(n l) up to l_max is at most m^(n l_max) / (1 - m^-n). With
+    x = (max(T, A) / A)^(1 / (d + p)) m and s(n) = x^n / (1 - m^-n), the bound is the sum of
     s(d + 2 al) ln T (K + (M - 1) (K + 1)),  s(d + p - al) A [B + (2 L / epsilon) (ln K + 1)],
     s(d + al) (M - 1) Gamma / 4,  s(d) (pi^2 / 3) (K + (M - 1) K).
     """
@@ -297,11 +327,11 @@ def uniform_regret(world: UniformWorld) -> float:
 def geometric_saving_as_printed(world: UniformWorld) -> float:
     """Compute how far GP-DAP's regret lies below P-DAP's as Theorem 6 claims. REFUTED.
 
-    ((T / A)^al m^al - 1) (A1 (T / A)^((d - 2 al) / (d + p)) m^(d - 2 al)
-                           + A2 (T / A)^((d - al) / (d + p)) m^(d - al))
+    The claim is ((T / A)^al m^al - 1) (A1 (T / A)^((d - 2 al) / (d + p)) m^(d - 2 al)
+                                        + A2 (T / A)^((d - al) / (d + p)) m^(d - al))
     with A1 = 2 K ln T / epsilon_0 and A2 = Gamma at epsilon_0. For al = 1 this grows faster than T,
-    but P-DAP's regret, from which it is subtracted, is at most T. The proof drops R(T) in its last
-    step, and has (T / A)^al for x^al.
+    but P-DAP's regret is at most T, so no more can be saved. The proof drops R(T) in its last step,
+    and has (T / A)^al for x^al, with x of `UniformWorld.finest_side`.
     """
     w = world
     d, al = w.d, w.al
@@ -321,21 +351,25 @@ def _power_of_e(exponent: float) -> float:
 
 
 def draw_exponent(epsilon: float, L: float, m: float, al: float, level: int) -> float:
-    """Compute a = epsilon / (2 Delta u): a draw gives a mean of 1 e^a times the weight of 0."""
+    """Compute the exponent a = epsilon / (2 Delta u) of a draw in a cell of level l.
+
+    A video of mean 1 has e^a times the weight of a video of mean 0.
+    """
     return epsilon / (2 * spread(L, m, al, level))
 
 
 def selection_loss(a: float, K: int) -> float:
     """Compute the exact loss of ONE draw by the exponential mechanism with exponent a.
 
-    All K means can be anything in [0, 1]. The worst case is that one video's mean falls from 1 to
-    0 and all others rise from 0 to 1: a + ln[(1 + (K - 1) e^a) / (e^a + K - 1)], at most 2 a.
+    All K means can be anything in [0, 1]. In the worst case one video's mean falls from 1 to 0 and
+    all others rise from 0 to 1. Then the loss is a + ln[(1 + (K - 1) e^a) / (e^a + K - 1)], at most
+    2 a.
 
     Args:
         a: epsilon / 2 if Delta u is 1; the paper's is `draw_exponent`.
-        K: videos.
+        K: number of videos.
     """
-    # Numerator and denominator are multiplied by e^-a, which cannot overflow.
+    # Numerator and denominator are multiplied by e^-a, so that nothing overflows.
     others = (K - 1) * math.exp(-a)
     return a + math.log((math.exp(-a) + K - 1) / (1 + others))
 
@@ -343,15 +377,23 @@ def selection_loss(a: float, K: int) -> float:
 def mixed_loss(a: float, K: int, explore: float) -> float:
     """Compute the exact loss, rounded up, of one draw that is uniform with probability `explore`.
 
-    Scores may be anything in [0, 1] in two cells. The chance of an arm is largest where it alone
-    has score 1 and smallest where it alone has score 0. With s = explore, the loss is ln(p / q),
+    The scores of two cells may be anything in [0, 1]. The chance of an arm is largest if it alone
+    has score 1 and smallest if it alone has score 0. With s = explore, the loss is ln(p / q),
     p = (1 - s) e^a / (e^a + K - 1) + s / K  and  q = (1 - s) / (1 + (K - 1) e^a) + s / K.
+
+    Args:
+        a: exponent: an arm of score 1 has e^a times the weight of an arm of score 0.
+        K: number of arms.
+        explore: probability of a uniform draw.
+
+    Raises:
+        ConfigError: K is below 1, a is negative, or `explore` is not in [0, 1).
     """
     if K < 1 or not 0 <= explore < 1 or a < 0:
         raise ConfigError("A draw has an arm or more, explores with a chance below 1, and a >= 0.")
     if K == 1:
         return 0.0
-    # Both fractions are multiplied by e^-a, which cannot overflow.
+    # Both fractions are multiplied by e^-a, so that nothing overflows.
     e_to_minus_a = math.exp(-a)
     p = (1 - explore) / (1 + (K - 1) * e_to_minus_a) + explore / K
     q = (1 - explore) * e_to_minus_a / (e_to_minus_a + K - 1) + explore / K
@@ -365,7 +407,7 @@ MOST_EXPONENT = 30.0
 def exponent_for(epsilon: float, K: int, explore: float) -> float:
     """Find the largest a, up to MOST_EXPONENT, whose `mixed_loss` is at most epsilon.
 
-    Where exploring alone keeps the loss below epsilon, every a is allowed, hence the limit.
+    Uniform draws may keep the loss below epsilon for every a. So a needs a limit.
     """
     low = epsilon / 2
     high = MOST_EXPONENT
@@ -382,10 +424,10 @@ def exponent_for(epsilon: float, K: int, explore: float) -> float:
 
 
 def least_error(epsilon: float) -> float:
-    """Compute 1 / (1 + e^epsilon): how often a choice private in its own context must be wrong.
+    """Compute 1 / (1 + e^epsilon), the least chance of an error in a choice between two videos.
 
-    Take two contexts with different best videos. If choices are epsilon-private in the context, the
-    wrong one of these videos is shown with at least this chance in one of the contexts.
+    Take two contexts with different best videos. If the choice is epsilon-differentially private in
+    its own context, then in one of the contexts the wrong video is shown with this chance or more.
     """
     return 1 / (1 + math.exp(epsilon))
 
@@ -394,13 +436,13 @@ def past_reward_loss(epsilon: float, width: float, choices: int) -> float:
     """Compute the exact loss of one past reward in the choices that follow.
 
     Contexts are public and there are no neighbours. Two videos, V and W, were each shown once. V's
-    reward was 1 in one case and 0 in the other. Then `choices` draws follow in one cell. The loss
-    is that of the later rewards and choices that distinguish the two cases best.
+    reward was 1 in one case and 0 in the other case. Then `choices` draws follow in one cell. The
+    loss is that of the later rewards and choices that distinguish the two cases best.
 
-    With a = epsilon / (2 Delta u), V's log-odds in a draw are a (mean of V - mean of W). The worst
-    case is that W is drawn every time and has rewards of 0. Then the log-odds of V are a in one
-    case and 0 in the other, so W has the chances 1 / (1 + e^a) and 1 / 2. Each draw loses the
-    logarithm of their ratio, ln((1 + e^a) / 2).
+    With a = epsilon / (2 Delta u), V's log-odds in a draw are a (mean of V - mean of W). In the
+    worst case W is drawn every time and has rewards of 0. Then the log-odds of V are a in one case
+    and 0 in the other, so W is drawn with the chance 1 / (1 + e^a) in one and 1 / 2 in the other.
+    Each draw loses the logarithm of their ratio, ln((1 + e^a) / 2).
 
     Args:
         epsilon: nats of one draw, as claimed.

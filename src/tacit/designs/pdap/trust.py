@@ -1,28 +1,31 @@
 """Trust in a neighbour, which may report false rewards, repeat them, be slow or absent.
 
+Words in `backticks` are fields of `TrustSettings`.
+
 Rules     1. A reported reward is clamped to the agreed range.
           2. A click that the vendor saw itself is learned instead of a report that comes later.
           3. Reports are compared with clicks at visits for which both are known, separately for
              visits with and without a click. Reports are not used any more, and earlier ones are
              to be forgotten, once one of the two mean differences exceeds the sum of `tolerance`,
              of `errors` standard errors, and of what the noise explains.
-          4. A neighbour is proved when the vendor has seen at least `proof` clicks or their absence
-             itself, noise allowed for. Until then it may only be asked at the first 4 `proof`
-             visits and at every ceil(1 / share)-th one. The same holds, for ever, for a neighbour
-             whose reports are not used any more.
+          4. A neighbour is proved when the vendor itself has seen at `proof` visits or more
+             whether the neighbour's video was clicked, noise allowed for. Until then it may only be
+             asked at the vendor's first 4 x `proof` visits and at every ceil(1 / `share`)-th visit.
+             The same holds, for ever, for a neighbour whose reports are not used any more.
           5. When failed calls exceed successful ones by `failures`, noise allowed for, the
-             neighbour is not asked for as many epochs as make `pause` visits; the next time for
+             neighbour is not asked for as many epochs as make up `pause` visits; the next time for
              twice as many, and so on.
 Sums      For each neighbour: failed less successful calls; visits whose click was seen; and,
           separately for visits without and with a click, the number of visits with a report and
           the sum of report - click in widths of the agreed range. They are released with discrete
           Laplace noise after every `epoch` visits of the vendor. The rules use nothing else.
-Privacy   epsilon per visit, present or absent, in whichever epochs its parts come. A visit changes
-          the sums of one neighbour by 1 + 1 + 1 + w in all, where w is the largest
-          |report - click|. Replacing a visit may change the sums of two neighbours, and costs twice
-          as much. Where the vendor's own learner has no guarantee, the sums have no noise. With
-          uses_reports=False, share=1 and failures=NEVER no rule uses the sums.
-Alarms    What noise explains is a Chernoff bound, whose failure chances add up to `alarm` over all
+Privacy   `epsilon` per visit. Neighbouring data differ in whether one visit is in the sums, in
+          whichever epochs its parts come. A visit changes the sums of one neighbour by
+          1 + 1 + 1 + w in all, where w is the largest |report - click| in widths of the range.
+          Replacing a visit may change the sums of two neighbours, and costs twice as much. If the
+          vendor's own learner has no guarantee, the sums have no noise. With uses_reports=False,
+          share=1 and failures=NEVER no rule uses the sums.
+Alarms    Noise is bounded by Chernoff bounds, whose failure chances add up to `alarm` over all
           releases. So over all time, noise makes a vendor stop using an honest neighbour's reports
           with a chance of at most `alarm`, and proves an unseen neighbour with a chance of at most
           `alarm`. It starts a pause with a chance of at most `alarm` each time rule 5 starts anew.
@@ -55,17 +58,18 @@ class TrustSettings:
     Attributes:
         low: lowest reward that a neighbour reports, as agreed.
         high: highest reward that a neighbour reports, as agreed.
-        tolerance: how far mean reports may differ from mean clicks, in rewards.
-        errors: standard errors that they may differ in addition.
+        tolerance: how far mean reports may differ from mean clicks, in rewards; rule 3.
+        errors: by how many standard errors they may differ in addition; rule 3.
         share: share of visits at which a neighbour that is not proved may be asked; above 0, at
             most 1.
         proof: visits that the vendor must have seen itself to prove a neighbour.
-        failures: a pause begins when failed calls exceed successful ones by this number.
-        pause: visits of the first pause.
+        failures: a pause begins when failed calls exceed successful ones by this number; NEVER
+            for no pauses.
+        pause: length of the first pause, in visits of the vendor.
         uses_reports: whether reported rewards are ever used.
-        epsilon: nats of one visit.
+        epsilon: nats that one visit costs for trust.
         epoch: visits of the vendor from one release to the next.
-        alarm: the chance that noise alone condemns an honest neighbour.
+        alarm: the largest chance of each false decision that noise alone causes; see Alarms above.
     """
 
     low: float = 0.0
@@ -96,7 +100,7 @@ class TrustSettings:
 
     @property
     def uses_sums(self) -> bool:
-        """Whether any rule uses the sums, which depend on what happened at visits."""
+        """Whether any rule uses the sums."""
         return self.uses_reports or self.share < 1 or self.failures < NEVER
 
     def clamp(self, report: float) -> float:
@@ -105,9 +109,9 @@ class TrustSettings:
 
 
 GRAINS = 1 << 10
-"""Grains in one visit, or in one width of the range: sums are whole numbers of grains."""
+"""Grains in 1: sums, in visits or in widths of the range, are stored as whole numbers of grains."""
 _SUMS = 6
-"""Sums of each neighbour. The next constants are their positions."""
+"""Number of sums of each neighbour. The next constants are their positions."""
 _BALANCE = 0
 """Failed less successful calls."""
 _SEEN = 1
@@ -117,9 +121,10 @@ _COMPARED_VISITS = 2
 _DIFFERENCES = 4
 """Sums of report - click: at +0 over visits without a click, at +1 over those with one."""
 _LARGEST_SUM = 2.0**40
+"""Sums are clipped to this size at a release; no vendor has so many visits in an epoch."""
 _BOUNDS_PER_RELEASE = 6
-"""Noise bounds that rule 3 needs at one release, without a click and with one: on the number of
-visits from one side, and on the sum of differences from both sides."""
+"""Number of noise bounds that rule 3 needs at one release: for visits with a click and for visits
+without one, a bound on the number of visits from one side, and on the differences from both."""
 
 
 def largest_difference(settings: TrustSettings) -> int:
@@ -135,11 +140,11 @@ def neighbour_release(settings: TrustSettings, epsilon: float) -> LaplaceRelease
 
     Args:
         settings: of the rules.
-        epsilon: nats of one visit, over all epochs that its parts fall into; inf adds no noise.
+        epsilon: nats of one visit, over all epochs in which its parts come; inf adds no noise.
     """
     return LaplaceRelease(
         epsilon=epsilon,
-        sensitivity=3 + largest_difference(settings) / GRAINS,
+        sensitivity=3 + largest_difference(settings) / GRAINS,  # 1 + 1 + 1 + w, see Privacy above
         lower=-_LARGEST_SUM,
         upper=_LARGEST_SUM,
         resolution=1 / GRAINS,
@@ -148,13 +153,13 @@ def neighbour_release(settings: TrustSettings, epsilon: float) -> LaplaceRelease
 
 
 class NeighbourTrust:
-    """A vendor's knowledge of one neighbour. All its decisions follow from releases.
+    """A vendor's trust in one neighbour. All its decisions follow from releases.
 
     Attributes:
         settings: of the rules.
         release: the mechanism that releases the sums.
         uses_reports: whether the neighbour's reported rewards are used.
-        proved: whether the vendor saw enough visits itself; see rule 4.
+        is_proved: whether the vendor itself saw enough clicks or their absence; see rule 4.
     """
 
     def __init__(self, settings: TrustSettings, epsilon: float) -> None:
@@ -167,7 +172,7 @@ class NeighbourTrust:
         self.settings = settings
         self.release = neighbour_release(settings, epsilon)
         self.uses_reports = settings.uses_reports
-        self.proved = settings.share >= 1
+        self.is_proved = settings.share >= 1
         self._largest_difference = largest_difference(settings)
         self._sums = np.zeros(_SUMS, dtype=np.int64)
         """Exact sums of this epoch, in grains. Not protected: never release them."""
@@ -179,7 +184,7 @@ class NeighbourTrust:
         self._epochs_of_balance = 0
         """Releases that `_balance` adds up."""
         self._pauses = 0
-        """Pauses in a row, each twice as long as the one before."""
+        """Pauses since calls last succeeded more often than they failed; each doubles the next."""
         self._pause_ends_at = 0
         """The visit from which on the neighbour may be asked again."""
 
@@ -194,7 +199,7 @@ class NeighbourTrust:
         is_regular_visit = visits % math.ceil(1 / self.settings.share) == 0
         is_among_first = visits <= 4 * self.settings.proof
         stopped_using_reports = self.uses_reports != self.settings.uses_reports
-        is_trusted = self.proved and not stopped_using_reports
+        is_trusted = self.is_proved and not stopped_using_reports
         return is_trusted or is_regular_visit or is_among_first
 
     def count_call(self, *, has_offer: bool) -> None:
@@ -214,8 +219,9 @@ class NeighbourTrust:
         """Add a visit's report and click to the sums of rule 3, which `end_epoch` applies.
 
         Args:
-            report: the neighbour's, clamped.
-            click: what the vendor saw; other values than 0 and 1 are not compared.
+            report: the neighbour's, clamped to the agreed range.
+            click: the reward that the vendor saw itself. A visit is not compared if it is neither
+                0 nor 1.
         """
         if click in (0, 1):
             width = self.settings.high - self.settings.low
@@ -231,7 +237,7 @@ class NeighbourTrust:
             visits: of the vendor so far.
 
         Returns:
-            Whether reports were used until now, and are not used any more.
+            Whether the vendor stops using the neighbour's reports now.
         """
         released = self.release(self._sums / GRAINS)
         self._sums = np.zeros(_SUMS, dtype=np.int64)
@@ -240,7 +246,7 @@ class NeighbourTrust:
         # alarm / (n (n + 1)) adds up to `alarm` over all releases n = 1, 2, ...
         chance = self.settings.alarm / (self._releases * (self._releases + 1))
         seen_at_least = self._released[_SEEN] - self._noise_bound(self._releases, chance)
-        self.proved = self.proved or seen_at_least >= self.settings.proof
+        self.is_proved = self.is_proved or seen_at_least >= self.settings.proof
         self._apply_pause_rule(visits, float(released[_BALANCE]))
         used_before = self.uses_reports
         if used_before:
@@ -251,13 +257,13 @@ class NeighbourTrust:
         return used_before and not self.uses_reports
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state as numbers that JSON can hold, with the exact sums of this epoch.
+        """Return the state as values that JSON can hold, with the exact sums of this epoch.
 
-        Its keys belong to the stored format, so they stay where attributes are renamed.
+        The keys belong to the stored format: some differ from the names of the attributes.
         """
         return {
             "believed": bool(self.uses_reports),
-            "proved": bool(self.proved),
+            "proved": bool(self.is_proved),
             "sums": self._sums.tolist(),
             "released": self._released.tolist(),
             "releases": self._releases,
@@ -269,9 +275,8 @@ class NeighbourTrust:
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Restore the state that `export_state` returned; the settings must be the same."""
-        # keys of the stored format: "believed" and "back" are `uses_reports` and `_pause_ends_at`
         self.uses_reports = state["believed"]
-        self.proved = state["proved"]
+        self.is_proved = state["proved"]
         self._sums = np.array(state["sums"], dtype=np.int64)
         self._released = np.array(state["released"], dtype=np.float64)
         self._releases = state["releases"]
@@ -281,17 +286,15 @@ class NeighbourTrust:
         self._pause_ends_at = state["back"]
 
     def _reports_differ(self, click: int, chance: float) -> bool:
-        """Apply rule 3 to all visits with this click, 0 or 1.
+        """Return whether reports differ too much from clicks by rule 3, at visits with this click.
 
-        With n visits and rewards in widths of the range, reports of an honest neighbour differ
-        from clicks by at most n tolerance + errors sqrt(n) / 2 in all, plus noise.
+        Over n visits, and in widths of the range, the sum of an honest neighbour's differences is
+        at most n tolerance + errors sqrt(n) / 2 plus noise in size: a reward in an interval of
+        length 1 has a standard deviation of at most 1/2.
 
         Args:
-            click: 0 or 1.
+            click: 0 for visits without a click, 1 for visits with one.
             chance: with which noise may exceed each of its bounds.
-
-        Returns:
-            Whether reports differ from clicks by more than this.
         """
         s = self.settings
         noise = self._noise_bound(self._releases, chance)
@@ -302,10 +305,10 @@ class NeighbourTrust:
         return difference > tolerance + standard_errors + noise
 
     def _apply_pause_rule(self, visits: int, balance: float) -> None:
-        """Apply rule 5 to the calls that `_balance` adds up, those of the last epoch included.
+        """Add an epoch to `_balance`, and apply rule 5; do nothing during a pause.
 
         The balance is set to zero when a pause begins. It is also set to zero when successful calls
-        certainly exceed failed ones; then the next pause is as short as the first.
+        exceed failed ones by more than noise explains; the next pause then has the first length.
 
         Args:
             visits: of the vendor so far.
@@ -330,9 +333,9 @@ class NeighbourTrust:
         self._epochs_of_balance = 0
 
     def _noise_bound(self, releases: int, chance: float) -> float:
-        """Bound the noise in the sum of `releases` releases.
+        """Bound the noise in the sum of `releases` releases, in units of 1.
 
-        The noise is above the bound, or below minus the bound, with at most this chance each.
+        The noise is above the bound with at most this chance, and below minus the bound as well.
         """
         if math.isinf(self.release.epsilon):
             return 0.0
@@ -343,10 +346,12 @@ class NeighbourTrust:
 def laplace_tail_bound(terms: int, chance: float) -> float:
     """Bound the sum of `terms` Laplace draws of scale 1.
 
-    Returns t such that the sum exceeds t with a chance of at most `chance`. By Chernoff's bound,
-    P(sum > t) <= exp(-s t) E[exp(s X)]^terms for each s in (0, 1). E[exp(s X)] is 1 / (1 - s^2) for
-    a Laplace draw X of scale 1, and no more for a discrete one. So
-    t = (-log chance - terms log(1 - s^2)) / s; the smallest on a grid of s is returned.
+    By Chernoff's bound, P(sum > t) <= exp(-s t) E[exp(s X)]^terms for each s in (0, 1). E[exp(s X)]
+    is 1 / (1 - s^2) for a Laplace draw X of scale 1, and no more for a discrete one.
+
+    Returns:
+        t such that the sum exceeds t with a chance of at most `chance`: the smallest value of
+        (-log chance - terms log(1 - s^2)) / s on a grid of s.
     """
     slopes = np.linspace(0.002, 0.998, 499)
     bounds = (-math.log(chance) - terms * np.log1p(-(slopes**2))) / slopes

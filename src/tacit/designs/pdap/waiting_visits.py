@@ -2,9 +2,9 @@
 
 Answers  Each visit is learned at most once, because epsilon is charged for entering the sums once.
 Memory   One byte for each of the last `VISITS_REMEMBERED` visits. An answer to an earlier visit is
-         not learned, because it is not known any more whether it is the first.
-Privacy  Numbers of visits are public. Whether a visit was answered only decides whether its next
-         answer is learned.
+         not learned, because nobody knows any more whether it is the visit's first answer.
+Privacy  Numbers of visits are public. Whether a visit was answered decides one thing only: whether
+         an answer to the same visit is learned.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ class WaitingVisits:
 
     def __init__(self) -> None:
         self._waits = np.zeros(VISITS_REMEMBERED, dtype=np.bool_)
+        """Whether visit i waits, at position i modulo VISITS_REMEMBERED."""
 
     def export_state(self) -> NDArray[np.bool_]:
-        """Copy whether visit i waits, at place i modulo VISITS_REMEMBERED; (VISITS_REMEMBERED,)."""
+        """Copy the state: (VISITS_REMEMBERED,) whether visit i waits, at position i modulo this."""
         return self._waits.copy()
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:
@@ -41,26 +42,26 @@ class WaitingVisits:
 
         Args:
             number: of the visit; None for a choice that is no visit.
-            arrivals: visits so far.
+            arrivals: visits of the learner so far.
 
         Returns:
             Whether the answer is learned; False if it comes too late.
 
         Raises:
-            PrivacyError: It was answered before, or is not a visit of this learner.
+            PrivacyError: The visit was answered before, or is not a visit of this learner.
         """
         if number is None or not 0 <= number < arrivals:
             raise PrivacyError(
                 "This choice is not a visit of this learner. Answer a choice that this learner's "
-                "select returned, and tell choose_again which visit it replaces. Nothing was "
-                "learned."
+                "select returned, and tell choose_again which visit it replaces. This answer was "
+                "not learned."
             )
         if number < arrivals - VISITS_REMEMBERED:
             return False
         if not self._waits[number % VISITS_REMEMBERED]:
             raise PrivacyError(
-                "This visit was answered already: learned again, it would be charged twice. "
-                "Nothing was learned."
+                "This visit was answered already: learned again, it would cost epsilon twice. "
+                "This answer was not learned."
             )
         self._waits[number % VISITS_REMEMBERED] = False
         return True

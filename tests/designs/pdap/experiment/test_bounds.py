@@ -25,7 +25,7 @@ def bounds(world=WORLD, policies=(("dap", math.inf), ("p-dap", 0.1), ("gp-dap", 
     for name, epsilon in policies:
         result = simulate(world, name, epsilon, 0)
         rows += result.rows
-        levels[name, epsilon, 0] = result.levels
+        levels[name, epsilon, 0] = result.level_regrets
     return check_bounds(world, rows, levels)
 
 
@@ -109,7 +109,7 @@ def test_theorem_2_is_refuted_where_an_arm_is_suboptimal():
     # No run of so many visits: the bound does not depend on what was measured in one.
     short = replace(WORLD, arrivals=10)
     result = simulate(short, "p-dap", 0.001, 0)
-    found = check_bounds(world, result.rows, {("p-dap", 0.001, 0): result.levels})
+    found = check_bounds(world, result.rows, {("p-dap", 0.001, 0): result.level_regrets})
     bound = one(found, "Theorem 2", "p-dap")
     gap = theory.suboptimal_gap(0.01, 1, 1)
     assert gap / 2**bound.level < 1 <= gap / 2 ** (bound.level - 1)
@@ -151,7 +151,7 @@ def test_theorem_2_is_of_all_visits_of_its_cell():
     """As many draws as a cell of the level has before it splits, A m^(p l), at most T."""
     world = replace(WORLD, arrivals=200_000, lipschitz=0.01)
     short = simulate(replace(WORLD, arrivals=10), "p-dap", 0.001, 0)
-    found = check_bounds(world, short.rows, {("p-dap", 0.001, 0): short.levels})
+    found = check_bounds(world, short.rows, {("p-dap", 0.001, 0): short.level_regrets})
     bound = one(found, "Theorem 2", "p-dap")
     s = world.setting
     draws = min(s.horizon, s.first_split * s.slices ** (s.p * bound.level))
@@ -164,7 +164,7 @@ def test_bounds_are_of_the_end_of_the_training():
     """What was measured is the regret of all visits, not of the first checkpoint."""
     result = simulate(WORLD, "dap", math.inf, 0)
     ended = [row for row in result.rows if row.arrivals == 200]
-    found = check_bounds(WORLD, result.rows, {("dap", math.inf, 0): result.levels})
+    found = check_bounds(WORLD, result.rows, {("dap", math.inf, 0): result.level_regrets})
     assert one(found, "Theorem 3", "dap").measured == ended[0].regret
     assert ended[0].regret > result.rows[0].regret
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from tacit.designs.pdap.experiment.claims import regret_claims
-from tacit.designs.pdap.experiment.orderings import orderings, verdict_of
+from tacit.designs.pdap.experiment.claims import check_claims
+from tacit.designs.pdap.experiment.orderings import check_orderings, judge_ordering
 from tacit.designs.pdap.experiment.paper_figures import accuracies_of_paper
 from tacit.designs.pdap.experiment.run import Row
-from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
+from tacit.designs.pdap.experiment.summary import regret_over_time, summarise_runs
 from tacit.evaluation import Interval
 
 
@@ -52,12 +52,12 @@ def test_orderings_are_paired_over_seeds():
     rows = [row("dap", 0.8, seed=s) for s in range(3)]
     rows += [row("cap", 0.75 - 0.01 * s, seed=s) for s in range(3)]
     rows += [row("dup", 0.9 - 0.01 * s, seed=s) for s in range(3)]
-    found = {(one.above, one.below): one for one in orderings(rows)}
+    found = {(one.above, one.below): one for one in check_orderings(rows)}
     assert found["dap", "cap"].verdict == "holds"
     assert found["dap", "cap"].difference.mean == pytest.approx(0.06)
     assert found["dap", "dup"].verdict == "the reverse"
-    assert orderings(rows[:1] + rows[3:4])[0].verdict == "one seed only"
-    assert verdict_of(Interval(0.0, -0.1, 0.1)) == "not distinguished"
+    assert check_orderings(rows[:1] + rows[3:4])[0].verdict == "one seed only"
+    assert judge_ordering(Interval(0.0, -0.1, 0.1)) == "not distinguished"
 
 
 def test_each_protocol_has_orderings_of_its_own():
@@ -70,7 +70,7 @@ def test_each_protocol_has_orderings_of_its_own():
             row("dap", 0.5, seed=seed, protocol="train-then-test", test=100),
             row("cap", 0.6 + noise, seed=seed, protocol="train-then-test", test=100),
         ]
-    found = {(one.protocol, one.test): one.verdict for one in orderings(rows)}
+    found = {(one.protocol, one.test): one.verdict for one in check_orderings(rows)}
     assert found == {("cumulative", 0): "holds", ("train-then-test", 100): "the reverse"}
 
 
@@ -84,7 +84,7 @@ def test_each_smaller_epsilon_is_held_against_the_largest():
     ]
     found = {
         claim.epsilon: claim.measured.mean
-        for claim in regret_claims(rows)
+        for claim in check_claims(rows)
         if "above that at epsilon 1," in claim.claim
     }
     assert found == {0.01: pytest.approx(0.2), 0.1: pytest.approx(0.1)}
@@ -99,7 +99,7 @@ def test_summaries_have_a_row_for_each_protocol_and_size():
         for s in range(2)
         for n in (10, 20)
     ]
-    found = summaries(rows)
+    found = summarise_runs(rows)
     assert [(one.protocol, one.test) for one in found] == [
         ("cumulative", 0),
         ("train-then-test", 10),
@@ -119,7 +119,7 @@ def test_each_share_is_the_mean_of_its_own():
         for seed in range(2)
         for moved in [{name: share + 0.05 * seed for name, share in shares.items()}]
     ]
-    (found,) = summaries(rows)
+    (found,) = summarise_runs(rows)
     means = asdict(found)
     for name, share in shares.items():
         assert means[name] == pytest.approx(share + 0.025)
@@ -130,7 +130,7 @@ def test_each_share_is_the_mean_of_its_own():
 def test_a_policy_that_repeats_at_one_seed_alone_is_not_compared():
     """Orderings are paired: without the same seeds there is no pair."""
     rows = [row("dap", 0.8, seed=s) for s in (0, 1)] + [row("cap", 0.7, seed=s) for s in (0, 2)]
-    assert orderings(rows) == []
+    assert check_orderings(rows) == []
 
 
 def test_private_policies_are_ordered_at_each_epsilon():
@@ -138,7 +138,9 @@ def test_private_policies_are_ordered_at_each_epsilon():
     rows = [row("dap", 0.8, seed=s) for s in range(2)]
     for epsilon, accuracy in ((0.1, 0.6), (1.0, 0.7)):
         rows += [row("gp-dap", accuracy, seed=s, epsilon=epsilon) for s in range(2)]
-    found = {(one.above, one.below, one.epsilon): one.difference.mean for one in orderings(rows)}
+    found = {
+        (one.above, one.below, one.epsilon): one.difference.mean for one in check_orderings(rows)
+    }
     assert found == {
         ("dap", "gp-dap", 0.1): pytest.approx(0.2),
         ("dap", "gp-dap", 1.0): pytest.approx(0.1),
@@ -169,7 +171,7 @@ def claims_of(**regrets):
         for seed in range(3):
             level = regret + 0.0001 * seed
             rows.append(row(policy, 0.5, seed=seed, epsilon=epsilon, average_regret=level))
-    return {(one.item, one.policy, one.claim[:20]): one for one in regret_claims(rows)}
+    return {(one.item, one.policy, one.claim[:20]): one for one in check_claims(rows)}
 
 
 def test_claims_about_levels_of_regret():
@@ -213,7 +215,7 @@ def test_growth_of_regret_is_measured_in_the_second_half():
             root = 0.1 / math.sqrt(arrivals / 1000) + 0.001 * seed
             rows.append(row("dup", 0.5, seed=seed, arrivals=arrivals, average_regret=linear))
             rows.append(row("dap", 0.5, seed=seed, arrivals=arrivals, average_regret=root))
-    found = {one.policy: one for one in regret_claims(rows) if one.most == 1.0}
+    found = {one.policy: one for one in check_claims(rows) if one.most == 1.0}
     assert found["dup"].measured.mean == pytest.approx(1.0)
     assert found["dap"].measured.mean == pytest.approx(0.5, abs=0.02)
     assert found["dap"].verdict == "holds"
@@ -228,7 +230,7 @@ def test_a_regret_of_zero_has_no_growth():
             some = 0.0 if seed == 0 else 0.1
             rows.append(row("dap", 0.5, seed=seed, arrivals=arrivals, average_regret=some))
             rows.append(row("cap", 0.5, seed=seed, arrivals=arrivals, average_regret=0.0))
-    growth = [one for one in regret_claims(rows) if one.most == 1.0]
+    growth = [one for one in check_claims(rows) if one.most == 1.0]
     assert [one.policy for one in growth] == ["dap"]
     assert growth[0].measured.mean == pytest.approx(1.0)
 
@@ -268,6 +270,6 @@ def test_the_papers_accuracies_stand_by_table():
 
 def test_no_accuracy_is_above_one():
     """The interval of .8 and 1 is wide, and ends where a share does."""
-    (found,) = summaries([row("dap", 0.8 + 0.2 * seed, seed=seed) for seed in range(2)])
+    (found,) = summarise_runs([row("dap", 0.8 + 0.2 * seed, seed=seed) for seed in range(2)])
     assert (found.accuracy, found.high) == (pytest.approx(0.9), 1.0)
     assert found.low < 0.8

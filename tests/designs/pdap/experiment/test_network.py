@@ -50,7 +50,10 @@ def test_gp_daps_noise_shrinks_with_the_level():
     world = replace(WORLD, gamma=64.0)
     geometric, uniform = vendors("gp-dap", world)[0], vendors("p-dap", world)[0]
     for level in (1, 2, 3):
-        sent = geometric.forwarded_users.counter(level), uniform.forwarded_users.counter(level)
+        sent = (
+            geometric.forwarded_users.make_counter(level),
+            uniform.forwarded_users.make_counter(level),
+        )
         assert sent[0].epsilon == pytest.approx(2**level * sent[1].epsilon)
         drawn = geometric.policy.selection(level, 2), uniform.policy.selection(level, 2)
         assert drawn[0].epsilon == pytest.approx(2**level * drawn[1].epsilon)
@@ -116,7 +119,7 @@ def test_the_reading_of_the_noise_reaches_the_vendors(reading, scale):
     """--noise-reading: the scale of a node at T = 120, K = 2, three vendors and epsilon 1."""
     world = replace(WORLD, noise_reading=reading)
     for name in ("p-dap", "gp-dap"):
-        counter = vendors(name, world)[0].forwarded_users.counter(0)
+        counter = vendors(name, world)[0].forwarded_users.make_counter(0)
         assert counter.scale == pytest.approx(scale)
 
 

@@ -32,8 +32,8 @@ def test_estimates_by_hand():
     robust = off_policy.estimate_doubly_robust(
         weights,
         rewards,
-        model_of_shown=np.array([0.5, 0.5, 0.5]),
-        model_of_policy=np.array([0.4, 0.6, 0.2]),
+        predicted_shown=np.array([0.5, 0.5, 0.5]),
+        predicted_policy=np.array([0.4, 0.6, 0.2]),
     )
     assert robust.value.mean == pytest.approx((0.4 + 1.0 + 0.6 + 0.2 - 0.5) / 3)
     assert robust.difference.mean == pytest.approx(robust.value.mean - 2 / 3)

@@ -94,7 +94,7 @@ def test_decisions_use_true_rewards():
 def test_scale_of_each_reading(reading, scale):
     """T = 64, K = 2, M = 4, epsilon = 1: a node's noise in each reading, of the counter itself."""
     policy = ForwardedUsers(setting(), epsilon=1.0, reading=reading)
-    assert policy.counter(0).scale == pytest.approx(scale)
+    assert policy.make_counter(0).scale == pytest.approx(scale)
 
 
 def test_noise_is_of_the_stated_size():
@@ -111,7 +111,9 @@ def test_noise_is_of_the_stated_size():
 def test_geometric_noise_shrinks_with_the_level():
     """GP-DAP: the noise of a node is m^(alpha l) times smaller at level l."""
     policy = ForwardedUsers(setting(), epsilon=1.0, geometric=True)
-    assert [policy.counter(level).scale for level in (0, 1, 3)] == pytest.approx([7, 3.5, 7 / 8])
+    assert [policy.make_counter(level).scale for level in (0, 1, 3)] == pytest.approx(
+        [7, 3.5, 7 / 8]
+    )
 
 
 def test_full_tree_is_followed_by_another():

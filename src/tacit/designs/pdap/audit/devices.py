@@ -1,7 +1,7 @@
 """Audit of the local learner, by exact distributions of what leaves a person's device.
 
-A vendor may publish any table of means, so the worst one is taken: one arm is liked in one cell,
-and all others in the other cell.
+A vendor may publish any table of means, so the audit uses the worst table: one arm is liked in one
+cell, and all other arms in the other cell.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ LEFT = np.array([0.1])
 RIGHT = np.array([0.9])
 """A context in the other cell."""
 PAID_VISITS = 2
-"""Visits that a device's budget covers."""
+"""Number of visits that a device's budget covers."""
 VISITS_MADE = 3
-"""Visits that its owner makes."""
+"""Number of visits that the device's owner makes."""
 _NOT_EXPLORED = (1 << 63) - 1
 """A random word whose last 20 bits are ones, so that the draw is above any chance to explore."""
 MakeDevice = Callable[[Source], "TableDevice"]
@@ -44,14 +44,14 @@ MakeDevice = Callable[[Source], "TableDevice"]
 
 
 class TableDevice(LocalLearner):
-    """A device with a fixed table of means that a vendor may publish.
+    """A local learner with a fixed table of means that a vendor may publish.
 
     Attributes:
-        answer: the randomised answer that it sent last; None if it sent none.
+        answer: the randomised answer that was sent last; None if none was sent.
     """
 
     def __init__(self, setting: LocalSetting, table: NDArray[np.float64], source: Source) -> None:
-        """Make a device.
+        """Start with nothing reported.
 
         Args:
             setting: of the learner.
@@ -72,9 +72,10 @@ class TableDevice(LocalLearner):
 
 
 def worst_table(arms: int) -> MakeDevice:
-    """Return a maker of devices with the worst table.
+    """Return a function that makes devices with the worst table for this number of arms.
 
-    The first arm is liked on the left, all others on the right. The last arm is a neighbour.
+    In the table, the first arm has mean 1 in the left cell, all others have mean 1 in the right
+    cell, and the other means are 0. The last arm is a neighbour.
     """
     setting = LocalSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
@@ -128,7 +129,8 @@ def life_distribution(
         make: makes the device.
         context: (1,) of all visits.
         reward: of all visits.
-        metered: whether the device's budget is asked; False is a planted bug.
+        metered: whether the device stops reporting when its budget is spent; False is a planted
+            bug.
     """
     paid_visit = visit_distribution(make, context, reward)
     policy = make(secure())
@@ -170,7 +172,7 @@ def run_visit(policy: LocalLearner, context: NDArray[np.float64], reward: float)
 def visits_claim() -> AuditedClaim:
     """Make the claim about draw and report together.
 
-    The neighbouring visits are one on the left with a like, and one on the right with none.
+    The neighbouring visits are one on the left with a click, and one on the right without.
     """
 
     def check(arms: int) -> Check:

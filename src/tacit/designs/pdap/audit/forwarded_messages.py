@@ -26,11 +26,11 @@ from tacit.randomness import Source, secure
 EPSILON = 1.0
 """Claimed for one visit."""
 PEERS = 3
-"""Neighbours that combine what they receive."""
+"""Number of neighbours that combine the bytes that they receive."""
 
 
 def forwards_claim() -> AuditedClaim:
-    """Make the claim about all bytes that any number of neighbours receive about one context."""
+    """Make the claim about all bytes that `PEERS` neighbours receive about one context."""
 
     def check(features: int, slices: int, sample_divisor: int) -> Check:
         agreement = Agreement(features, slices, EPSILON)
@@ -74,9 +74,10 @@ def send_context(
         asks_all: as in `Vendor`.
 
     Returns:
-        (neighbour, bytes) for each that is asked. The number of the request is set to zero.
+        (neighbour, bytes) for each neighbour that is asked. The number of the request, which is
+        random, is set to zero.
     """
-    home = Vendor(
+    vendor = Vendor(
         _PolicyBySide(1, PEERS),
         ["own"],
         peers=[f"peer {number}" for number in range(PEERS)],
@@ -84,7 +85,7 @@ def send_context(
         trust_settings=TrustSettings(share=1.0),
         asks_all=asks_all,
     )
-    visit = home.choose(context)
+    visit = vendor.choose(context)
     if visit.forward is None:
         return ()
     request = Forward.decode(visit.forward).request

@@ -3,12 +3,14 @@
 Neighbours  two streams that differ in whether one visit is learned; that it takes place is public.
 Log         rows of a log are learned without choices of the learner; two neighbouring logs differ
             in the content of one row.
-Moves       The learner runs both streams without noise, and one of them with a 1 in each noise.
-            The difference of the releases shows which noises cover the visit, and by how much their
-            centres move. Arms are prescribed here, so that nothing depends on the noise.
-Replay      Then the learner chooses itself. Both streams get the same random words, and the
-            noises of the second are those of the first plus the moves. So all releases are equal
-            bit for bit, and all beliefs, and all choices for other visitors, must be equal, too.
+Moves       The learner runs over both streams without noise, and over one of them with noises of
+            which one is 1 and all others are 0, for each noise in turn. The differences of the
+            releases show which noises cover the visit, and by how much their centres move. Arms
+            are prescribed here, so that nothing depends on the noise.
+Replay      Then the learner chooses itself in the first stream. Both streams get the same random
+            words, and the noises of the second stream are those of the first plus the moves. So all
+            releases are equal bit for bit, and all beliefs, and all choices for other visitors,
+            must be equal, too.
 """
 
 from __future__ import annotations
@@ -32,21 +34,21 @@ from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
 
 Rows = NDArray[np.float64]
-"""A stream of visits. The columns of a row are the feature in [0, 1], the arm (used where arms are
-prescribed), how often the visit is answered, and the reward.
+"""(visits, 4) a stream of visits. The columns are the feature in [0, 1], the arm (used if arms are
+prescribed), the number of times that the visit is answered, and the reward.
 
-A second answer is refused by the learner, and costs nothing."""
+The learner refuses a second answer, which therefore costs nothing."""
 MakeLearner = Callable[[Source], JointLearner]
 """Makes a learner whose randomness comes from a source."""
 
 
 class VisitRecord(NamedTuple):
-    """The choice for one visitor, and all beliefs at that time.
+    """The choice for one visitor, and the beliefs at that time.
 
     Attributes:
         arm: of the choice.
         phase: of the choice.
-        beliefs: bytes of all means and standard deviations.
+        beliefs: bytes of the means and standard deviations of all arms, see `encode_beliefs`.
     """
 
     arm: int
@@ -54,37 +56,47 @@ class VisitRecord(NamedTuple):
     beliefs: bytes
 
 
+class StreamResult(NamedTuple):
+    """What a learner released and chose over a stream.
+
+    Attributes:
+        numbers: all released numbers in grains, an array for each kind of sum of each release.
+        records: of each visit.
+    """
+
+    numbers: list[NDArray[np.float64]]
+    records: list[VisitRecord]
+
+
 class StreamRunner(Protocol):
     """Runs a learner over a stream."""
 
     def __call__(
-        self, make: MakeLearner, rows: Rows, source: Source, *, given: bool
-    ) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
-        """Return all numbers that were released, and a record of each visit."""
+        self, make: MakeLearner, rows: Rows, source: Source, *, prescribes_arms: bool
+    ) -> StreamResult:
+        """Run the learner that `make` makes; args as in `run_visits`."""
 
 
 _SEEDS = (0, 1)
+"""Seeds of the random words with which two streams are compared."""
 
 
 def run_visits(
-    make: MakeLearner, rows: Rows, source: Source, *, given: bool
-) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
+    make: MakeLearner, rows: Rows, source: Source, *, prescribes_arms: bool
+) -> StreamResult:
     """Run a learner over a stream of visits.
 
     Args:
         make: makes the learner.
         rows: of the stream.
         source: of its randomness.
-        given: whether the arms of the rows are prescribed; otherwise the learner chooses.
-
-    Returns:
-        All numbers that were released, in grains, and a record of each visit.
+        prescribes_arms: whether the rows prescribe the arms; otherwise the learner chooses.
     """
     policy = make(source)
     releases: list[Release | None] = []
     records: list[VisitRecord] = []
     for feature, arm, answers, reward in rows:
-        choice = policy.select(np.array([feature]), [int(arm)] if given else None)
+        choice = policy.select(np.array([feature]), [int(arm)] if prescribes_arms else None)
         releases.append(policy.last_release)
         records.append(VisitRecord(choice.arm, choice.phase, encode_beliefs(policy)))
         for number in range(int(answers)):
@@ -95,15 +107,16 @@ def run_visits(
                     policy.update(choice, reward)
     policy.select(np.array([_LEFT]))  # releases an epoch that is due
     releases.append(policy.last_release)
-    return numbers_of(releases), records
+    return StreamResult(numbers_of(releases), records)
 
 
 def run_log(
-    make: MakeLearner, rows: Rows, source: Source, *, given: bool
-) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
+    make: MakeLearner, rows: Rows, source: Source, *, prescribes_arms: bool
+) -> StreamResult:
     """Learn a log, two rows at a time, and serve one visit after each two rows.
 
-    Args and result are those of `run_visits`; all rows of the log are learned.
+    Args are those of `run_visits`. All rows of the log are learned, whatever their third column
+    says. If arms are prescribed, the visits are shown arm 0.
     """
     policy = make(source)
     releases: list[Release | None] = []
@@ -114,21 +127,21 @@ def run_log(
         arms = two_rows[:, 1].astype(np.int64).tolist()
         policy.learn_log(arms, contexts, two_rows[:, 3].tolist())
         policy.epochs.end_now()
-        choice = policy.select(np.array([_LEFT]), [0] if given else None)
+        choice = policy.select(np.array([_LEFT]), [0] if prescribes_arms else None)
         releases += [policy.last_release, policy.last_log_release]
         records.append(VisitRecord(choice.arm, choice.phase, encode_beliefs(policy)))
-    return numbers_of(releases), records
+    return StreamResult(numbers_of(releases), records)
 
 
 def encode_beliefs(policy: JointLearner) -> bytes:
-    """Encode the means and standard deviations of all arms at four public points, bit for bit."""
+    """Encode the posterior means and deviations of all arms at four public points, bit for bit."""
     means, deviations = policy.estimate(public_points(policy.features.dimension)[:4])
     return bytes(means.tobytes() + deviations.tobytes())
 
 
 def numbers_of(releases: Sequence[Release | None]) -> list[NDArray[np.float64]]:
-    """Return the numbers of all releases in grains, without repetitions of the same release."""
-    numbers: list[NDArray[np.float64]] = [np.empty(0)]  # so that it can always be concatenated
+    """Return the numbers of all releases in grains; a release that occurs twice is used once."""
+    numbers: list[NDArray[np.float64]] = [np.empty(0)]  # `concatenate` needs at least one array
     included: set[int] = set()
     for release in releases:
         if release is not None and id(release) not in included:
@@ -143,21 +156,21 @@ def release_by(
     """Return a function that maps a stream, with prescribed arms, to all released numbers."""
 
     def release(rows: Rows) -> NDArray[np.float64]:
-        numbers, _ = run_stream(make, rows, secure(), given=True)
-        return np.concatenate(numbers)
+        result = run_stream(make, rows, secure(), prescribes_arms=True)
+        return np.concatenate(result.numbers)
 
     return release
 
 
 def find_differences(
-    make: MakeLearner, a: Rows, b: Rows, run_stream: StreamRunner = run_visits
+    make: MakeLearner, rows_a: Rows, rows_b: Rows, run_stream: StreamRunner = run_visits
 ) -> tuple[str, ...]:
     """Find differences between two runs that the releases do not explain.
 
     Args:
         make: makes the learner.
-        a: one of two neighbouring streams.
-        b: the other.
+        rows_a: one of two neighbouring streams.
+        rows_b: the other stream.
         run_stream: runs the learner over a stream.
 
     Returns:
@@ -165,36 +178,52 @@ def find_differences(
     """
     differences: dict[str, None] = {}  # a set that keeps the order
     for seed in _SEEDS:
-        for difference in _compare_runs(make, a, b, seed, run_stream):
+        for difference in _compare_runs(make, rows_a, rows_b, seed, run_stream):
             differences[difference] = None
     return tuple(differences)
 
 
 def _compare_runs(
-    make: MakeLearner, a: Rows, b: Rows, seed: int, run_stream: StreamRunner
+    make: MakeLearner, rows_a: Rows, rows_b: Rows, seed: int, run_stream: StreamRunner
 ) -> Iterator[str]:
     """Replay both streams with one seed, and yield a sentence for each unexplained difference."""
-    records_a, noises, draws_a = _replay(make, a, seed, run_stream)
-    streams = [a, b]
+    replay_a = _replay(make, rows_a, seed, run_stream)
+    streams = [rows_a, rows_b]
     if run_stream is run_visits:
-        # Prescribe the arms that the learner chose in the first stream.
-        arms = [record.arm for record in records_a]
-        streams = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
+        # Prescribe in both streams the arms that the learner chose in the first one.
+        arms = [record.arm for record in replay_a.records]
+        streams = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (rows_a, rows_b)]
     noise_moves = measure_moves(release_by(make, run_stream), *streams)
     if noise_moves.is_unprotected:
         yield "something that is released moves without noise"
         return
-    records_b, _, draws_b = _replay(make, b, seed, run_stream, noises, noise_moves)
-    if draws_a != draws_b:
+    replay_b = _replay(make, rows_b, seed, run_stream, replay_a.noises, noise_moves)
+    if replay_a.draws != replay_b.draws:
         yield "the draws differ"
-    is_same_visit = (a == b).all(axis=1).tolist()
-    for visit, (record_a, record_b) in enumerate(zip(records_a, records_b, strict=True)):
-        # Only the visitor who differs may be shown something else.
+    is_same_visit = (rows_a == rows_b).all(axis=1).tolist()
+    record_pairs = zip(replay_a.records, replay_b.records, strict=True)
+    for visit, (record_a, record_b) in enumerate(record_pairs):
+        # Only the visitor of the row that differs may be shown something else. A log has rows
+        # without visitors, and its visits are the same in both runs.
         must_agree = run_stream is run_log or is_same_visit[visit]
         if record_a.beliefs != record_b.beliefs:
             yield f"something else is believed at visit {visit} although all releases agree"
         elif record_a != record_b and must_agree:
             yield f"visit {visit} is shown something else although all releases agree"
+
+
+class _Replay(NamedTuple):
+    """A run of a learner with replayed randomness.
+
+    Attributes:
+        records: of each visit.
+        noises: all noises that were added, in the order of their draws.
+        draws: a description of each draw.
+    """
+
+    records: list[VisitRecord]
+    noises: NDArray[np.int64]
+    draws: list[str]
 
 
 def _replay(
@@ -204,7 +233,7 @@ def _replay(
     run_stream: StreamRunner,
     earlier_noises: NDArray[np.int64] | None = None,
     noise_moves: Moves | None = None,
-) -> tuple[list[VisitRecord], NDArray[np.int64], list[str]]:
+) -> _Replay:
     """Run a stream with replayed randomness.
 
     Args:
@@ -213,10 +242,7 @@ def _replay(
         seed: of the randomness.
         run_stream: runs the learner over a stream.
         earlier_noises: noises of an earlier run, to use again; None draws new ones.
-        noise_moves: added to the earlier noises.
-
-    Returns:
-        A record of each visit, all noises, and a record of all draws.
+        noise_moves: added to the earlier noises; None if there are none.
     """
     tape = Tape(seed)
     noises: list[NDArray[np.int64]] = []
@@ -225,28 +251,29 @@ def _replay(
         noisy = tape.answer(call)
         if earlier_noises is not None and noise_moves is not None:
             start = sum(part.size for part in noises)
-            here = slice(start, start + noisy.size)
-            noise = earlier_noises[here] + noise_moves.steps[here]
-            # If there are too few, the learner made other calls, which the draws will show.
+            positions = slice(start, start + noisy.size)
+            noise = earlier_noises[positions] + noise_moves.steps[positions]
+            # If there are too few noises, the learner made other calls than in the earlier run,
+            # and the draws will differ. `resize` repeats noises then.
             noisy = call.values + np.resize(noise, noisy.size).reshape(noisy.shape)
         noises.append((noisy - call.values).ravel())
         return noisy
 
     with intercept_samplers(answer):
-        _, records = run_stream(make, rows, tape, given=False)
+        result = run_stream(make, rows, tape, prescribes_arms=False)
     all_noises = np.concatenate([*noises, np.empty(0, dtype=np.int64)])
-    return records, all_noises, tape.record
+    return _Replay(result.records, all_noises, tape.record)
 
 
 def unlearn_visit(rows: Rows, visit: int) -> Rows:
-    """Return the stream in which a visit takes place, but is not answered."""
+    """Return the stream in which this visit takes place, but is not answered."""
     other = rows.copy()
     other[visit, 2] = 0.0
     return other
 
 
 def replace_visit(rows: Rows, visit: int, feature: float, reward: float) -> Rows:
-    """Return the stream in which a visit has another context and another reward."""
+    """Return the stream in which this visit has the given feature and reward."""
     other = rows.copy()
     other[visit, 0] = feature
     other[visit, 3] = reward
@@ -254,17 +281,17 @@ def replace_visit(rows: Rows, visit: int, feature: float, reward: float) -> Rows
 
 
 EPSILON = 1.0
-"""Claimed for one visit that is learned, or is not."""
+"""Claimed for one visit, learned or not learned."""
 LARGE_EPSILON = 8.0
 """Claimed for one visit that is replaced."""
 _LEFT = 0.0
-"""A feature at one end of the cube, where the norm of the features is at its bound."""
+"""A feature at one end of the cube, where the norm of phi is at its bound."""
 _RIGHT = 1.0
 """A feature at the other end."""
 _LARGEST_DIVISOR = 1_000_000
 """The `sample_divisor` of pairs for which as few samples as possible are drawn."""
-_STREAM = 6
-"""Visits of a stream; epochs end after 1, 3 and 6."""
+_STREAM_VISITS = 6
+"""Number of visits of a stream; epochs end after visits 1, 3 and 6."""
 
 
 def make_setting(**changes: Any) -> JointSetting:
@@ -280,14 +307,14 @@ def learner_maker(setting_of_learner: JointSetting) -> MakeLearner:
 
 
 def stream(*visits: tuple[float, int, float]) -> Rows:
-    """Make a stream of `_STREAM` visits.
+    """Make a stream of `_STREAM_VISITS` visits.
 
     Args:
-        visits: (feature, arm, reward) of the first visits, which are learned. The further visits
-            alternate between both ends of the cube, and are not learned.
+        visits: (feature, arm, reward) of the first visits, which are learned. The features of the
+            further visits alternate between both ends of the cube; these visits are not learned.
     """
     learned = [(feature, arm, 1.0, reward) for feature, arm, reward in visits]
-    n_unlearned = _STREAM - len(visits)
+    n_unlearned = _STREAM_VISITS - len(visits)
     unlearned = [(float(number % 2), 0, 0.0, 0.0) for number in range(n_unlearned)]
     return np.array([*learned, *unlearned])
 
@@ -300,14 +327,15 @@ TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
 """A stream in which two arms have the same rewards."""
 ANSWERED_TWICE = FORWARDED.copy()
 ANSWERED_TWICE[0, 2] = 2
-"""A stream in which the first visit is answered twice, the second once, and no other."""
+"""A stream in which the first visit is answered twice, the second once, and the others never."""
 PAIRS: tuple[tuple[str, Rows, int], ...] = (
     ("an arm that was shown once", UNEXPLORED, 1),
     ("a tie of two arms", TIE, 1),
     ("a forwarded reward", FORWARDED, 0),
     ("a corner of the cube", stream(*[(_RIGHT, 0, 1.0)] * 4), 2),
 )
-"""For each pair, its name, the stream, and the visit that is learned in one of the two streams."""
+"""For each pair of streams: its name, the first stream, and the visit that is not learned in the
+second stream."""
 
 
 LOG = np.array([[_LEFT, 0, 1, 1.0], [_RIGHT, 1, 1, 1.0], [_LEFT, 1, 1, 0.0], [_RIGHT, 0, 1, 0.0]])
@@ -315,10 +343,10 @@ LOG = np.array([[_LEFT, 0, 1, 1.0], [_RIGHT, 1, 1, 1.0], [_LEFT, 1, 1, 0.0], [_R
 
 
 def unlearned_visit_claim() -> AuditedClaim:
-    """Make the claim about a visit that is learned, or is not.
+    """Make the claim about a visit that is learned in one stream and not in the other.
 
-    It is checked with all features, and with the constant alone. Samples can show most where few
-    numbers move, so most are drawn for the constant.
+    It is checked with all terms of phi, and with the constant alone. Samples show most where few
+    numbers move, so most samples are drawn for the constant.
     """
     _, rows, visit = PAIRS[0]
     few_numbers = make_setting(degree=0)
@@ -333,9 +361,9 @@ def unlearned_visit_claim() -> AuditedClaim:
 
 
 def replaced_log_row_claim() -> AuditedClaim:
-    """Make the claim about a row of a log that is replaced by one of another arm.
+    """Make the claim about a row of a log that is replaced by another row.
 
-    It costs twice as much as a row that is learned, or is not.
+    Replacing a row costs twice as much as leaving it out.
     """
     other = LOG.copy()
     other[1] = [_LEFT, 0, 1, 0.0]
@@ -361,9 +389,9 @@ def replaced_log_row_claim() -> AuditedClaim:
 
 
 def replaced_visit_claim() -> AuditedClaim:
-    """Make the claim about a visit that is replaced by another one.
+    """Make the claim about a visit that is replaced by another visit.
 
-    It costs twice as much as a visit that is learned, or is not.
+    Replacing a visit costs twice as much as not learning it.
     """
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
     other = replace_visit(rows, 0, _RIGHT, 0.0)
@@ -383,8 +411,8 @@ def replaced_visit_claim() -> AuditedClaim:
 def _check_stream(
     name: str,
     setting_of_learner: JointSetting,
-    a: Rows,
-    b: Rows,
+    rows_a: Rows,
+    rows_b: Rows,
     sample_divisor: int,
     changes: int = 1,
     run_stream: StreamRunner = run_visits,
@@ -393,9 +421,9 @@ def _check_stream(
 
     Args:
         name: of the pair.
-        setting_of_learner: its public settings.
-        a: (visits, 4) one of two neighbouring streams.
-        b: (visits, 4) the other.
+        setting_of_learner: the public settings of the audited learner.
+        rows_a: (visits, 4) one of two neighbouring streams.
+        rows_b: (visits, 4) the other stream.
         sample_divisor: one in `sample_divisor` of an audit's samples is drawn for this pair.
         changes: visits by which the streams differ; a replaced visit counts twice.
         run_stream: runs the learner over a stream.
@@ -406,13 +434,13 @@ def _check_stream(
         pair = laplace_pair(
             name,
             release_by(make, run_stream),
-            a.tolist(),
-            b.tolist(),
+            rows_a.tolist(),
+            rows_b.tolist(),
             distance=changes * setting_of_learner.noise.bound,
             sample_divisor=sample_divisor,
         )
         result = check_pair(pair, samples=samples, alpha=alpha)
-        differences = (*result.differences, *find_differences(make, a, b, run_stream))
+        differences = (*result.differences, *find_differences(make, rows_a, rows_b, run_stream))
         return replace(result, differences=differences)
 
     return check

@@ -41,7 +41,7 @@ LIKES = 0
 DISLIKES = 1
 """Position of D in exact sums (K, 2, M)."""
 
-# The correct methods, which the bugs call.
+# The correct methods. The faulty methods below call them, and are put in their place.
 _shipped_add_to = SumNoise.add_to
 _shipped_add = EpochSums.add
 _shipped_release = EpochSums.release
@@ -50,15 +50,15 @@ _shipped_make_observation = JointLearner.make_observation
 _shipped_notice = ChangeAlarm.notice
 
 
-def no_noise_on_likes(noise: SumNoise, exact: Ints) -> Ints:
-    """Add noise to dislikes, and none to likes."""
+def add_no_noise_to_likes(noise: SumNoise, exact: Ints) -> Ints:
+    """Add noise to dislikes, but not to likes."""
     noisy = _shipped_add_to(noise, exact)
     noisy[:, LIKES] = exact[:, LIKES]
     return noisy
 
 
-def bound_from_data(sums: EpochSums, epoch: int) -> Release:
-    """Scale the noise to what this epoch's visits really added, and not to the public bound."""
+def scale_noise_to_data(sums: EpochSums, epoch: int) -> Release:
+    """Scale the noise to the largest exact sum of an arm in this epoch, not to the public bound."""
     exact, _ = sums.export_state()
     largest = int(np.abs(exact).sum(axis=(1, 2)).max(initial=1))
     noise_by_public_bound = sums.noise
@@ -68,8 +68,8 @@ def bound_from_data(sums: EpochSums, epoch: int) -> Release:
     return release
 
 
-def rounded_away_from_zero(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Round likes and dislikes of a visit away from zero, and do not check the bound."""
+def round_away_from_zero(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
+    """Round likes and dislikes of each visit away from zero, and do not check the bound."""
     exact, epochs = sums.export_state()
     for arm, features, reward in zip(arms, GRAINS * phi, np.clip(rewards, 0, 1), strict=True):
         sign = np.sign(features)
@@ -86,14 +86,14 @@ def release_twice(sums: EpochSums, epoch: int) -> Release:
     return release
 
 
-def added_to_two_arms(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Add a visit to the sums of the previous arm, too."""
+def add_to_two_arms(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
+    """Add each visit to the sums of the arm before its own, too."""
     _shipped_add(sums, arms, phi, rewards)
     _shipped_add(sums, arms - 1, phi, rewards)
 
 
-def reward_not_clipped(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Add a neighbour's report without clipping it."""
+def add_without_clipping(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
+    """Add rewards without clipping them to their range."""
     exact, epochs = sums.export_state()
     for arm, features, reward in zip(arms, GRAINS * phi, rewards, strict=True):
         exact[arm, LIKES] += np.trunc(features * reward).astype(np.int64)
@@ -101,8 +101,8 @@ def reward_not_clipped(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats
     sums.resume(exact, epochs)
 
 
-def exploring_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None) -> Any:
-    """Choose an arm that was not learned in this epoch, if there is one."""
+def explore_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None) -> Any:
+    """Choose an arm that has no learned visit in this epoch, if there is one."""
     _, arrays = policy.export_state()
     exact_counts = arrays["exact"][:, :, 0].sum(axis=1)
     is_unexplored = exact_counts == 0
@@ -114,41 +114,41 @@ def exploring_by_exact_counts(policy: JointLearner, context: Any, arms: Any = No
 _exact_counts: list[Floats] = [np.zeros(1)]
 """One array (K,): exact visits of each arm in the epoch that was released last."""
 _exact_rates: list[float] = []
-"""Exact mean reward of each epoch that was released."""
+"""Exact mean reward of each epoch that was released, in order."""
 
 
 def release_and_remember(sums: EpochSums, epoch: int) -> Release:
-    """Release correctly, and remember the exact sums for the faults below."""
+    """Release correctly, and remember exact counts and rates for the faulty methods below."""
     exact, _ = sums.export_state()
-    constant_terms = exact[:, :, 0] / GRAINS  # (K, 2): numbers of likes and dislikes
+    constant_terms = exact[:, :, 0] / GRAINS  # (K, 2): sums of likes and of dislikes
     _exact_counts[0] = constant_terms.sum(axis=1)
     likes = constant_terms[:, LIKES].sum()
     _exact_rates.append(float(likes / max(constant_terms.sum(), 1.0)))
     return _shipped_release(sums, epoch)
 
 
-def policy_from_unreleased_sums(policy: JointLearner, release: Release) -> Observation:
-    """Compute the policy of an epoch from how often each arm was really learned."""
+def observe_exact_shares(policy: JointLearner, release: Release) -> Observation:
+    """Observe an epoch with the exact share of each arm in its learned visits as the policy."""
     observation = _shipped_make_observation(policy, release)
     exact_shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
     points = len(observation.shares)
     return replace(observation, shares=np.repeat(exact_shares[None], points, axis=0))
 
 
-def arrivals_from_learned_visits(policy: JointLearner, release: Release) -> Observation:
-    """Count the visits that were learned as the arrivals of an epoch."""
+def observe_learned_visits_as_arrivals(policy: JointLearner, release: Release) -> Observation:
+    """Observe an epoch with the number of learned visits in place of all arrivals."""
     observation = _shipped_make_observation(policy, release)
     return replace(observation, arrivals=int(_exact_counts[0].sum()))
 
 
-def alarm_on_exact_means(alarm: ChangeAlarm, *released: float, **public: Any) -> bool:
-    """Compare the exact mean reward of this epoch with that of the one before."""
+def compare_exact_means(alarm: ChangeAlarm, *released: float, **public: Any) -> bool:
+    """Say that rewards have fallen if the exact mean reward is below that of the epoch before."""
     _shipped_notice(alarm, *released, **public)
     return len(_exact_rates) > 1 and _exact_rates[-1] < _exact_rates[-2]
 
 
-def log_as_sets(policy: JointLearner, arms: Any, contexts: Floats, rewards: Any) -> None:
-    """Learn a log as visits at which only the logged arm could be shown."""
+def learn_log_as_sets(policy: JointLearner, arms: Any, contexts: Floats, rewards: Any) -> None:
+    """Learn each row of a log as a visit at which only the logged arm could be shown."""
     for arm, context, reward in zip(arms, contexts, rewards, strict=True):
         choice = _shipped_select(policy, context, [arm])
         policy.update(choice, reward)
@@ -173,13 +173,14 @@ class StreamBug:
 
     Attributes:
         name: in words.
-        fault: for each class, the attributes that are replaced.
-        rows: one of the streams.
-        visit: the row that is not learned in the other stream; None if `other` is given.
-        tool: how the fault is shown.
-        rule_of: unused here; other bugs name the rule that they break.
+        fault: for each class, the methods that are replaced, by name.
+        rows: one of the two streams.
+        visit: position of the row that is not learned in the second stream; None if `other` is set.
+        tool: the kind of audit that shows the fault: "exact" computes the loss, "grey-box" looks
+            for differences that the releases do not explain.
+        rule_of: None; a field of `Bug` that is for bugs in a rule.
         epsilon: claimed for one visit.
-        other: the other stream; None if `visit` is given.
+        other: the second stream; None if `visit` is set.
         run_stream: runs the learner over a stream.
     """
 
@@ -194,14 +195,13 @@ class StreamBug:
     run_stream: joint.StreamRunner = joint.run_visits
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
-        """Audit the faulty learner or the correct learner; see `Bug.audit`.
+        """Audit the faulty learner or the correct one; see `Bug.audit`.
 
         Args:
             planted: whether the fault is planted.
 
         Returns:
-            Whether the audit finds a violation, and the loss that it finds; None for a grey-box
-            audit, which looks for differences.
+            Whether the audit finds a violation, and the loss; the loss is None in a grey-box audit.
         """
         other = self.other
         if other is None:
@@ -216,13 +216,13 @@ class StreamBug:
         return exceeds(self.epsilon, loss), loss
 
 
-_AGREEMENT = Agreement(1, 2, EPSILON)
+_AGREEMENT = Agreement(features=1, slices=2, epsilon=EPSILON)
 _CONTEXTS = (LEFT, RIGHT)
-"""The neighbouring contexts 0 and 1 of the functions below; if not `planted`, they have no
-fault."""
+"""The two neighbouring contexts. Each function below takes the position of one of them, and returns
+the distribution of what is sent: with the fault that it describes if `planted`, else without."""
 
 
-def _randomise_for_each(context: int, planted: bool) -> Distribution:
+def _randomise_for_each_neighbour(context: int, planted: bool) -> Distribution:
     """Randomise the context anew for each neighbour."""
     of_one_message = sent_distribution(_AGREEMENT, _CONTEXTS[context])
     if not planted:
@@ -235,15 +235,15 @@ def _randomise_for_each(context: int, planted: bool) -> Distribution:
     return of_all_messages
 
 
-def _ask_chosen_only(context: int, planted: bool) -> Distribution:
-    """Ask only the neighbour that was chosen, and nobody if an own video was."""
+def _ask_chosen_neighbour_only(context: int, planted: bool) -> Distribution:
+    """Ask only the chosen neighbour, and nobody if an own video was chosen."""
     return sent_distribution(_AGREEMENT, _CONTEXTS[context], asks_all=not planted)
 
 
-def _live_unmetered(context: int, planted: bool) -> Distribution:
-    """Draw and report at all visits of a device, although its budget does not cover all.
+def _spend_without_budget(context: int, planted: bool) -> Distribution:
+    """Draw and report at all visits of a device, although its budget does not cover all of them.
 
-    The reward is 1 in context 0, and 0 in context 1.
+    The reward is 1 in the first context and 0 in the second.
     """
     reward = float(1 - context)
     return life_distribution(worst_table(2), _CONTEXTS[context], reward, metered=not planted)
@@ -252,32 +252,32 @@ def _live_unmetered(context: int, planted: bool) -> Distribution:
 BUGS: tuple[Bug, ...] = (
     StreamBug(
         "noise on dislikes but not on likes",
-        {SumNoise: {"add_to": no_noise_on_likes}},
+        {SumNoise: {"add_to": add_no_noise_to_likes}},
         joint.UNEXPLORED,
         1,
     ),
     StreamBug(
         "exact counts say what to explore",
-        {JointLearner: {"select": exploring_by_exact_counts}},
+        {JointLearner: {"select": explore_by_exact_counts}},
         joint.UNEXPLORED,
         1,
         tool="grey-box",
     ),
     StreamBug(
         "a reward that is not clipped",
-        {EpochSums: {"add": reward_not_clipped}},
+        {EpochSums: {"add": add_without_clipping}},
         REWARD_BEYOND_RANGE,
         0,
     ),
     StreamBug(
         "a bound from the data",
-        {EpochSums: {"release": bound_from_data}},
+        {EpochSums: {"release": scale_noise_to_data}},
         LARGEST_NORM,
         1,
     ),
     StreamBug(
         "grains rounded away from zero",
-        {EpochSums: {"add": rounded_away_from_zero}},
+        {EpochSums: {"add": round_away_from_zero}},
         FRACTIONS,
         0,
     ),
@@ -287,14 +287,12 @@ BUGS: tuple[Bug, ...] = (
         joint.UNEXPLORED,
         1,
     ),
-    StreamBug(
-        "one visit in two arms", {EpochSums: {"add": added_to_two_arms}}, joint.UNEXPLORED, 1
-    ),
+    StreamBug("one visit in two arms", {EpochSums: {"add": add_to_two_arms}}, joint.UNEXPLORED, 1),
     StreamBug(
         "the policy from unreleased sums",
         {
             EpochSums: {"release": release_and_remember},
-            JointLearner: {"make_observation": policy_from_unreleased_sums},
+            JointLearner: {"make_observation": observe_exact_shares},
         },
         joint.UNEXPLORED,
         1,
@@ -304,7 +302,7 @@ BUGS: tuple[Bug, ...] = (
         "arrivals counted from learned visits",
         {
             EpochSums: {"release": release_and_remember},
-            JointLearner: {"make_observation": arrivals_from_learned_visits},
+            JointLearner: {"make_observation": observe_learned_visits_as_arrivals},
         },
         joint.UNEXPLORED,
         1,
@@ -314,7 +312,7 @@ BUGS: tuple[Bug, ...] = (
         "an alarm on exact means",
         {
             EpochSums: {"release": release_and_remember},
-            ChangeAlarm: {"notice": alarm_on_exact_means},
+            ChangeAlarm: {"notice": compare_exact_means},
         },
         FALLING_REWARDS,
         1,
@@ -322,14 +320,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     StreamBug(
         "a logged arm as a set of arms",
-        {JointLearner: {"learn_log": log_as_sets}},
+        {JointLearner: {"learn_log": learn_log_as_sets}},
         joint.LOG,
         None,
         tool="grey-box",
         other=OTHER_LOG,
         run_stream=joint.run_log,
     ),
-    # The bug learns every answer. Only the first visit of this stream is answered twice.
+    # The faulty method accepts every answer. Only the first visit of this stream is answered twice.
     StreamBug(
         "a visit learned twice",
         {WaitingVisits: {"accept_answer": lambda *_: True}},
@@ -337,8 +335,12 @@ BUGS: tuple[Bug, ...] = (
         0,
     ),
     EnumeratedBug(
-        "a fresh randomisation for each neighbour", _randomise_for_each, [(0, 1)], EPSILON
+        "a fresh randomisation for each neighbour", _randomise_for_each_neighbour, [(0, 1)], EPSILON
     ),
-    EnumeratedBug("a neighbour asked because of the cell", _ask_chosen_only, [(0, 1)], EPSILON),
-    EnumeratedBug("visits that nobody meters", _live_unmetered, [(0, 1)], PAID_VISITS * EPSILON),
+    EnumeratedBug(
+        "a neighbour asked because of the cell", _ask_chosen_neighbour_only, [(0, 1)], EPSILON
+    ),
+    EnumeratedBug(
+        "visits that nobody meters", _spend_without_budget, [(0, 1)], PAID_VISITS * EPSILON
+    ),
 )

@@ -1,7 +1,7 @@
 """Audits of the paper's claims, each on neighbouring data that refute it.
 
-The policies of `policies/` are run. published_guarantees.py says why the claims fail; its figures
-must come out here.
+The policies of `policies/` are run. published_guarantees.py says why the claims fail; the audits
+must find the losses that it states.
 """
 
 from __future__ import annotations
@@ -36,14 +36,18 @@ LEFT = np.array([0.1])
 RIGHT = np.array([0.9])
 """A context in the other half."""
 Samplers = tuple[Callable[[], Hashable], Callable[[], Hashable]]
-"""Draw an output on each of two neighbouring data sets."""
+"""Two functions, each of which draws an output on one of two neighbouring data sets."""
 _SPLIT_AT_EACH_VISIT: dict[str, Any] = {"split_after": 1, "growth": 1e-9}
+"""Values of a `Setting` whose cells split after few visits at all levels: A = 1, and p near 0."""
 
 
 def make_setting(**changes: Any) -> Setting:
     """Return a setting with one feature, in which each arm is explored once in the whole cube.
 
     The horizon is 2, so that exploration ends after ln 2 < 1 visits of each arm.
+
+    Args:
+        changes: other values of `Setting`.
     """
     defaults = {"videos": 2, "neighbours": 0, "dimension": 1, "horizon": 2, "split_after": 1000}
     return Setting(**{**defaults, **changes})
@@ -54,8 +58,8 @@ def teach_arms(policy: PDap, context: NDArray[np.float64], rewards: Sequence[flo
 
     Args:
         policy: that learns.
-        context: of all visits.
-        rewards: of each arm.
+        context: (1,) of all visits.
+        rewards: the reward of each arm.
     """
     choice = policy.select(context)
     while choice.phase != "exploit":
@@ -77,7 +81,7 @@ def arm_sampler(
 
 
 def policy_with_swapped_means(level: int) -> PDap:
-    """Make a policy with two cells of this level, in which different videos are liked."""
+    """Make a policy that learned, in two cells of this level, that different videos are liked."""
     policy = PDap(
         make_setting(**_SPLIT_AT_EACH_VISIT, deepest=level),
         epsilon=DRAW_EPSILON,
@@ -250,14 +254,14 @@ def _check_trees(reading: Reading) -> tuple[Check, ...]:
     """Return checks of the first reward in full trees: it is in one node of each level.
 
     Args:
-        reading: of the noise's scale.
+        reading: of the paper's scale of the noise.
     """
 
     def check_tree(horizon: int) -> Check:
         def send_rewards(rewards: NDArray[np.float64]) -> list[float]:
             one_video = make_setting(videos=1, neighbours=1, horizon=horizon)
             policy = ForwardedUsers(one_video, epsilon=REWARD_EPSILON, reading=reading)
-            # At round t there were t - 1 >= ln t visits, so the video is never explored.
+            # In round t the video has t - 1 >= ln t visits, so it is never explored.
             return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
 
         sample_divisor = 2 if horizon == 2 else 20

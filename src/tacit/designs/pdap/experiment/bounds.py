@@ -1,10 +1,10 @@
 """The paper's bounds on regret, as printed and corrected, compared with measured regret.
 
 The regret of training visits is split by their purpose: exploring an own video (Lemma 1), training
-or exploring a neighbour (Lemma 4), exploiting (Lemma 6). Each bound is about one cell and one arm,
-and is compared with the largest regret of any of them in any run. The loss by draws of the
-exponential mechanism (Theorem 1, Lemma 3, Theorem 2) is computed exactly, from the weights by which
-the policy draws.
+or exploring a neighbour (Lemma 4), exploiting (Lemma 6). Each of these bounds is about one cell;
+Lemmas 1 and 4 are about one arm in it. Each is compared with the largest such regret of any cell
+and arm in any run. The loss by draws of the exponential mechanism (Theorem 1, Lemma 3, Theorem 2)
+is computed exactly, from the weights by which the policy draws.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from tacit.randomness import secure
 Outcome = Literal["holds", "says nothing", "refuted", "does not apply"]
 POLICIES = ("dap", "p-dap", "gp-dap")
 """Policies whose regret the paper bounds."""
+_ROUNDING = 1e-9
+"""A measurement refutes a bound only if it is above it by more than this share, not by rounding."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Bound:
 
     Attributes:
         item: its name in the paper, such as "Lemma 1".
-        quantity: what is bounded, in words.
+        quantity: the bounded quantity, in words.
         policy: its name on the command line.
         epsilon: of the policy; inf without noise.
         level: of the cell; None if the bound is about all cells.
@@ -48,7 +50,7 @@ class Bound:
             the difference of two upper bounds, which bounds nothing itself.
         measured: the value in this experiment.
         verdict: on the printed bound. It "says nothing" if no run could exceed it, and "does not
-            apply" if the policy that is run differs from that of the bound.
+            apply" if it assumes another policy than the one that is run.
     """
 
     item: str
@@ -65,14 +67,15 @@ class Bound:
 def check_bounds(
     world: World,
     rows: Sequence[Row],
-    levels: Mapping[tuple[str, float, int], Sequence[LevelRegret]],
+    level_regrets: Mapping[tuple[str, float, int], Sequence[LevelRegret]],
 ) -> list[Bound]:
     """Compare all bounds of the policies that were run with the measurements.
 
     Args:
         world: the settings of the experiment.
         rows: of all runs.
-        levels: the regret of each run by level of the cell; keys are policy, epsilon and seed.
+        level_regrets: the regret of each run by level of the cells; keys are policy, epsilon and
+            seed.
     """
     last_rows = rows_at_end_of_training(rows)
     contenders = [
@@ -85,7 +88,7 @@ def check_bounds(
         regrets_by_level: list[LevelRegret] = []
         for row in last_rows:
             if _is_of_contender(row, contender):
-                regrets_by_level += levels[row.policy, row.epsilon, row.seed]
+                regrets_by_level += level_regrets[row.policy, row.epsilon, row.seed]
         bounds += _bounds_of_cells(world, contender, regrets_by_level)
         regret = max(row.regret for row in last_rows if _is_of_contender(row, contender))
         bounds += _bounds_of_all_cells(world, contender, regret, regrets_by_level)
@@ -94,18 +97,23 @@ def check_bounds(
 
 
 def draw_loss(policy: PDap, level: int, means: Sequence[float]) -> tuple[float, list[float]]:
-    """Compute the exact expected loss of one draw among own videos with these means.
+    """Compute the exact expected loss of one draw among own videos.
+
+    Args:
+        policy: that draws.
+        level: of the cell.
+        means: mean reward of each own video in the cell.
 
     Returns:
-        The best mean minus the expected mean, and the part of it that is due to each video.
+        The best mean minus the expected mean, and the part of this loss that is due to each video.
     """
     weights = policy.selection(level, len(means)).weights(list(means))
-    total = int(weights.sum())
-    best = max(means)
-    parts = []
+    total_weight = int(weights.sum())
+    best_mean = max(means)
+    loss_by_video: list[float] = []
     for weight, mean in zip(weights.tolist(), means, strict=True):
-        parts.append(weight / total * (best - mean))
-    return sum(parts), parts
+        loss_by_video.append(weight / total_weight * (best_mean - mean))
+    return sum(loss_by_video), loss_by_video
 
 
 def _is_of_contender(row: Row, contender: Contender) -> bool:
@@ -124,13 +132,20 @@ def _judge_bound(
     measured: float,
     largest_possible: float = math.inf,
 ) -> Bound:
-    """Make a bound with its verdict.
+    """Make a bound with its verdict, "holds", "refuted" or "says nothing".
 
-    Args are the fields of `Bound`, with policy and epsilon as `contender`; and `largest_possible`,
-    above which no measurement can be.
+    Args:
+        item: as in `Bound`.
+        quantity: as in `Bound`.
+        contender: policy and epsilon of the bound.
+        level: as in `Bound`.
+        printed: as in `Bound`.
+        corrected: as in `Bound`.
+        measured: as in `Bound`.
+        largest_possible: value that no measurement can exceed.
     """
     verdict: Outcome = "holds"
-    if measured > printed * (1 + 1e-9):  # not by rounding alone
+    if measured > printed * (1 + _ROUNDING):
         verdict = "refuted"
     elif printed >= largest_possible:
         verdict = "says nothing"
@@ -148,7 +163,10 @@ def _judge_bound(
 
 
 def _bounds_of_draws(world: World, contender: Contender) -> list[Bound]:
-    """Check the bounds on the loss by draws of own videos: Theorem 1, Lemma 3 and Theorem 2."""
+    """Check the bounds on the loss by draws of own videos: Theorem 1, Lemma 3 and Theorem 2.
+
+    With a single video there is no draw, and no bound is returned.
+    """
     if world.videos == 1:
         return []
     policy_class = GPDap if contender.policy == "gp-dap" else PDap
@@ -161,10 +179,11 @@ def _bounds_of_draws(world: World, contender: Contender) -> list[Bound]:
 
 
 def _check_theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
-    """Check Theorem 1 for one best video of mean 1, and all others at its shortfall below 1.
+    """Check Theorem 1 where one video has mean 1, and all others have mean 1 minus the shortfall.
 
-    The paper's choice of t is ln T. But a mean is at least 0, so the shortfall is at most 1, and
-    t is at most epsilon / (2 Delta u) - ln K.
+    By the theorem, a draw is the shortfall (2 Delta u / epsilon) (ln K + t) or more below the best
+    video with a chance of at most e^-t. The paper chooses t = ln T. But a mean is at least 0, so
+    the shortfall is at most 1, and t is at most epsilon / (2 Delta u) - ln K.
     """
     setting = world.setting
     videos = setting.videos
@@ -187,7 +206,10 @@ def _check_theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
 
 
 def _check_lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
-    """Check Lemma 3 for T draws in the whole cube, by the chances of a click in its middle."""
+    """Check Lemma 3 for T draws in the whole cube.
+
+    The means are the chances of a click in the middle of the cube, in the world of seed 0.
+    """
     setting = world.setting
     videos = setting.videos
     visits = setting.horizon
@@ -209,9 +231,10 @@ def _check_lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
 
 
 def _check_theorem_2(world: World, contender: Contender, policy: PDap) -> Bound:
-    """Check Theorem 2 for own videos of means 1 and 0.
+    """Check Theorem 2 where one own video has mean 1 and all others have mean 0.
 
-    The cell is of the first level at which a mean of 0 is suboptimal in the theorem's sense.
+    The cell is of the first level l at which these others are suboptimal in the theorem's sense:
+    B m^(-alpha l) < 1, with B of `theory.suboptimal_gap`.
     """
     setting = world.setting
     gap = theory.suboptimal_gap(setting.lipschitz, setting.dimension, setting.smoothness)
@@ -248,10 +271,11 @@ def _bounds_of_cells(
     Args:
         world: the settings of the experiment.
         contender: the policy.
-        regrets_by_level: of all its runs.
+        regrets_by_level: the regret of all its runs, an entry for each run and level.
     """
     bounds: list[Bound] = []
-    for level, regrets in sorted(group_by(regrets_by_level, lambda item: item.level).items()):
+    regrets_of_level = group_by(regrets_by_level, lambda regret: regret.level)
+    for level, regrets in sorted(regrets_of_level.items()):
         own_video = max(regret.own_video for regret in regrets)
         bounds.append(_check_lemma_1(world, contender, level, own_video))
         if world.vendors > 1:
@@ -264,8 +288,10 @@ def _bounds_of_cells(
 
 def _check_lemma_1(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
     """Check Lemma 1 against the largest regret of an own video in a cell of this level."""
-    s = world.setting
-    bound = theory.suboptimal_regret(s.slices, s.smoothness, level, math.log(s.horizon))
+    setting = world.setting
+    bound = theory.suboptimal_regret(
+        setting.slices, setting.smoothness, level, math.log(setting.horizon)
+    )
     return _judge_bound(
         "Lemma 1",
         "exploring one own video in one cell",
@@ -274,21 +300,31 @@ def _check_lemma_1(world: World, contender: Contender, level: int, largest_regre
         printed=bound,
         corrected=bound,
         measured=largest_regret,
-        largest_possible=s.horizon,
+        largest_possible=setting.horizon,
     )
 
 
 def _check_lemma_4(
     world: World, contender: Contender, level: int, largest_regret: float
 ) -> list[Bound]:
-    """Check each version of Lemma 4 against the largest regret of a neighbour in a cell."""
-    s = world.setting
+    """Check the three versions of Lemma 4 against the largest regret of a neighbour in a cell.
+
+    In GP-DAP, Gamma is divided by m^(alpha l) in a cell of level l. The corrected bound takes this
+    into account; the printed ones do not.
+    """
+    setting = world.setting
     gamma = _gamma_of(world, contender)
     gamma_of_cell = gamma
     if contender.policy == "gp-dap":
-        gamma_of_cell = gamma / float(s.slices ** (s.smoothness * level))
-    sizes = (s.slices, s.smoothness, level, s.horizon, s.videos)
-    corrected = theory.neighbour_regret(*sizes, gamma_of_cell)
+        gamma_of_cell = gamma / float(setting.slices ** (setting.smoothness * level))
+    corrected = theory.neighbour_regret(
+        m=setting.slices,
+        al=setting.smoothness,
+        level=level,
+        T=setting.horizon,
+        K=setting.videos,
+        Gamma=gamma_of_cell,
+    )
 
     def check_version(version: str) -> Bound:
         bound = _judge_bound(
@@ -296,10 +332,18 @@ def _check_lemma_4(
             f"training and exploring one neighbour in one cell ({version})",
             contender,
             level,
-            printed=theory.neighbour_regret_as_printed(version, *sizes, gamma),
+            printed=theory.neighbour_regret_as_printed(
+                version,
+                m=setting.slices,
+                al=setting.smoothness,
+                level=level,
+                T=setting.horizon,
+                K=setting.videos,
+                Gamma=gamma,
+            ),
             corrected=corrected,
             measured=largest_regret,
-            largest_possible=s.horizon,
+            largest_possible=setting.horizon,
         )
         if bound.verdict == "refuted":
             # The lemma assumes a training that is K times shorter than the one that is run.
@@ -311,9 +355,11 @@ def _check_lemma_4(
 
 def _check_lemma_6(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
     """Check Lemma 6 against the largest regret of exploiting in a cell of this level."""
-    s = world.setting
-    gap = theory.suboptimal_gap(s.lipschitz, s.dimension, s.smoothness)
-    bound = theory.near_optimal_regret(s.first_split, gap, s.p, s.slices, s.smoothness, level)
+    setting = world.setting
+    gap = theory.suboptimal_gap(setting.lipschitz, setting.dimension, setting.smoothness)
+    bound = theory.near_optimal_regret(
+        setting.first_split, gap, setting.p, setting.slices, setting.smoothness, level
+    )
     return _judge_bound(
         "Lemma 6",
         "exploiting in one cell",
@@ -322,7 +368,7 @@ def _check_lemma_6(world: World, contender: Contender, level: int, largest_regre
         printed=bound,
         corrected=bound,
         measured=largest_regret,
-        largest_possible=s.horizon,
+        largest_possible=setting.horizon,
     )
 
 
@@ -337,8 +383,8 @@ def _bounds_of_all_cells(
     Args:
         world: the settings of the experiment.
         contender: the policy.
-        regret: the largest of its runs.
-        regrets_by_level: of all its runs.
+        regret: the largest regret of a run of this policy.
+        regrets_by_level: the regret of all its runs, an entry for each run and level.
     """
     has_noise = contender.policy == "p-dap" and not math.isinf(contender.epsilon)
     bounds: list[Bound] = []
@@ -356,16 +402,16 @@ def _bounds_of_all_cells(
 def _check_lemma_5(world: World, epsilon: float) -> Bound:
     """Check Lemma 5 against the largest noise in the totals of one simulated tree.
 
-    The noise of a node has the lemma's scale.
+    Each node of the tree has noise of the scale that the lemma assumes.
     """
-    s = world.setting
-    scale = theory.noise_scale("lemma 5", s.horizon, world.vendors, s.videos, epsilon)
-    # A counter takes an epsilon: the one whose noise has this scale.
-    epsilon_of_counter = theory.tree_loss(s.horizon, scale)
-    counter = TreeCounter(epsilon_of_counter, s.horizon).start()
+    setting = world.setting
+    scale = theory.noise_scale("lemma 5", setting.horizon, world.vendors, setting.videos, epsilon)
+    # `TreeCounter` takes the epsilon for which its noise has this scale.
+    epsilon_of_counter = theory.tree_loss(setting.horizon, scale)
+    counter = TreeCounter(epsilon_of_counter, setting.horizon).start()
     # With rewards of 0, each total is noise alone.
-    noises = [abs(counter.add(0)) for _ in range(s.horizon)]
-    gamma = theory.gamma(s.horizon, world.vendors, epsilon, SIGMA)
+    noises = [abs(counter.add(0)) for _ in range(setting.horizon)]
+    gamma = theory.gamma(setting.horizon, world.vendors, epsilon, SIGMA)
     return _judge_bound(
         "Lemma 5",
         f"noise in a total of rewards, with a chance of {1 - SIGMA:g}",
@@ -379,9 +425,9 @@ def _check_lemma_5(world: World, epsilon: float) -> Bound:
 
 def _check_lemma_7(world: World, contender: Contender, deepest_level: int) -> Bound:
     """Check Lemma 7 against the deepest level that was reached."""
-    s = world.setting
-    rounds = max(s.horizon, s.first_split)
-    bound = theory.deepest_level(rounds, s.first_split, s.p, s.slices)
+    setting = world.setting
+    rounds = max(setting.horizon, setting.first_split)
+    bound = theory.deepest_level(rounds, setting.first_split, setting.p, setting.slices)
     return _judge_bound(
         "Lemma 7",
         "deepest level of a cell",
@@ -395,7 +441,7 @@ def _check_lemma_7(world: World, contender: Contender, deepest_level: int) -> Bo
 
 def _check_theorem_3(world: World, contender: Contender, regret: float) -> Bound:
     """Check Theorem 3 against the largest regret of a run."""
-    s = world.setting
+    setting = world.setting
     epsilon = contender.epsilon
     gamma = _gamma_of(world, contender)
     return _judge_bound(
@@ -403,18 +449,24 @@ def _check_theorem_3(world: World, contender: Contender, regret: float) -> Bound
         "regret of one vendor",
         contender,
         None,
-        printed=regret_bounds.regret_bound_as_printed(s, s.horizon, epsilon=epsilon, gamma=gamma),
+        printed=regret_bounds.regret_bound_as_printed(
+            setting, setting.horizon, epsilon=epsilon, gamma=gamma
+        ),
         corrected=regret_bounds.regret_bound(
-            s, s.horizon, epsilon=epsilon, gamma=gamma, geometric=contender.policy == "gp-dap"
+            setting,
+            setting.horizon,
+            epsilon=epsilon,
+            gamma=gamma,
+            geometric=contender.policy == "gp-dap",
         ),
         measured=regret,
-        largest_possible=s.horizon,
+        largest_possible=setting.horizon,
     )
 
 
 def _check_corollary_2(world: World, contender: Contender, regret: float) -> Bound:
     """Check Corollary 2 against the largest regret of a run, where contexts are uniform."""
-    s = world.setting
+    setting = world.setting
     epsilon = contender.epsilon
     symbols = _uniform_world(world, epsilon=epsilon, gamma=_gamma_of(world, contender))
     return _judge_bound(
@@ -425,23 +477,23 @@ def _check_corollary_2(world: World, contender: Contender, regret: float) -> Bou
         printed=theory.uniform_regret_as_printed(symbols),
         corrected=theory.uniform_regret(symbols),
         measured=regret,
-        largest_possible=s.horizon,
+        largest_possible=setting.horizon,
     )
 
 
 def _uniform_world(world: World, *, epsilon: float, gamma: float) -> theory.UniformWorld:
     """Return the paper's symbols for this world."""
-    s = world.setting
+    setting = world.setting
     return theory.UniformWorld(
-        T=s.horizon,
-        A=s.first_split,
-        p=s.p,
-        m=s.slices,
-        al=s.smoothness,
-        d=s.dimension,
-        K=s.videos,
+        T=setting.horizon,
+        A=setting.first_split,
+        p=setting.p,
+        m=setting.slices,
+        al=setting.smoothness,
+        d=setting.dimension,
+        K=setting.videos,
         M=world.vendors,
-        L=s.lipschitz,
+        L=setting.lipschitz,
         epsilon=epsilon,
         Gamma=gamma,
     )
@@ -454,35 +506,37 @@ def _bounds_of_saving(
 
     Args:
         world: the settings of the experiment.
-        last_rows: at the end of each training.
+        last_rows: of all runs, at the end of the training.
         contenders: the policies that were run.
     """
     bounds: list[Bound] = []
     for contender in contenders:
         epsilon = contender.epsilon
-        without_growth = Contender("p-dap", epsilon)
-        ran_both = contender.policy == "gp-dap" and without_growth in contenders
+        p_dap = Contender("p-dap", epsilon)
+        ran_both = contender.policy == "gp-dap" and p_dap in contenders
         if ran_both and not math.isinf(epsilon):
-            p_dap = [row.regret for row in last_rows if _is_of_contender(row, without_growth)]
-            gp_dap = [row.regret for row in last_rows if _is_of_contender(row, contender)]
-            saved = float(np.mean(p_dap)) - float(np.mean(gp_dap))
+            p_dap_regrets = [row.regret for row in last_rows if _is_of_contender(row, p_dap)]
+            gp_dap_regrets = [row.regret for row in last_rows if _is_of_contender(row, contender)]
+            saved = float(np.mean(p_dap_regrets)) - float(np.mean(gp_dap_regrets))
             bounds.append(_check_theorem_6(world, epsilon, saved))
     return bounds
 
 
 def _check_theorem_6(world: World, epsilon: float, saved: float) -> Bound:
-    """Check Theorem 6 against the regret that GP-DAP saved, mean over seeds.
+    """Check Theorem 6 against the regret that GP-DAP saved, averaged over seeds.
 
-    It is a bound from below, so a smaller saving refutes it.
+    The theorem is a bound from below, so a smaller saving refutes it.
     """
-    s = world.setting
+    setting = world.setting
     gamma = world.gamma_at(epsilon)
     printed = theory.geometric_saving_as_printed(
         _uniform_world(world, epsilon=epsilon, gamma=gamma)
     )
-    bound_of_p_dap = regret_bounds.regret_bound(s, s.horizon, epsilon=epsilon, gamma=gamma)
+    bound_of_p_dap = regret_bounds.regret_bound(
+        setting, setting.horizon, epsilon=epsilon, gamma=gamma
+    )
     bound_of_gp_dap = regret_bounds.regret_bound(
-        s, s.horizon, epsilon=epsilon, gamma=gamma, geometric=True
+        setting, setting.horizon, epsilon=epsilon, gamma=gamma, geometric=True
     )
     return Bound(
         item="Theorem 6",
@@ -498,5 +552,5 @@ def _check_theorem_6(world: World, epsilon: float, saved: float) -> Bound:
 
 
 def _gamma_of(world: World, contender: Contender) -> float:
-    """Return Gamma, the bound of a neighbour's noise that this policy uses; 0 for DAP."""
+    """Return Gamma, a bound of a neighbour's noise, as this policy uses it; 0 for DAP."""
     return 0.0 if contender.policy == "dap" else world.gamma_at(contender.epsilon)

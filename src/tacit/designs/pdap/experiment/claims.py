@@ -18,13 +18,14 @@ Outcome = Literal["holds", "does not hold", "not distinguished", "one seed only"
 Regrets = Mapping[Contender, Mapping[int, float]]
 """Average regret at the end of the training, by policy and then by seed."""
 DAP = Contender("dap", math.inf)
-PAPERS_EPSILON = 0.01
+PAPER_EPSILON = 0.01
+"""Epsilon of the paper's claim about P-DAP's regret."""
 DAP_REGRET = 0.02
 """The paper's largest average regret of DAP."""
 PRIVATE_REGRET = 0.03
-"""The paper's largest average regret of P-DAP at PAPERS_EPSILON."""
+"""The paper's largest average regret of P-DAP at PAPER_EPSILON."""
 GEOMETRIC_SAVING = 0.32
-"""The paper's share by which GP-DAP's regret is below P-DAP's."""
+"""The share by which GP-DAP's regret is below P-DAP's in the paper."""
 FIGURE_OF_POLICY = {
     "cap": "Figure 6",
     "dup": "Figure 6",
@@ -32,6 +33,7 @@ FIGURE_OF_POLICY = {
     "p-dap": "Figure 7",
     "gp-dap": "Figure 8",
 }
+"""The figure whose text has the paper's claims about each policy."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class Claim:
         claim: in words.
         policy: whose regret it is, by its name on the command line.
         epsilon: of the policy; inf without noise.
-        least: smallest value that the paper allows; -inf if any.
-        most: largest value that the paper allows; inf if any.
+        least: smallest value that the paper allows; -inf without a lower limit.
+        most: largest value that the paper allows; inf without an upper limit.
         measured: mean over seeds with its 95 % interval.
         verdict: whether the interval lies within `least` and `most`.
     """
@@ -59,8 +61,12 @@ class Claim:
     verdict: Outcome
 
 
-def regret_claims(rows: Sequence[Row]) -> list[Claim]:
-    """Check the paper's claims about those policies that were run."""
+def check_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Check the paper's claims about the policies that were run.
+
+    Args:
+        rows: of all runs, at all checkpoints.
+    """
     # The protocol of the training is called "cumulative": regret adds up from visit to visit.
     training = [row for row in rows if row.protocol == "cumulative"]
     arrivals_at_end = max(row.arrivals for row in training)
@@ -80,30 +86,39 @@ def regret_claims(rows: Sequence[Row]) -> list[Claim]:
 
 def _judge_claim(
     item: str,
-    words: str,
+    claim: str,
     contender: Contender,
     values: Sequence[float],
     *,
     least: float = -math.inf,
     most: float = math.inf,
 ) -> Claim:
-    """Make a claim with its verdict from one measured value for each seed."""
+    """Make a claim with its verdict.
+
+    Args:
+        item: the paper's figure.
+        claim: in words.
+        contender: the policy that the claim is about.
+        values: the measured value of each seed.
+        least: smallest value that the paper allows.
+        most: largest value that the paper allows.
+    """
     measured = mean_interval(values)
     return Claim(
         item=item,
-        claim=words,
+        claim=claim,
         policy=contender.policy,
         epsilon=contender.epsilon,
         least=least,
         most=most,
         measured=measured,
-        verdict=_verdict(measured, least, most),
+        verdict=_judge_interval(measured, least, most),
     )
 
 
-def _verdict(measured: Interval, least: float, most: float) -> Outcome:
-    """Judge whether a value lies within `least` and `most`, by its interval."""
-    if math.isinf(measured.low):
+def _judge_interval(measured: Interval, least: float, most: float) -> Outcome:
+    """Judge whether the measured value lies within `least` and `most`, by its interval."""
+    if math.isinf(measured.low):  # the interval of a single seed is unbounded
         return "one seed only"
     if least <= measured.low and measured.high <= most:
         return "holds"
@@ -119,7 +134,7 @@ def _claims_of_values(regrets: Regrets) -> list[Claim]:
         words = "average regret at the end below 0.02"
         values = list(regrets[DAP].values())
         claims.append(_judge_claim("Figure 6", words, DAP, values, most=DAP_REGRET))
-    p_dap = Contender("p-dap", PAPERS_EPSILON)
+    p_dap = Contender("p-dap", PAPER_EPSILON)
     if p_dap in regrets:
         words = "average regret at the end at most 0.03"
         values = list(regrets[p_dap].values())
@@ -128,7 +143,7 @@ def _claims_of_values(regrets: Regrets) -> list[Claim]:
 
 
 def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
-    """Check that DAP's regret is below that of CAP, of DUP, and of P-DAP at each epsilon."""
+    """Check that DAP's regret is at most that of CAP, of DUP, and of P-DAP at each epsilon."""
     if DAP not in regrets:
         return []
     claims: list[Claim] = []
@@ -143,7 +158,7 @@ def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
 
 
 def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
-    """Check that P-DAP's regret at each smaller epsilon is above that at the largest one."""
+    """Check that P-DAP's regret at each smaller epsilon is at least that at the largest epsilon."""
     epsilons = sorted(epsilon for name, epsilon in regrets if name == "p-dap")
     claims: list[Claim] = []
     for epsilon in epsilons[:-1]:
@@ -158,7 +173,7 @@ def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
 
 
 def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
-    """Check that GP-DAP's regret is 32 % below P-DAP's, at each epsilon of both."""
+    """Check that GP-DAP's regret is 32 % or more below P-DAP's, at each epsilon of both."""
     claims: list[Claim] = []
     for contender, gp_dap in regrets.items():
         if contender.policy != "gp-dap":
@@ -174,28 +189,34 @@ def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
 
 
 def _claims_that_regret_is_sublinear(training: Sequence[Row], arrivals_at_end: int) -> list[Claim]:
-    """Check that regret grows as a power of visits below 1 in the second half of the training.
+    """Check that regret grows like visits^a with a below 1 in the second half of the training.
+
+    The exponent a is log(regret at the end / regret at half) / log(visits at the end / at half).
 
     Args:
         training: rows of the training.
-        arrivals_at_end: arrivals at its end.
+        arrivals_at_end: training visits of each vendor, in all.
     """
-    half = max((row.arrivals for row in training if row.arrivals <= arrivals_at_end / 2), default=0)
-    if not half:
+    checkpoints_of_first_half = [
+        row.arrivals for row in training if row.arrivals <= arrivals_at_end / 2
+    ]
+    if not checkpoints_of_first_half:
         return []
+    half = max(checkpoints_of_first_half)
     claims: list[Claim] = []
     for contender in contenders_of(training):
         if contender.policy not in FIGURE_OF_POLICY:
             continue
         figure = FIGURE_OF_POLICY[contender.policy]
         rows = [row for row in training if (row.policy, row.epsilon) == contender]
-        at_half = {row.seed: row.regret for row in rows if row.arrivals == half}
-        at_end = {row.seed: row.regret for row in rows if row.arrivals == arrivals_at_end}
-        powers: list[float] = []
-        for seed, regret in at_end.items():
-            if min(regret, at_half[seed]) > 0:
-                powers.append(math.log(regret / at_half[seed]) / math.log(arrivals_at_end / half))
-        if powers:
+        regret_at_half = {row.seed: row.regret for row in rows if row.arrivals == half}
+        regret_at_end = {row.seed: row.regret for row in rows if row.arrivals == arrivals_at_end}
+        exponents: list[float] = []
+        for seed, regret in regret_at_end.items():
+            if min(regret, regret_at_half[seed]) > 0:  # the logarithm of 0 does not exist
+                log_ratio = math.log(regret / regret_at_half[seed])
+                exponents.append(log_ratio / math.log(arrivals_at_end / half))
+        if exponents:
             words = "regret grows as a power of visits below 1, in the second half"
-            claims.append(_judge_claim(figure, words, contender, powers, most=1.0))
+            claims.append(_judge_claim(figure, words, contender, exponents, most=1.0))
     return claims

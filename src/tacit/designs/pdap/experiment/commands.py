@@ -18,6 +18,7 @@ from tacit.evaluation import REPORT, WORKERS, Result, describe_run
 from tacit.evaluation.runner import Runner
 
 PACKAGES = ("tacit-rec", "numpy", "scipy")
+"""Packages whose versions the manifest states."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +63,10 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
     """
     from tacit.designs.pdap.experiment import report
     from tacit.designs.pdap.experiment.bounds import check_bounds
-    from tacit.designs.pdap.experiment.claims import regret_claims
-    from tacit.designs.pdap.experiment.orderings import orderings
+    from tacit.designs.pdap.experiment.claims import check_claims
+    from tacit.designs.pdap.experiment.orderings import check_orderings
     from tacit.designs.pdap.experiment.run import simulate
-    from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
+    from tacit.designs.pdap.experiment.summary import regret_over_time, summarise_runs
 
     tasks = settings.tasks
     with (
@@ -74,14 +75,16 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
     ):
         results = runner.run(simulate, tasks, advance)
     runs = list(chain.from_iterable(result.rows for result in results))
-    levels = {task: result.levels for task, result in zip(tasks, results, strict=True)}
+    level_regrets = {
+        task: result.level_regrets for task, result in zip(tasks, results, strict=True)
+    }
     findings = report.Findings(
         runs=runs,
-        rows=summaries(runs),
+        rows=summarise_runs(runs),
         regret=regret_over_time(runs),
-        orderings=orderings(runs),
-        claims=regret_claims(runs),
-        bounds=check_bounds(settings, runs, levels),
+        orderings=check_orderings(runs),
+        claims=check_claims(runs),
+        bounds=check_bounds(settings, runs, level_regrets),
     )
     manifest = _manifest(settings)
     if settings.report is not None:
@@ -97,14 +100,14 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
         "manifest": manifest,
         "report": settings.report,
     }
-    after = f"{run.command} --report pdap.html  draws curves, and the paper's orderings."
+    next_step = f"{run.command} --report pdap.html  draws curves, and the paper's orderings."
     if settings.report is not None:
-        after = "tacit guarantee pdap --epsilon 1  shows what each policy claims."
-    return Result(data, report.tables_of(findings), after)
+        next_step = "tacit guarantee pdap --epsilon 1  shows what each policy claims."
+    return Result(data, report.tables_of(findings), next_step)
 
 
 def _cost() -> dict[str, float]:
-    """Measure processor seconds of this process and its workers, and the largest memory of one.
+    """Measure processor seconds of this process and its workers, and the peak memory of one.
 
     On Linux `ru_maxrss` is in kibibytes.
     """
@@ -119,7 +122,7 @@ def _cost() -> dict[str, float]:
 
 
 def _manifest(settings: SimulateSettings) -> dict[str, Any]:
-    """Describe the run by all settings on which its results depend."""
+    """Describe the run by the versions of packages and all settings that results depend on."""
     facts = asdict(settings) | {
         "policies": ",".join(settings.policies),
         "epsilon": ",".join(f"{epsilon:g}" for epsilon in settings.epsilon),

@@ -9,7 +9,7 @@ SNIPS     sum w r / sum w: less variance, and a bias that falls with the number 
 DR        the mean of v + w (r - q): a model predicts the click q of the shown arm, and v, the
           expected click under the policy. Unbiased if either p or the model is right; Dudik,
           Langford, Li: Doubly robust policy evaluation and learning (ICML 2011).
-Interval  95 %, of the mean over visits, which are assumed to be independent. The difference to
+Interval  95 %, of the mean over visits. Visits are assumed to be independent. The difference to
           the log's own clicks is paired, visit by visit.
 Privacy   none: an estimate is computed from the visits of the log as they are.
 """
@@ -29,12 +29,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """The clicks that a policy would get.
+    """How many clicks a policy would get.
 
     Attributes:
         estimator: ips, snips or dr.
-        value: mean clicks of a visit, with its interval.
-        difference: mean clicks of a visit less the log's own, with its interval.
+        value: mean clicks per visit, with its interval.
+        difference: mean clicks per visit minus the log's own, with its interval.
     """
 
     estimator: str
@@ -64,12 +64,12 @@ def effective_visits(weights: Floats) -> float:
 
 
 def estimate_ips(weights: Floats, clicks: Floats) -> Estimate:
-    """Estimate by inverse propensities; arrays (n,)."""
-    return _estimate("ips", weights * clicks, clicks)
+    """Estimate by inverse propensities (IPS), from weights w (n,) and clicks r (n,)."""
+    return _average_contributions("ips", weights * clicks, clicks)
 
 
 def estimate_snips(weights: Floats, clicks: Floats) -> Estimate:
-    """Estimate by inverse propensities that are normalised; arrays (n,).
+    """Estimate by normalised inverse propensities (SNIPS), from weights (n,) and clicks (n,).
 
     The interval is that of the ratio V = sum w r / sum w, linearised: the mean of
     V + w (r - V) / mean w.
@@ -84,26 +84,27 @@ def estimate_snips(weights: Floats, clicks: Floats) -> Estimate:
             expected="at least one visit in which both show the same",
         )
     value = float((weights * clicks).sum()) / total
-    return _estimate("snips", value + weights * (clicks - value) / weights.mean(), clicks)
+    contributions = value + weights * (clicks - value) / weights.mean()
+    return _average_contributions("snips", contributions, clicks)
 
 
 def estimate_doubly_robust(
-    weights: Floats, clicks: Floats, *, model_of_shown: Floats, model_of_policy: Floats
+    weights: Floats, clicks: Floats, *, predicted_shown: Floats, predicted_policy: Floats
 ) -> Estimate:
-    """Estimate with a model of clicks.
+    """Estimate with a model of clicks (DR).
 
     Args:
         weights: (n,) w.
         clicks: (n,) r.
-        model_of_shown: (n,) q, the model's click of the shown arm.
-        model_of_policy: (n,) v, the model's expected click under the policy.
+        predicted_shown: (n,) q, the model's chance of a click on the shown arm.
+        predicted_policy: (n,) v, the model's mean chance of a click under the policy.
     """
-    contributions = model_of_policy + weights * (clicks - model_of_shown)
-    return _estimate("dr", contributions, clicks)
+    contributions = predicted_policy + weights * (clicks - predicted_shown)
+    return _average_contributions("dr", contributions, clicks)
 
 
-def _estimate(name: str, contributions: Floats, clicks: Floats) -> Estimate:
-    """Average contributions over visits, and contributions minus clicks; arrays (n,)."""
+def _average_contributions(estimator: str, contributions: Floats, clicks: Floats) -> Estimate:
+    """Average contributions (n,) over visits, and contributions minus the log's clicks (n,)."""
     value = mean_interval(contributions.tolist())
     difference = mean_interval((contributions - clicks).tolist())
-    return Estimate(name, value, difference)
+    return Estimate(estimator, value, difference)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tacit.designs.pdap.experiment.policy_names import WITH_EPSILON
 from tacit.designs.pdap.experiment.run import Protocol, Row
 from tacit.designs.pdap.experiment.summary import Contender, rows_at_end_of_training, rows_of_tests
 from tacit.evaluation import Interval, group_by, mean_interval
@@ -20,7 +21,7 @@ ORDERINGS: tuple[tuple[str, str], ...] = (
     ("p-dap", "cap"),
     ("p-dap", "dup"),
 )
-"""Pairs of policies; the accuracy of the first is above the second's in the paper."""
+"""Pairs of policies: in the paper, the accuracy of the first is above that of the second."""
 Outcome = Literal["holds", "not distinguished", "the reverse", "one seed only"]
 
 
@@ -31,11 +32,11 @@ class PaperOrdering:
     Attributes:
         above: the policy with the higher accuracy in the paper.
         below: the policy with the lower accuracy in the paper.
-        epsilon: of the policies that have one; inf if neither has.
+        epsilon: of the policy with noise, or of both; inf if neither has noise.
         protocol: which visits are counted.
-        test: visits of the test; 0 for the training.
+        test: number of visits of the test; 0 for the training.
         difference: accuracy of `above` minus that of `below`, with its 95 % interval.
-        verdict: whether the interval confirms the paper's order.
+        verdict: whether the interval confirms the paper's ordering.
     """
 
     above: str
@@ -47,18 +48,22 @@ class PaperOrdering:
     verdict: Outcome
 
 
-def orderings(rows: Sequence[Row]) -> list[PaperOrdering]:
-    """Check the paper's orderings of the policies that were run, by each protocol and test."""
-    found: list[PaperOrdering] = []
-    last_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]
-    groups = group_by(last_rows, lambda row: (row.protocol, row.test))
+def check_orderings(rows: Sequence[Row]) -> list[PaperOrdering]:
+    """Check the paper's orderings of the policies that were run, by each protocol and test size.
+
+    Args:
+        rows: of all runs, at all checkpoints.
+    """
+    checked: list[PaperOrdering] = []
+    final_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]
+    groups = group_by(final_rows, lambda row: (row.protocol, row.test))
     for (protocol, test), rows_of_group in groups.items():
-        found += _orderings_of_protocol(rows_of_group, protocol, test)
-    return found
+        checked += _check_orderings_of_protocol(rows_of_group, protocol, test)
+    return checked
 
 
-def verdict_of(difference: Interval) -> Outcome:
-    """Judge an ordering by the interval of the difference in accuracy."""
+def judge_ordering(difference: Interval) -> Outcome:
+    """Judge an ordering by the difference in accuracy, of `above` minus `below`."""
     if math.isinf(difference.low):  # the interval of a single seed is unbounded
         return "one seed only"
     if difference.low > 0:
@@ -66,10 +71,10 @@ def verdict_of(difference: Interval) -> Outcome:
     return "the reverse" if difference.high < 0 else "not distinguished"
 
 
-def _orderings_of_protocol(
+def _check_orderings_of_protocol(
     rows: Sequence[Row], protocol: Protocol, test: int
 ) -> list[PaperOrdering]:
-    """Check the paper's orderings on the rows of one protocol and size of a test."""
+    """Check the paper's orderings on the rows of one protocol and one test size."""
     accuracy_of_contender: dict[Contender, dict[int, float]] = defaultdict(dict)
     for row in rows:
         accuracy_of_contender[Contender(row.policy, row.epsilon)][row.seed] = row.accuracy
@@ -78,24 +83,26 @@ def _orderings_of_protocol(
     def accuracy_by_seed(policy: str, epsilon: float) -> dict[int, float]:
         """Return the accuracy by seed of a policy at this epsilon.
 
-        A policy without runs at this epsilon is judged without noise; without those, too, there is
-        no accuracy.
+        If the policy was not run at this epsilon, return its accuracy without noise; if it was not
+        run without noise either, return an empty dict.
         """
         contender = Contender(policy, epsilon)
         if contender in accuracy_of_contender:
             return accuracy_of_contender[contender]
         return accuracy_of_contender.get(Contender(policy, math.inf), {})
 
-    found: list[PaperOrdering] = []
+    checked: list[PaperOrdering] = []
     for above, below in ORDERINGS:
-        has_epsilon = above.endswith("p-dap") or below.endswith("p-dap")
+        has_epsilon = above in WITH_EPSILON or below in WITH_EPSILON
         for epsilon in epsilons if has_epsilon else [math.inf]:
-            of_above = accuracy_by_seed(above, epsilon)
-            of_below = accuracy_by_seed(below, epsilon)
-            if of_above and of_above.keys() == of_below.keys():
-                difference = mean_interval([of_above[seed] - of_below[seed] for seed in of_above])
-                verdict = verdict_of(difference)
-                found.append(
-                    PaperOrdering(above, below, epsilon, protocol, test, difference, verdict)
-                )
-    return found
+            above_by_seed = accuracy_by_seed(above, epsilon)
+            below_by_seed = accuracy_by_seed(below, epsilon)
+            if not above_by_seed or above_by_seed.keys() != below_by_seed.keys():
+                continue  # one of the policies was not run, or only with other seeds
+            differences = [above_by_seed[seed] - below_by_seed[seed] for seed in above_by_seed]
+            difference = mean_interval(differences)
+            verdict = judge_ordering(difference)
+            checked.append(
+                PaperOrdering(above, below, epsilon, protocol, test, difference, verdict)
+            )
+    return checked

@@ -32,8 +32,11 @@ PROTOCOLS: Mapping[Protocol, str] = {
     "train-then-test": "test of what was learned",
     "train-then-continue": "test while it goes on",
 }
+"""Titles of the protocols."""
 COLOURS = tuple(f"var(--p{number})" for number in range(9))
+"""Colours of lines, as variables of the page's style sheet."""
 DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
+"""Dash patterns of lines: lengths of strokes and gaps in turn; a solid line first."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Findings:
     """All results of an experiment.
 
     Attributes:
-        runs: rows of all runs, at all checkpoints.
-        rows: means over seeds.
+        runs: rows of all runs, at all checkpoints and tests.
+        rows: means over seeds, at the end of the training and in tests.
         regret: average regret at each checkpoint.
         orderings: the paper's orderings of accuracy.
         claims: the paper's claims about regret.
@@ -60,7 +63,7 @@ class Findings:
 def tables_of(findings: Findings) -> list[Table]:
     """Make the tables that a terminal shows, without empty ones.
 
-    The table of bounds has those on the whole cube and on all cells together.
+    Of the bounds on one cell, it shows those of the whole cube only.
     """
     bounds_of_whole_cube = [bound for bound in findings.bounds if bound.level in (None, 0)]
     tables = [
@@ -78,7 +81,7 @@ def tables_of(findings: Findings) -> list[Table]:
 def page_of(findings: Findings, world: World, manifest: Mapping[str, Any]) -> Page:
     """Make the page: all policies, curves, and the paper's orderings, claims and bounds."""
     contenders = contenders_of(findings.runs)
-    key = [
+    key = [  # colour and dashes of each policy, the same in all figures
         Mark(title_of(contender), *_line_style(number))
         for number, contender in enumerate(contenders)
     ]
@@ -101,7 +104,7 @@ def page_of(findings: Findings, world: World, manifest: Mapping[str, Any]) -> Pa
             sections.append(Section(title, [table]))
 
     training = [row for row in findings.rows if row.protocol == "cumulative"]
-    facts = {
+    facts = {  # for the page's template
         "world": world,
         "last": training[0].arrivals,
         "seeds": training[0].seeds,
@@ -119,23 +122,30 @@ def page_of(findings: Findings, world: World, manifest: Mapping[str, Any]) -> Pa
 
 
 def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
-    """Count how many of the paper's orderings hold: in tests, or in the training without tests."""
+    """Count how many of the paper's orderings hold, in the tests of what was learned.
+
+    If no ordering was checked in such a test, count those that hold in the training.
+    """
     judged = [ordering for ordering in orderings if ordering.protocol == "train-then-test"]
     if not judged:
         judged = [ordering for ordering in orderings if ordering.protocol == "cumulative"]
-    count = Counter[str](ordering.verdict for ordering in judged)
-    sentences = {
-        "not distinguished": f"{count['not distinguished']} cannot be separated. ",
-        "the reverse": f"{count['the reverse']} come out the other way round. ",
+    counts = Counter[str](ordering.verdict for ordering in judged)
+    sentence_of_outcome = {
+        "not distinguished": f"{counts['not distinguished']} cannot be separated. ",
+        "the reverse": f"{counts['the reverse']} come out the other way round. ",
         "one seed only": "With one seed nothing can be separated. ",
     }
-    sentence = "".join(text for outcome, text in sentences.items() if count[outcome])
-    sentence += "The published policies are for comparison: their privacy claims do not hold, "
-    sentence += "whatever their accuracy."
+    text = ""
+    for outcome, sentence in sentence_of_outcome.items():
+        if counts[outcome] > 0:
+            text += sentence
+    text += "The published policies are for comparison: their privacy claims do not hold, "
+    text += "whatever their accuracy."
     if not judged:
-        return Verdict("weakened", "No two policies of the paper’s tables were run", sentence)
-    head = f"{count['holds']} of {len(judged)} of the paper’s orderings hold here"
-    return Verdict("hidden" if count["holds"] == len(judged) else "weakened", head, sentence)
+        return Verdict("weakened", "No two policies of the paper’s tables were run", text)
+    headline = f"{counts['holds']} of {len(judged)} of the paper’s orderings hold here"
+    all_hold = counts["holds"] == len(judged)
+    return Verdict("hidden" if all_hold else "weakened", headline, text)
 
 
 def title_of(contender: Contender) -> str:
@@ -147,7 +157,10 @@ def title_of(contender: Contender) -> str:
 
 
 def policy_table(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
-    """Make the table of all policies by one protocol, with means and intervals over seeds."""
+    """Make the table of all policies by one protocol, with means and intervals over seeds.
+
+    A table of tests has the size of the test and the paper's accuracy, but not the epsilon spent.
+    """
     rows_of_protocol = [row for row in rows if row.protocol == protocol]
 
     def accuracy(row: SummaryRow) -> object:
@@ -190,7 +203,8 @@ def policy_table(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
 def regret_table(points: Sequence[RegretPoint]) -> Table:
     """Make the table of each policy's average regret at up to `TABLE_POINTS` checkpoints.
 
-    Of more checkpoints it has every second, third and so on, counted back from the last.
+    If there are more checkpoints, it shows every second or every third and so on, counted back
+    from the last.
     """
     checkpoints = sorted({point.arrivals for point in points})
     step = math.ceil(len(checkpoints) / TABLE_POINTS)
@@ -206,7 +220,7 @@ def regret_table(points: Sequence[RegretPoint]) -> Table:
 
 
 def claim_table(claims: Sequence[Claim]) -> Table:
-    """Make the table of the paper's claims about regret, and of what was measured."""
+    """Make the table of the paper's claims about regret, each with the measured value."""
 
     def allowed_regret(claim: Claim) -> str:
         if math.isinf(claim.most):
@@ -229,7 +243,7 @@ def claim_table(claims: Sequence[Claim]) -> Table:
 
 
 def ordering_table(orderings: Sequence[PaperOrdering]) -> Table:
-    """Make the table of the paper's orderings of accuracy, and of what was measured."""
+    """Make the table of the paper's orderings of accuracy, each with the measured difference."""
 
     def policies(ordering: PaperOrdering) -> str:
         return f"{ordering.above.upper()} above {ordering.below.upper()}"
@@ -256,7 +270,7 @@ def ordering_table(orderings: Sequence[PaperOrdering]) -> Table:
 
 
 def bound_table(bounds: Sequence[Bound]) -> Table:
-    """Make the table of the paper's bounds, printed and corrected, and of what was measured."""
+    """Make the table of the paper's bounds, printed and corrected, each with the measured value."""
 
     def policy(bound: Bound) -> str:
         level = "" if bound.level is None else f", level {bound.level}"
@@ -276,7 +290,7 @@ def bound_table(bounds: Sequence[Bound]) -> Table:
 
 
 def _cell_of_spending(row: SummaryRow) -> object:
-    """Write the proved epsilon of a visit, or why it is infinite."""
+    """Format the proved epsilon of a visit; if it is infinite, with the reason."""
     nats = row.epsilon_spent_per_visit
     if not math.isinf(nats):
         return f"{nats:.3g}"
@@ -288,7 +302,7 @@ def _cell_of_spending(row: SummaryRow) -> object:
 
 
 def _training_figures(findings: Findings, world: World) -> Iterator[Figure]:
-    """Plot regret, average regret, DAP's regret over its bound, and accuracy, by visits."""
+    """Plot regret, average regret, DAP's regret divided by its bound, and accuracy, by visits."""
     training = [row for row in findings.runs if row.protocol == "cumulative"]
     contenders = contenders_of(training)
     x_title = "visits of each vendor"
@@ -312,7 +326,7 @@ def _training_figures(findings: Findings, world: World) -> Iterator[Figure]:
 
 
 def _test_figure(findings: Findings, protocol: Protocol) -> Figure:
-    """Plot accuracy by the size of the test."""
+    """Plot accuracy by the size of the test, for one protocol of tests."""
     rows = [row for row in findings.runs if row.protocol == protocol]
     contenders = contenders_of(findings.runs)
     lines = _lines(rows, contenders, contenders, lambda row: row.test, lambda row: row.accuracy)
@@ -331,10 +345,10 @@ def _lines(
 
     Args:
         rows: from which the values are taken.
-        contenders: all policies of the page, from whose order the colours follow.
+        contenders: all policies of the page; a policy's position in it determines its colour.
         contenders_shown: the policies that get a line.
-        x_value: of a row.
-        y_value: of a row.
+        x_value: returns the x value of a row.
+        y_value: returns the y value of a row.
     """
     lines: list[Line] = []
     for contender in contenders_shown:
@@ -360,9 +374,9 @@ def _figure(
 
 
 def _line_style(number: int) -> tuple[str, tuple[int, ...]]:
-    """Return the colour and dashes of the policy with this number.
+    """Return the colour and dashes of the policy with this number, from 0.
 
-    When all colours are used up, they come again with the next dashes.
+    After the last colour, the colours are used again with the next dashes.
     """
     dashes, colour = divmod(number, len(COLOURS))
     return COLOURS[colour], DASHES[dashes % len(DASHES)]

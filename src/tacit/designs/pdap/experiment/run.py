@@ -33,9 +33,9 @@ from tacit.errors import ConfigError
 
 Protocol = Literal["cumulative", "train-then-test", "train-then-continue"]
 CHECKPOINTS = 12
-"""Points of a curve, at equal distances."""
-PAPERS_ARRIVALS = (5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000)
-"""Arrivals of the rows of the paper's tables."""
+"""Points of a curve at equal distances, in addition to those of PAPER_ARRIVALS."""
+PAPER_ARRIVALS = (5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000)
+"""Numbers of visits in the rows of the paper's tables."""
 _STREAM_OF_VISITORS = 1
 """Second word of the seed of the order in which visitors come in training."""
 _STREAM_OF_CLICKS = 2
@@ -55,14 +55,15 @@ class Row:
         arrivals: training visits of each vendor so far.
         test: visits of the test, of all vendors; 0 for the training.
         seed: of the world and its visitors.
-        accuracy: clicks over visits, of all vendors.
-        regret: of one vendor, mean over vendors.
-        average_regret: of one visit.
+        accuracy: clicks per visit, over all vendors.
+        regret: summed over the visits of a vendor, averaged over vendors.
+        average_regret: regret per visit.
         explored: share of visits that tried an arm, to learn from its reward.
         trained: share of visits that were forwarded to train the neighbour.
         exploited: share of all other visits.
         forwarded: share of visits whose video came from a neighbour.
-        first_forwarded: number, from 1, of a vendor's first forwarded visit; None if there is none.
+        first_forwarded: the earliest forwarded visit in training: its number, from 1, at its
+            vendor; None if there is none.
         best: the best possible accuracy, by the chances of a click.
         epsilon_spent_per_visit: as proved; inf if nothing is proved, whatever the paper claims.
     """
@@ -92,8 +93,8 @@ class Tally:
     Attributes:
         visits: number of visits.
         clicks: number of clicks.
-        chances: chances of a click of the videos that were shown, summed.
-        best_chances: chances of a click of the best videos of all vendors, summed.
+        chances: sum of the shown videos' chances of a click.
+        best_chances: sum of the chances of a click of the best video of all vendors.
         explored: visits that tried an arm.
         trained: visits that trained a neighbour.
         forwarded: visits whose video came from a neighbour.
@@ -131,10 +132,10 @@ class LevelRegret:
 
     Attributes:
         level: of the cells; 0 is the whole cube.
-        cells: cells of this level that were visited at one vendor; the largest number.
-        own_video: regret of exploring one own video.
-        neighbour: regret of training and exploring one neighbour.
-        exploitation: regret of all visits that exploited.
+        cells: the largest number of visited cells of this level at one vendor.
+        own_video: regret of exploring one own video in one cell.
+        neighbour: regret of training and exploring one neighbour in one cell.
+        exploitation: regret of all visits of one cell that exploited.
     """
 
     level: int
@@ -159,22 +160,22 @@ class CellRegrets:
     )
 
     def add(self, vendor: int, visit: Visit, regret: float) -> None:
-        """Count a visit of a policy whose cells have levels; ignore those of others."""
+        """Add the regret of a visit; do nothing for a policy whose cells have no levels."""
         cell = visit.choice.cell
         if isinstance(cell, Cell):
             arm = None if visit.choice.phase == "exploit" else visit.choice.arm
             self.sums[vendor, cell, arm] += regret
 
     def by_level(self) -> list[LevelRegret]:
-        """Return the largest sums of each level, from the whole cube on."""
+        """Return the largest sums of each level, beginning with level 0, the whole cube."""
         own_video: dict[int, float] = defaultdict(float)
         neighbour: dict[int, float] = defaultdict(float)
         exploitation: dict[int, float] = defaultdict(float)
-        # The cells that were visited, by level and vendor.
-        cells: dict[int, dict[int, set[Cell]]] = defaultdict(lambda: defaultdict(set))
+        # By level, then by vendor.
+        visited_cells: dict[int, dict[int, set[Cell]]] = defaultdict(lambda: defaultdict(set))
         for (vendor, cell, arm), regret in self.sums.items():
             level = cell.level
-            cells[level][vendor].add(cell)
+            visited_cells[level][vendor].add(cell)
             if arm is None:
                 exploitation[level] = max(exploitation[level], regret)
             elif arm < self.videos:
@@ -182,10 +183,16 @@ class CellRegrets:
             else:
                 neighbour[level] = max(neighbour[level], regret)
         regrets: list[LevelRegret] = []
-        for level, cells_by_vendor in sorted(cells.items()):
-            most_cells = max(len(cells_of_vendor) for cells_of_vendor in cells_by_vendor.values())
-            largest = (own_video[level], neighbour[level], exploitation[level])
-            regrets.append(LevelRegret(level, most_cells, *largest))
+        for level, cells_by_vendor in sorted(visited_cells.items()):
+            regrets.append(
+                LevelRegret(
+                    level=level,
+                    cells=max(len(cells_of_vendor) for cells_of_vendor in cells_by_vendor.values()),
+                    own_video=own_video[level],
+                    neighbour=neighbour[level],
+                    exploitation=exploitation[level],
+                )
+            )
         return regrets
 
 
@@ -198,8 +205,7 @@ class Run:
         arrivals: training visits of each vendor so far.
         training: sums over all training visits so far.
         cells: regret of the training visits by cell.
-        first_forwarded: number, from 1, of a vendor's first forwarded visit; None before there is
-            one.
+        first_forwarded: as in `Row`; None before any visit is forwarded.
     """
 
     def __init__(self, network: Network, world: World, truth: Clicks, seed: int) -> None:
@@ -227,10 +233,10 @@ class Run:
         _, best_of_training = truth.best(training_contexts)
         self._contexts = training_contexts.reshape(*shape, world.dimensions)
         self._uniforms = np.random.default_rng([seed, _STREAM_OF_CLICKS]).random(shape)
-        self._best = best_of_training.reshape(shape)
+        self._best_chances = best_of_training.reshape(shape)
         self._test_contexts = contexts[n_training:]
         self._test_uniforms = np.random.default_rng([seed, _STREAM_OF_TEST_CLICKS]).random(n_test)
-        _, self._test_best = truth.best(self._test_contexts)
+        _, self._best_test_chances = truth.best(self._test_contexts)
         # Plain lists are faster than arrays for one context at a time.
         self._centres = truth.centres.tolist()
         self._widths = truth.widths.tolist()
@@ -242,21 +248,21 @@ class Run:
             for vendor in range(self.world.vendors):
                 context = self._contexts[vendor, number]
                 uniform = float(self._uniforms[vendor, number])
-                best = float(self._best[vendor, number])
-                visit = self._visit(self.training, vendor, context, uniform, best)
+                best_chance = float(self._best_chances[vendor, number])
+                visit = self._visit(self.training, vendor, context, uniform, best_chance)
                 if visit.peer is not None and self.first_forwarded is None:
                     self.first_forwarded = number + 1
         self.arrivals = arrivals
 
     def test(self, *, learning: bool) -> Iterator[tuple[int, Tally]]:
-        """Run the test visits after the training, vendors in turn.
+        """Run the test visits after the training; the vendors take turns.
 
         Args:
             learning: whether policies go on exploring and learning.
 
         Yields:
-            Each size of --test, and the sums over that many test visits. It is the same object
-            each time, to which later visits are added.
+            Each size of --test, and the sums over that many test visits. The `Tally` is the same
+            object each time: later visits are added to it.
         """
         self.network.set_learning(learning)
         tally = Tally()
@@ -264,8 +270,8 @@ class Run:
         for number, context in enumerate(self._test_contexts):
             vendor = number % self.world.vendors
             uniform = float(self._test_uniforms[number])
-            best = float(self._test_best[number])
-            self._visit(tally, vendor, context, uniform, best)
+            best_chance = float(self._best_test_chances[number])
+            self._visit(tally, vendor, context, uniform, best_chance)
             if number + 1 in sizes:
                 yield number + 1, tally
         self.network.set_learning(True)
@@ -273,7 +279,15 @@ class Run:
     def make_row(
         self, policy: str, epsilon: float, seed: int, tally: Tally, protocol: Protocol
     ) -> Row:
-        """Turn sums over visits into shares and means."""
+        """Make a row from sums over visits.
+
+        Args:
+            policy: its name on the command line.
+            epsilon: of the policy; inf without noise.
+            seed: of the world and its visitors.
+            tally: the sums, over at least one visit.
+            protocol: which visits were summed.
+        """
         n = tally.visits
         regret = tally.best_chances - tally.chances
         return Row(
@@ -296,16 +310,16 @@ class Run:
         )
 
     def _visit(
-        self, tally: Tally, vendor: int, context: np.ndarray, uniform: float, best: float
+        self, tally: Tally, vendor: int, context: np.ndarray, uniform: float, best_chance: float
     ) -> Visit:
         """Serve one visit and count it.
 
         Args:
-            tally: the sums that it is added to.
+            tally: the sums to which the visit is added.
             vendor: number of the vendor.
             context: (d,) of the visitor.
             uniform: in [0, 1); the visitor clicks a video if its chance of a click is above it.
-            best: the chance of a click of the best video of all vendors.
+            best_chance: of a click of the best video of all vendors.
         """
         features = context.tolist()
 
@@ -315,13 +329,16 @@ class Run:
         visit = self.network.visit(self.world.vendor_names[vendor], context, click)
         assert visit.video is not None
         chance = self._click_chance(features, visit.video)
-        tally.add(visit, clicked=uniform < chance, chance=chance, best_chance=best)
+        tally.add(visit, clicked=uniform < chance, chance=chance, best_chance=best_chance)
         if tally is self.training:
-            self.cells.add(vendor, visit, best - chance)
+            self.cells.add(vendor, visit, best_chance - chance)
         return visit
 
     def _click_chance(self, context: list[float], video: str) -> float:
-        """Compute the chance of a click as `Clicks.mean` does, for one context and video."""
+        """Compute the chance of a click as `Clicks.mean` does, for one context and one video.
+
+        It is LOW + height (1 + cos(pi distance / width)) / 2, or LOW beyond the width.
+        """
         number = int(video)
         distance = math.dist(context, self._centres[number]) / self._widths[number]
         height = self._heights[number]
@@ -330,14 +347,20 @@ class Run:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Rows of one run, and its regret by level of the cells."""
+    """Results of one run.
+
+    Attributes:
+        rows: of each checkpoint of the training, then of each test.
+        level_regrets: regret of the training by level of the cells; empty for a policy whose cells
+            have no levels.
+    """
 
     rows: tuple[Row, ...]
-    levels: tuple[LevelRegret, ...]
+    level_regrets: tuple[LevelRegret, ...]
 
 
 def simulate(world: World, policy: str, epsilon: float, seed: int) -> RunResult:
-    """Train one policy in one world, with a row at each checkpoint, and test it by both readings.
+    """Train one policy in one world, with a row at each checkpoint, and run both kinds of test.
 
     Args:
         world: the settings of the experiment.
@@ -345,7 +368,7 @@ def simulate(world: World, policy: str, epsilon: float, seed: int) -> RunResult:
         epsilon: of one visit; ignored by a policy without one.
         seed: of the world and its visitors.
     """
-    rows = []
+    rows: list[Row] = []
     with randomness.simulation():
         sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
         network = make_network(policy, epsilon, world, sources)
@@ -365,11 +388,11 @@ def checkpoints(arrivals: int) -> list[int]:
     """List the training visits of each vendor after which a row is made; `arrivals` is the last.
 
     Raises:
-        ConfigError: There is no arrival.
+        ConfigError: `arrivals` is below 1.
     """
     if arrivals < 1:
         raise ConfigError(f"There is at least one arrival; got {arrivals}.")
     steps = min(CHECKPOINTS, arrivals)
     equidistant = {round(arrivals * step / steps) for step in range(1, steps + 1)}
-    of_paper = {number for number in PAPERS_ARRIVALS if number <= arrivals}
-    return sorted(equidistant | of_paper)
+    from_paper = {number for number in PAPER_ARRIVALS if number <= arrivals}
+    return sorted(equidistant | from_paper)

@@ -27,23 +27,23 @@ class SummaryRow:
     """One policy by one protocol: means over all seeds of the fields of `run.Row`.
 
     Attributes:
-        policy: as in `run.Row`.
-        epsilon: as in `run.Row`.
-        protocol: as in `run.Row`.
-        arrivals: as in `run.Row`.
-        test: as in `run.Row`.
+        policy: its name on the command line.
+        epsilon: as configured; inf without noise.
+        protocol: which visits are counted.
+        arrivals: training visits of each vendor.
+        test: number of visits of the test; 0 for the training.
         seeds: number of runs, one for each seed.
-        accuracy: clicks over visits.
+        accuracy: clicks per visit.
         low: lower end of the 95 % interval of the accuracy.
         high: upper end of the 95 % interval of the accuracy.
-        average_regret: of one visit, with its interval.
-        explored: share of visits.
-        trained: share of visits.
-        exploited: share of visits.
-        forwarded: share of visits.
-        first_forwarded: the first forwarded visit of any run; None if there is none.
-        best: the best possible accuracy.
-        epsilon_spent_per_visit: inf for a policy without a guarantee.
+        average_regret: regret per visit, with its 95 % interval.
+        explored: share of visits that tried an arm, to learn from its reward.
+        trained: share of visits that were forwarded to train the neighbour.
+        exploited: share of all other visits.
+        forwarded: share of visits whose video came from a neighbour.
+        first_forwarded: the smallest of all runs; None if no visit was forwarded in any run.
+        best: the best possible accuracy, by the chances of a click.
+        epsilon_spent_per_visit: nats as proved; inf if nothing is proved.
     """
 
     policy: str
@@ -67,7 +67,16 @@ class SummaryRow:
 
 @dataclass(frozen=True)
 class RegretPoint:
-    """Average regret of one policy's training visits so far, and its 95 % interval over seeds."""
+    """Regret of one policy at one checkpoint of the training, averaged over seeds.
+
+    Attributes:
+        policy: its name on the command line.
+        epsilon: as configured; inf without noise.
+        arrivals: training visits of each vendor so far.
+        average_regret: regret per visit so far.
+        low: lower end of its 95 % interval over seeds.
+        high: upper end of its 95 % interval over seeds.
+    """
 
     policy: str
     epsilon: float
@@ -83,7 +92,7 @@ def contenders_of(rows: Iterable[Row]) -> list[Contender]:
 
 
 def rows_at_end_of_training(rows: Sequence[Row]) -> list[Row]:
-    """Select the rows at the end of each training."""
+    """Select the rows of the last checkpoint of the training, one for each run."""
     last = max(row.arrivals for row in rows)
     return [row for row in rows if row.protocol == "cumulative" and row.arrivals == last]
 
@@ -93,46 +102,46 @@ def rows_of_tests(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.protocol != "cumulative"]
 
 
-def summaries(rows: Sequence[Row]) -> list[SummaryRow]:
-    """Average over seeds at the end of the training, and in each test, of each policy."""
-    last_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]
-    groups = group_by(last_rows, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
-    return [_summary(runs) for runs in groups.values()]
+def summarise_runs(rows: Sequence[Row]) -> list[SummaryRow]:
+    """Average over seeds, for each policy, at the end of the training and in each test."""
+    final_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]
+    groups = group_by(final_rows, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
+    return [_average_rows(rows_of_group) for rows_of_group in groups.values()]
 
 
 def regret_over_time(rows: Sequence[Row]) -> list[RegretPoint]:
     """Average each policy's regret over seeds, at each checkpoint of the training."""
     training = [row for row in rows if row.protocol == "cumulative"]
-    points = []
+    points: list[RegretPoint] = []
     groups = group_by(training, lambda row: (row.policy, row.epsilon, row.arrivals))
-    for (policy, epsilon, arrivals), runs in groups.items():
-        mean, low, high = mean_interval([run.average_regret for run in runs])
+    for (policy, epsilon, arrivals), rows_of_group in groups.items():
+        mean, low, high = mean_interval([row.average_regret for row in rows_of_group])
         points.append(RegretPoint(policy, epsilon, arrivals, mean, low, high))
     return points
 
 
-def _summary(runs: Sequence[Row]) -> SummaryRow:
-    """Average rows that differ in their seed alone."""
-    first = runs[0]
-    accuracy = mean_interval([run.accuracy for run in runs], bounds=(0.0, 1.0))
-    first_visits = [run.first_forwarded for run in runs if run.first_forwarded is not None]
+def _average_rows(rows: Sequence[Row]) -> SummaryRow:
+    """Average rows that differ only in their seed, and in what was measured."""
+    first = rows[0]
+    accuracy = mean_interval([row.accuracy for row in rows], bounds=(0.0, 1.0))
+    first_forwarded = [row.first_forwarded for row in rows if row.first_forwarded is not None]
     return SummaryRow(
         policy=first.policy,
         epsilon=first.epsilon,
         protocol=first.protocol,
         arrivals=first.arrivals,
         test=first.test,
-        seeds=len(runs),
+        seeds=len(rows),
         accuracy=accuracy.mean,
         low=accuracy.low,
         high=accuracy.high,
-        average_regret=mean_interval([run.average_regret for run in runs]),
-        explored=_mean([run.explored for run in runs]),
-        trained=_mean([run.trained for run in runs]),
-        exploited=_mean([run.exploited for run in runs]),
-        forwarded=_mean([run.forwarded for run in runs]),
-        first_forwarded=min(first_visits, default=None),
-        best=_mean([run.best for run in runs]),
+        average_regret=mean_interval([row.average_regret for row in rows]),
+        explored=_mean([row.explored for row in rows]),
+        trained=_mean([row.trained for row in rows]),
+        exploited=_mean([row.exploited for row in rows]),
+        forwarded=_mean([row.forwarded for row in rows]),
+        first_forwarded=min(first_forwarded, default=None),
+        best=_mean([row.best for row in rows]),
         epsilon_spent_per_visit=first.epsilon_spent_per_visit,
     )
 

@@ -17,41 +17,48 @@ from tacit.designs.pdap.model import PDap
 DRAWS = 1000
 """How often one context is sent to a neighbour."""
 EPSILON = 1.0
+"""Nats of one visit, for the learner and for the context that is sent."""
 VISITS = 30_000
 VIDEOS = 10
 FEATURES = 2
+"""Numbers of a context."""
 BLOCK = 500
 """Visits that are served before their clicks are learned."""
 SEED = 1
 CONTEXT = (0.9, 0.1)
+"""The context that is sent DRAWS times."""
 CELL = (1, 0)
 """The cell of CONTEXT among two slices of each feature."""
 
 
 def tour() -> Tour:
-    """Learn from the clicks of one vendor's visitors, and send one context many times."""
+    """Learn from the clicks of one vendor's visitors, and send one context many times.
+
+    A neighbour that believes the cell it was sent is right in a share `right` of the messages.
+    """
     world = clicks.generate(vendors=1, videos=VIDEOS, dimension=FEATURES, lipschitz=2.0, seed=SEED)
     generator = np.random.default_rng(SEED)
     contexts = generator.random((VISITS, FEATURES))
     chances = world.means(contexts)
     would_click = generator.random((VISITS, 1)) < chances
-    clicked = {
+    click_shares = {
         "private": _share_clicked(contexts, would_click, EPSILON),
         "without noise": _share_clicked(contexts, would_click, math.inf),
         "best single video": float(chances.mean(axis=0).max()),
-        "chance": float(chances.mean()),
+        "chance": float(chances.mean()),  # every video shown equally often
     }
     agreement = Agreement(features=FEATURES, slices=2, epsilon=EPSILON)
     forwarder = Forwarder(agreement, randomness=randomness.secure())
     messages = [forwarder.forward(np.array(CONTEXT)) for _ in range(DRAWS)]
-    true_cells = [message for message in messages if message.places == CELL]
-    right = len(true_cells) / DRAWS
+    messages_with_true_cell = [message for message in messages if message.places == CELL]
+    right = len(messages_with_true_cell) / DRAWS
     return Tour(
-        headline=f"{clicked['private']:.0%} of visitors click, {clicked['best single video']:.0%} "
+        headline=f"{click_shares['private']:.0%} of visitors click, "
+        f"{click_shares['best single video']:.0%} "
         f"on the best single video. A neighbour guesses a visitor's cell in {right:.0%}.",
         bars=(
-            Bar("clicks, private", clicked["private"]),
-            Bar("clicks, best video", clicked["best single video"]),
+            Bar("clicks, private", click_shares["private"]),
+            Bar("clicks, best video", click_shares["best single video"]),
         ),
         trusted="the vendor that a person visits",
         real_data=people_needed("pdap").real_data,
@@ -63,22 +70,23 @@ def tour() -> Tour:
         f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25 %. From what others are "
         "recommended, a visit is hidden by the noise of the sums.",
         cost=f"Epsilon {EPSILON:g} for one visit; a person's visits add up. Clicks: "
-        f"{clicked['private']:.0%} of visits, without noise {clicked['without noise']:.0%}, on the "
-        f"best single video {clicked['best single video']:.0%}, with videos chosen by chance "
-        f"{clicked['chance']:.0%}.",
+        f"{click_shares['private']:.0%} of visits, without noise "
+        f"{click_shares['without noise']:.0%}, on the best single video "
+        f"{click_shares['best single video']:.0%}, with videos chosen by chance "
+        f"{click_shares['chance']:.0%}.",
         read_on="docs/pdap.md",
-        figures={"right": right, "clicked": clicked, "epsilon": EPSILON},
+        figures={"right": right, "clicked": click_shares, "epsilon": EPSILON},
     )
 
 
 def _share_clicked(
     contexts: NDArray[np.float64], would_click: NDArray[np.bool_], epsilon: float
 ) -> float:
-    """Serve all visits in blocks, learn their clicks, and return the share that clicked.
+    """Serve all visits in blocks, learn their clicks, and return the share of visits with a click.
 
     Args:
-        contexts: (visits, features).
-        would_click: (visits, videos) whether the visitor would click the video.
+        contexts: (VISITS, FEATURES) in [0, 1].
+        would_click: (VISITS, VIDEOS) whether the visitor would click the video.
         epsilon: nats of one visit.
     """
     bandit = PDap(range(VIDEOS), epsilon=epsilon, dimension=FEATURES, horizon=VISITS).fit()

@@ -16,7 +16,7 @@ NOISE_READINGS = {
     "lemma-5": "lemma 5",
     "theorem-5": "theorem 5",
 }
-"""Values of --noise-reading, with the name that `theory.noise_scale` has for each."""
+"""The values of --noise-reading, and the name of each in `theory.noise_scale`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +40,18 @@ class World:
         "Clusters that contexts are drawn from, of unequal size; 0: uniform.", default=0, least=0
     )
     test: tuple[int, ...] = option(
-        "Visits after the training, of all vendors together; several sizes with commas. Each is "
-        "tested by showing what was learned, and by going on as the policy does.",
+        "Visits after the training, of all vendors together; several sizes with commas. Each test "
+        "is run twice: policies only show what they learned, or go on exploring and learning.",
         default=(),
     )
     gamma: float | None = option(
-        "Of p-dap and gp-dap: bound of a neighbour's noise; by default Lemma 5's.",
+        "For p-dap and gp-dap: a bound of a neighbour's noise; by default Lemma 5's.",
         default=None,
         least=0,
     )
     noise_reading: str = option(
-        "Noise of a neighbour's rewards, as the paper has it: tree, text, lemma-5 or theorem-5.",
+        "Noise of a neighbour's rewards, by one of the paper's statements: tree, text, lemma-5 or "
+        "theorem-5.",
         default="tree",
     )
 
@@ -76,7 +77,7 @@ class World:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """The numbers of videos, neighbours and features of one vendor's policy."""
+        """Arguments that the settings of all learners share: own videos, neighbours, features."""
         neighbours = self.vendors - 1
         return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimensions}
 
@@ -98,11 +99,11 @@ class World:
 
     @property
     def noise_reading_of_theory(self) -> Any:
-        """The reading of a tree's noise, as `ForwardedUsers` takes it."""
+        """The name of --noise-reading in `theory.noise_scale`, which `ForwardedUsers` takes."""
         return NOISE_READINGS[self.noise_reading]
 
     def gamma_at(self, epsilon: float) -> float:
-        """Return Gamma, the bound of a neighbour's noise that policies use."""
+        """Return Gamma, a bound of a neighbour's noise: --gamma, or Lemma 5's if it is not set."""
         if self.gamma is not None:
             return self.gamma
         return theory.gamma(self.setting.horizon, self.vendors, epsilon, SIGMA)

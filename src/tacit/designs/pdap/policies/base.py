@@ -1,8 +1,8 @@
 """The base class of policies, which choose an arm for a context and learn from the reward.
 
-Arms   The vendor's own videos are numbered 0 to K - 1. Its neighbours (other vendors, each of them
-       one arm) are numbered K to K + M - 2. An arm that joins later gets the next number. The
-       number of an arm that has left is never used again.
+Arms   The vendor's own videos have the numbers 0 to K - 1. Its neighbours, the other vendors, are
+       one arm each and have the numbers K to K + M - 2. An arm that joins later gets the next
+       number. The number of an arm that has left is never used again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.errors import ConfigError, DataError
 
 Phase = Literal["explore", "train", "exploit"]
-"""Why an arm is chosen: to learn from its reward, to teach the neighbour, or because it is best."""
+"""Why an arm is chosen: to learn from its reward, to teach the neighbour, or because it is believed
+best."""
 LARGEST_REWARD = 1e18
-"""Bound of the size of a reward that any policy accepts."""
+"""Rewards are accepted only between -LARGEST_REWARD and LARGEST_REWARD."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,15 @@ class Choice:
 
     Attributes:
         arm: number of the chosen arm.
-        phase: why it was chosen. The reward of a "train" choice is not learned from.
-        cell: where the reward is learned: a cell of the policy, or the context itself.
+        phase: why it was chosen. The reward of a "train" choice is not learned.
+        cell: where the reward is learned: a cell of the policy, or the context itself; None if
+            the reward is not learned.
         chance: probability of this arm, for estimators on logged data; 1 if nothing was drawn,
             None if it is not known.
-        visit: number of the visit, from a learner that takes one answer to each visit.
-        learner: random tag of such a learner, which refuses choices of other learners.
+        visit: number of the visit, from 0, at a learner that learns one answer to each visit; None
+            for other policies.
+        learner: random tag of such a learner, which refuses choices of other learners; otherwise
+            empty.
     """
 
     arm: int
@@ -46,7 +50,7 @@ class Choice:
     learner: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
-        """Show the decision, without the visitor's context."""
+        """Format the decision without its cell, which may be the visitor's context."""
         return f"Choice(arm={self.arm}, phase={self.phase!r}, visit={self.visit})"
 
 
@@ -77,16 +81,20 @@ class Policy:
 
         Args:
             context: (d,) in [0, 1].
-            arms: those that may be chosen now; None is all of them.
+            arms: that may be chosen now; None is all of them.
+
+        Raises:
+            ConfigError: `arms` is empty, or has an arm that never joined or has left.
+            DataError: The context does not have this form.
         """
         raise NotImplementedError
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose an arm for a visit that is not learned from.
+        """Choose an arm for a visit that is not learned; args as in `select`.
 
-        A policy that explores overrides this and chooses what it believes best. A policy whose
-        draws protect the visitor, such as `LocalLearner`, draws as at any visit. The default is
-        `select`, for policies that learn nothing.
+        A policy that explores overrides this method and chooses the arm that it believes best. A
+        policy whose draws protect the visitor, such as `LocalLearner`, draws as at any visit. The
+        default is `select`, for policies that learn nothing.
         """
         return self.select(context, arms)
 
@@ -95,14 +103,19 @@ class Policy:
 
         Args:
             choice: what `select` returned.
-            reward: in [0, 1] for an own video; a neighbour's may have noise and be any number.
+            reward: in [0, 1] for an own video. The reward of a neighbour may have noise and be
+                any number.
+
+        Raises:
+            DataError: The reward is not such a number.
         """
         raise NotImplementedError
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose an own video for each of (n, d) contexts of users that other vendors forward.
+        """Choose own videos for users that other vendors forward. These visits are not learned.
 
-        These visits are not learned.
+        Args:
+            contexts: (n, d) in [0, 1].
 
         Returns:
             (n,) numbers of arms.
@@ -112,17 +125,17 @@ class Policy:
     def choose_again(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Choose again for a visit whose first choice could not be shown; it stays one visit.
+        """Choose again for a visit whose first choice could not be shown.
 
         Args:
-            context: of the visit.
-            arms: those that may be chosen now.
-            instead: the first choice, which is replaced.
+            context: (d,) of the visit.
+            arms: that may be chosen now.
+            instead: the first choice, which the new one replaces.
         """
         return self.select(context, arms)
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        """Add an own video or a neighbour of which nothing is known, and return its number."""
+        """Add an own video, or a neighbour, without any visits, and return its number."""
         arm = len(self.is_neighbour)
         self.is_neighbour.append(neighbour)
         if neighbour:
@@ -135,7 +148,7 @@ class Policy:
         """Never choose this arm again.
 
         Raises:
-            ConfigError: It is the last arm, or there is none of this number.
+            ConfigError: It is the last arm, or it never joined or has left.
         """
         if len(self.own) + len(self.neighbours) == 1:
             raise ConfigError("The last arm stays: a policy without arms has nothing to choose.")
@@ -150,10 +163,10 @@ class Policy:
         """List the arms that may be chosen: own videos, then neighbours.
 
         Args:
-            arms: those to choose from; None is all that have joined.
+            arms: to choose from; None is all that have joined and not left.
 
         Raises:
-            ConfigError: `arms` is empty, or has an arm that has not joined.
+            ConfigError: `arms` is empty, or has an arm that never joined or has left.
         """
         joined = [*self.own, *self.neighbours]
         if arms is None:
@@ -168,7 +181,8 @@ def check_contexts(contexts: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """Convert contexts to (n, dimension) float64 in [0, 1].
 
     Raises:
-        DataError: A context does not have this form. The message does not repeat it.
+        DataError: They do not have this form. The message repeats no context.
+        ValueError: They are not numbers, or differ in length.
     """
     rows = np.asarray(contexts, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != dimension:
@@ -186,7 +200,7 @@ def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """Convert a context to (dimension,) float64 in [0, 1].
 
     Raises:
-        DataError: It does not have this form. The message does not repeat the context.
+        DataError: The context does not have this form. The message does not repeat it.
     """
     try:
         numbers = np.asarray(context, dtype=np.float64)
@@ -212,7 +226,7 @@ def check_reward(reward: float) -> float:
     """Convert a reward to a float between -LARGEST_REWARD and LARGEST_REWARD.
 
     Raises:
-        DataError: It is not such a number.
+        DataError: The reward is not such a number.
     """
     with suppress(TypeError, ValueError):
         number = float(reward)

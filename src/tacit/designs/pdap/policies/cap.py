@@ -14,7 +14,7 @@ from tacit.designs.pdap.settings import Setting
 
 
 class Cap(Dap):
-    """DAP without neighbours, whose control function has ln t where DAP's G1 has ln T.
+    """DAP without neighbours, in which own videos are explored with ln t in place of G1's ln T.
 
     In the paper, one such learner has the videos and visitors of all vendors. The experiment's
     policy "solo" gives each vendor a learner of its own.

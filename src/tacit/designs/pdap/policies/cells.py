@@ -1,8 +1,8 @@
 """A partition of the space of contexts into cells that split: Algorithm 1, phase 3.
 
-A cell of level l has sides of m^-l and splits into m^d children after A m^(p l) contexts. All cells
-are unions of cells of ONE finest grid, so that children lie exactly within their parents. A cell is
-stored from its first context on, because all m^d children would be too many.
+A cell of level l has sides of length m^-l and splits into m^d children after A m^(p l) contexts.
+All cells are unions of cells of ONE finest grid, so that children lie exactly within their parents.
+A cell is stored from its first context on: to store all m^d children at a split would be too many.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.counter import TreeRun
 
 MOST_SLICES = 1 << 52
-"""Largest number of slices per dimension at the deepest level: a float cannot resolve more."""
+"""Largest number of slices of a feature at the deepest level: a float cannot resolve more."""
 
 
 class Cell(NamedTuple):
@@ -26,8 +26,8 @@ class Cell(NamedTuple):
 
     Attributes:
         level: 0 is the whole space.
-        place: for each dimension, the number of the slice that the cell occupies, from 0; empty
-            for level 0.
+        place: for each feature, the number of the slice that the cell occupies, from 0; empty for
+            level 0.
     """
 
     level: int
@@ -43,7 +43,7 @@ class CellStatistics:
         sums: sum of the rewards of each arm.
         means: mean reward of each arm; 0 for one that was never tried.
         trained: N1, how often each neighbour was chosen to train it, without learning.
-        trees: for each video, the noisy running total of forwarded users' rewards.
+        trees: for each own video, the noisy running total of the rewards of forwarded users.
     """
 
     __slots__ = ("arrivals", "counts", "means", "sums", "trained", "trees")
@@ -63,7 +63,7 @@ class CellStatistics:
         self.means[arm] = self.sums[arm] / self.counts[arm]
 
     def best(self, arms: Sequence[int]) -> int:
-        """Return the arm with the largest mean; among equals the least tried, then the first."""
+        """Return the arm with the largest mean; at equal means the least tried, then the first."""
         return min(arms, key=lambda arm: (-self.means[arm], self.counts[arm], arm))
 
 
@@ -71,10 +71,10 @@ class Partition:
     """The cells of one policy.
 
     Attributes:
-        dimension: d, features of a context.
-        slices: m, slices of each side of a cell that splits.
-        thresholds: for each level, contexts after which a cell splits; 0 for a level that is
-            skipped.
+        dimension: d, number of features of a context.
+        slices: m, number of slices into which a split cuts each side of a cell.
+        thresholds: for each level, the number of contexts after which a cell splits; 0 for a level
+            that is skipped, inf for cells that never split.
     """
 
     def __init__(self, dimension: int, slices: int, thresholds: Sequence[float]) -> None:
@@ -85,13 +85,14 @@ class Partition:
         self.thresholds = thresholds
         self._deepest = len(thresholds) - 1
         self._finest = slices**self._deepest
+        """Slices of each feature in the finest grid."""
         self._widths = [slices ** (self._deepest - level) for level in range(len(thresholds))]
-        """Slices of the finest grid in one slice of each level."""
+        """For each level, how many slices of the finest grid one slice of the level has."""
         self._cells: dict[Cell, CellStatistics | None] = {}
         """All cells so far; None for one that was split."""
 
     def find(self, context: NDArray[np.float64]) -> tuple[Cell, CellStatistics]:
-        """Find the cell in use that holds a context (d,), and create it if it is new."""
+        """Find the unsplit cell that holds a context (d,), and create it if it is new."""
         for cell in self._walk(context):
             if cell not in self._cells:
                 is_skipped = self.thresholds[cell.level] == 0
@@ -114,7 +115,7 @@ class Partition:
                 self._cells[cell] = None
 
     def _walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
-        """Yield the cells that hold a context, from the whole cube to the deepest level."""
+        """Yield the cells that hold a context (d,), from the whole cube to the deepest level."""
         yield Cell(0, ())
         finest = self._finest
         finest_place = [min(int(feature * finest), finest - 1) for feature in context.tolist()]

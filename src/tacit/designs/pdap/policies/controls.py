@@ -3,13 +3,13 @@
 paper   here                as printed
 G1      explore_own         m^(2 alpha l) ln T
 K G3    train_neighbour     m^(2 alpha l) ln t: each of a neighbour's K videos is tried
-                            ln t / K times
+                            m^(2 alpha l) ln t / K times
 G3      explore_forwarded   m^(2 alpha l) ln t / K
 G2      explore_neighbour   m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 
-Deviation  in rows K G3 and G3, each of the neighbour's videos is tried m^(2 alpha l) ln t times,
-           so training is K times as long. With the printed ln t / K, the chance that two means are
-           in the wrong order is t^(-2/K), whose sum over t is infinite.
+Deviation  G3 is m^(2 alpha l) ln t here, so training is K times as long as printed, and each of
+           the neighbour's videos is tried m^(2 alpha l) ln t times. With the printed ln t / K, two
+           means are in the wrong order with a chance of t^(-2/K), whose sum over t is infinite.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.settings import Setting
 
 Control = Callable[[int, int], float]
-"""Maps (level of the cell, round t >= 1) to the visits below which an arm is tried again."""
+"""Maps (level of the cell, round t >= 1) to the number of visits for which an arm is tried."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Controls:
     """The control functions of one policy.
 
     Attributes:
-        explore_own: for exploring each own video.
-        explore_forwarded: for exploring each own video with forwarded users; in CAP also with own
+        explore_own: G1, for exploring each own video.
+        explore_forwarded: G3, for exploring each own video with forwarded users; in CAP with own
             users.
-        train_neighbour: for training each neighbour, whose reward is then not learned.
-        explore_neighbour: for exploring each neighbour, whose reward is learned.
+        train_neighbour: K G3, for training each neighbour; its reward is then not learned.
+        explore_neighbour: G2, for exploring each neighbour; its reward is learned.
     """
 
     explore_own: Control

@@ -4,7 +4,7 @@ In the cell of the context, the first of these rules that applies is used:
 
 1. explore  the least tried own video, if it was tried less often than G1
 2. train    the least trained neighbour, if less often than K G3; its reward is not learned
-3. explore  the least tried neighbour, if it was tried less often than G2
+3. explore  the least tried neighbour, if it was tried less often than G2; its reward is learned
 4. exploit  the arm with the largest mean, among own videos and neighbours
 
 G1, K G3 and G2 are the control functions in controls.py.
@@ -34,9 +34,9 @@ class Dap(Policy):
 
     Attributes:
         setting: of the vendor.
-        controls: how often an arm is tried.
+        controls: how often an arm is tried in a cell.
         partition: the cells, with what was learned in each.
-        arrivals: visits that were learned so far.
+        arrivals: number of visits that `update` was called for so far; round t is arrivals + 1.
     """
 
     def __init__(
@@ -93,7 +93,11 @@ class Dap(Policy):
         return Choice(arm, "exploit", cell, chance)
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Learn the reward in the cell of the choice, unless that was split in the meantime."""
+        """Learn the reward in the cell of the choice, unless the cell has split since the choice.
+
+        Raises:
+            DataError: The reward is not a finite number, or, for an own video, not in [0, 1].
+        """
         number = check_reward(reward)
         if choice.arm in self.own and not 0 <= number <= 1:
             raise DataError("the reward of an own video is out of range", expected="0 to 1")
@@ -124,7 +128,14 @@ class Dap(Policy):
         return statistics.best(own + neighbours), 1.0
 
     def _own_and_neighbours(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
-        """Split the arms that may be chosen into own videos and neighbours; None is all arms."""
+        """Return the own videos, and the neighbours, among the arms that may be chosen.
+
+        Args:
+            arms: that may be chosen now; None is all of them.
+
+        Raises:
+            ConfigError: `arms` is empty, or has an arm that never joined or has left.
+        """
         if arms is None:
             return self.own, self.neighbours
         allowed = self.allowed_arms(arms)

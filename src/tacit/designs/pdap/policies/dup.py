@@ -26,7 +26,7 @@ class Dup(Dap):
 def uniform_partition(setting: Setting) -> Partition:
     """Make a fixed grid of ceil(T^(1 / (3 alpha + d))) slices per dimension.
 
-    It is a partition that skips level 0 and never splits the cells of level 1.
+    The partition skips level 0, and never splits the cells of level 1.
     """
     exact = setting.horizon ** (1 / (3 * setting.smoothness + setting.dimension))
     # Without the subtraction, rounding could turn 32^(1/5) = 2 into 3 slices.

@@ -1,9 +1,9 @@
 """LaP-DAP: serve own videos to users that other vendors forward.
 
-While a video is explored, its reward is sent without noise. Later, the noisy total of the video's
-rewards in this cell, from a tree counter, is sent, divided by their number. With an infinite
-epsilon every reward is sent without noise. Decisions use the true rewards. The claim of privacy is
-refuted on the cards of `published_guarantees`.
+While a video is explored, its reward is sent to the forwarding vendor without noise. Later, the
+noisy total of the video's rewards in this cell, from a tree counter, is sent, divided by their
+number. With an infinite epsilon every reward is sent without noise. Decisions use the true rewards.
+The claim of privacy is refuted on the cards of `published_guarantees`.
 
 Source  Zhou, Zhou, Wu, Jin (2015), Algorithm 2.
 """
@@ -49,11 +49,11 @@ class ForwardedUsers(Dap):
 
         Args:
             setting: of the vendor.
-            epsilon: claimed for one reward.
-            reading: of the noise's scale.
+            epsilon: claimed for one reward; inf sends rewards without noise.
+            reading: of the paper's scale of the noise.
             geometric: whether epsilon is multiplied by m^(alpha l) in cells of level l, as in
                 GP-DAP.
-            uniform: whether cells are those of DUP's grid.
+            uniform: whether cells and control functions are those of DUP.
 
         Raises:
             ConfigError: There is no such reading.
@@ -79,7 +79,7 @@ class ForwardedUsers(Dap):
         self.answer(choice, reward)
 
     def answer(self, choice: Choice, reward: float) -> float:
-        """Learn the reward, 0 or 1, and return what is sent to the vendor that forwarded.
+        """Learn the reward, 0 or 1, and return the number that is sent to the forwarding vendor.
 
         Raises:
             DataError: The reward is neither 0 nor 1.
@@ -87,29 +87,30 @@ class ForwardedUsers(Dap):
         if reward not in (0, 1):
             raise DataError("the reward of a forwarded user is neither 0 nor 1")
         statistics = self.partition.statistics(choice.cell)
-        if statistics is None:  # the cell was split in the meantime: this reward gets a new tree
+        if statistics is None:  # the cell has split since the choice: a new tree, used once
             statistics = CellStatistics()
         super().update(choice, reward)
         if math.isinf(self.claimed_epsilon):
             return float(reward)
         tree = statistics.trees.get(choice.arm)
         if tree is None or tree.step == tree.counter.horizon:
-            tree = self.counter(choice.cell.level).start()
+            tree = self.make_counter(choice.cell.level).start()
             statistics.trees[choice.arm] = tree
         noisy_total = tree.add(int(reward))
         if choice.phase == "explore":
             return float(reward)
         return noisy_total / tree.step
 
-    def counter(self, level: int) -> TreeCounter:
+    def make_counter(self, level: int) -> TreeCounter:
         """Make the counter of one video's rewards in a cell of this level."""
-        s = self.setting
+        setting = self.setting
         epsilon = theory.epsilon_at(
-            self.claimed_epsilon, s.slices, s.smoothness, level, self._geometric
+            self.claimed_epsilon, setting.slices, setting.smoothness, level, self._geometric
         )
         if not math.isinf(epsilon):
             scale = theory.noise_scale(
-                self._reading, s.horizon, s.neighbours + 1, s.videos, epsilon
+                self._reading, setting.horizon, setting.neighbours + 1, setting.videos, epsilon
             )
-            epsilon = theory.tree_loss(s.horizon, scale)
-        return TreeCounter(epsilon, s.horizon)
+            # `TreeCounter` takes the epsilon for which its noise has this scale.
+            epsilon = theory.tree_loss(setting.horizon, scale)
+        return TreeCounter(epsilon, setting.horizon)

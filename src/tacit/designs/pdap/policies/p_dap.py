@@ -26,11 +26,11 @@ from tacit.randomness import Source
 class PDap(Dap):
     """DAP whose rule 4 draws an own video by the exponential mechanism, with Delta u as printed.
 
-    The drawn video is then compared with the best neighbour; the one with the larger mean is
-    shown.
+    The drawn video is then compared with the best neighbour, and the arm with the larger mean is
+    chosen.
 
     Attributes:
-        claimed_epsilon: nats of one draw, as claimed in Algorithm 1; inf is DAP.
+        claimed_epsilon: nats of one draw, as claimed in Algorithm 1; inf chooses as DAP does.
         geometric: whether epsilon grows with the level of the cell, as in GP-DAP.
     """
 
@@ -46,7 +46,8 @@ class PDap(Dap):
             epsilon: claimed for one draw; inf chooses the best video instead.
             randomness: of the draws.
             gamma: Gamma, a bound of a neighbour's noise. Because of it, a neighbour is explored
-                (gamma / 4) m^(alpha l) visits more in a cell of level l. None: `theory.gamma`.
+                for (gamma / 4) m^(alpha l) more visits in a cell of level l. None means Lemma 5's,
+                `theory.gamma`.
         """
         check_epsilon(epsilon)
         if gamma is None:
@@ -60,7 +61,10 @@ class PDap(Dap):
     def best_arm(
         self, level: int, statistics: CellStatistics, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
-        """Draw an own video, and return it or the best neighbour, if that has a larger mean.
+        """Draw an own video, and choose between it and the best neighbour by their means.
+
+        At equal means the arm that was tried less often is chosen. Without own videos, the best
+        neighbour is chosen.
 
         Args:
             level: of the cell.
@@ -81,7 +85,7 @@ class PDap(Dap):
         best_neighbour = statistics.best(neighbours) if neighbours else drawn
         if statistics.best([drawn, best_neighbour]) == drawn:
             return drawn, int(weights[index]) / total_weight
-        # The neighbour is shown whenever a video is drawn that is worse than it.
+        # The neighbour is chosen whenever a video is drawn that loses against it.
         is_worse = [statistics.best([best_neighbour, arm]) == best_neighbour for arm in own]
         weight_of_worse = int(weights[np.array(is_worse)].sum())
         return best_neighbour, weight_of_worse / total_weight
@@ -89,15 +93,20 @@ class PDap(Dap):
     def selection(self, level: int, candidates: int) -> Selection:
         """Return the mechanism that draws one of `candidates` videos in a cell of this level."""
         if (level, candidates) not in self._selections:
-            s = self.setting
-            sensitivity = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
-            # A power of two from 2^-18 to 2^-10; the sensitivity is 64 steps where possible.
+            setting = self.setting
+            m = setting.slices
+            alpha = setting.smoothness
+            sensitivity = theory.spread(setting.lipschitz, m, alpha, level)
+            # Means are rounded to steps of 2^-18 to 2^-10. Where this range allows it, the
+            # sensitivity is at least 64 steps.
             bits = math.ceil(math.log2(64 / sensitivity))
             resolution = 2.0 ** -min(18, max(10, bits))
-            epsilon = theory.epsilon_at(
-                self.claimed_epsilon, s.slices, s.smoothness, level, self.geometric
-            )
             self._selections[level, candidates] = Selection(
-                epsilon, candidates, sensitivity, 0.0, 1.0, resolution
+                theory.epsilon_at(self.claimed_epsilon, m, alpha, level, self.geometric),
+                candidates=candidates,
+                sensitivity=sensitivity,
+                lower=0.0,
+                upper=1.0,
+                resolution=resolution,
             )
         return self._selections[level, candidates]

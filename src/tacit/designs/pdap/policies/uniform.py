@@ -21,7 +21,7 @@ class Uniform(Policy):
         self._source = randomness
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose any of the arms that may be chosen."""
+        """Choose an arm uniformly among `arms`, or among all arms; the context is not used."""
         allowed = self.allowed_arms(arms)
         index = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[index], "explore", None, 1 / len(allowed))
@@ -31,6 +31,6 @@ class Uniform(Policy):
         check_reward(reward)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose any own video for each context."""
+        """Choose an own video uniformly for each of (n, d) contexts, which are not used."""
         own = np.array(self.own)
         return np.asarray(own[integers_below(self._source, len(own), len(contexts))])

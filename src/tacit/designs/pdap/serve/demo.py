@@ -1,4 +1,4 @@
-"""Sections of vendors with generated names, for trying out."""
+"""Sections of tacit.toml for vendors with generated names, to try the service."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from tacit.service.keys import Role, add_key, create_private_file
 from tacit.service.setting_tables import TOML
 
 NAMES = ("cinema", "arthouse")
+"""Names of the two vendors."""
 VIDEOS = 8
+"""Number of videos of each vendor."""
 FEATURES = 2
+"""Number of features of a context."""
 TENANT = "demo"
 KEYS_FILE = "keys.json"
 
@@ -37,14 +40,14 @@ def make_two_deployments(
 
     Args:
         folders: of the deployments; they are created.
-        addresses: of the services, such as `http://127.0.0.1:8001`, with ports.
-        names: of the vendors.
+        addresses: of the services, with ports, such as `http://127.0.0.1:8001`.
+        names: of the vendors, in the order of the folders.
         tenant: of both services.
         videos: number of videos of each vendor.
         settings: more settings of [vendors.NAME], the same for both.
 
     Returns:
-        For each deployment, a new API key by role: that of its operator.
+        For each deployment, the API keys by role; the only role is "operator".
     """
     for folder in folders:
         folder.mkdir(parents=True)

@@ -1,14 +1,14 @@
-"""Calls to neighbours that the operator lists, the only addresses that a vendor sends to.
+"""Calls to the neighbours that the operator lists; a vendor sends nothing to other addresses.
 
 Calls    One attempt, of at most `LONGEST_CALL` seconds from looking up the name to the last byte.
          No redirect is followed, no proxy of the environment is used, no content is decompressed.
          Everything but a signed answer of the right type and size counts as no answer.
-Checks   A neighbour that does not work is not asked for a while. If failed calls decided this,
-         what happens at some people's visits would change those of others, which the learner's
-         guarantee does not cover. So the service itself checks whether a neighbour is ready, at
-         most once in `CHECK_INTERVAL` seconds, when any visitor comes; results of calls change
-         nothing. A neighbour that is not ready is not asked until a check finds it ready; checks
-         are made after 2 seconds, 4, 8 and so on, up to `LONGEST_REST`.
+Checks   A neighbour that does not work is not asked for a while. If failed calls decided this, the
+         visits of some people would change the visits of others, which the learner's guarantee does
+         not cover. So the service itself checks whether a neighbour is ready, at most once in
+         `CHECK_INTERVAL` seconds, when any visitor comes; results of calls change nothing. A
+         neighbour that is not ready is not asked until a check finds it ready. These checks are 2,
+         4, 8 seconds apart and so on, up to `LONGEST_REST`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from tacit.designs.pdap.messages import LARGEST, Forward
+from tacit.designs.pdap.messages import LARGEST_MESSAGE, Forward
 from tacit.designs.pdap.serve import signatures
 from tacit.designs.pdap.serve.signatures import SignatureError, audience_of
 from tacit.errors import ConfigError
@@ -37,8 +37,11 @@ from tacit.service.served_things import Section
 from tacit.service.setting_tables import TOML, setting
 
 _PATH = re.compile(rf"/api/vendors/{NAME.pattern}")
+"""Path of a vendor's address."""
 _API_KEY = re.compile(rb"[!-~]{1,256}")
-_HERE = ("127.0.0.1", "::1", "localhost")
+"""An API key: printable ASCII without spaces."""
+_LOCAL_HOSTS = ("127.0.0.1", "::1", "localhost")
+"""Hosts to which http is allowed: this machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +65,7 @@ class Neighbour:
 
     Attributes:
         name: the neighbour's own name.
-        url: of the neighbour's vendor.
+        url: of the neighbour, without a slash at the end.
         public_key: with which the neighbour's messages are verified.
         api_key: that the neighbour made for this vendor.
     """
@@ -74,7 +77,7 @@ class Neighbour:
 
     @classmethod
     def from_section(cls, name: str, section: Section) -> Self:
-        """Read a section.
+        """Read a section [vendors.NAME.peers.NAME].
 
         Raises:
             ConfigError: The address is not https, or is not that of a vendor; or the name or a key
@@ -103,7 +106,7 @@ class Neighbour:
         return audience_of(self.name, self.public_key)
 
     @property
-    def health(self) -> str:
+    def readiness_url(self) -> str:
         """The address at which the neighbour's service says whether it is ready."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}/readyz"
@@ -112,7 +115,7 @@ class Neighbour:
 def _is_vendor_address(url: str) -> bool:
     """Return whether a URL is that of a vendor, with https unless it is on this machine."""
     parts = urlsplit(url)
-    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOCAL_HOSTS)
     has_more_parts = parts.query or parts.fragment or parts.username or parts.password
     has_path = _PATH.fullmatch(parts.path) is not None
     return bool(is_safe and not has_more_parts and parts.hostname and has_path)
@@ -122,7 +125,8 @@ LONGEST_CALL = 1.0
 """Seconds of a call, at most."""
 _LONGEST_CHECK = 0.8
 """Seconds of a check whether a neighbour is ready, at most."""
-logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log addresses
+# httpx2 would log the addresses of its requests.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
@@ -131,18 +135,19 @@ class Calls:
 
     Attributes:
         sender: name of the vendor.
-        key: with which the vendor signs.
-        transports: by name of the neighbour, instead of the network, in tests.
+        key: private key with which the vendor signs.
+        transports: HTTP transports by name of the neighbour, used in tests in place of the network.
     """
 
     sender: str
     key: Ed25519PrivateKey = field(repr=False)
     transports: Mapping[str, httpx2.AsyncBaseTransport] = field(default_factory=dict)
     _running: set[asyncio.Task[bytes | None]] = field(default_factory=set, repr=False)
+    """Calls that have not ended."""
 
     @property
     def audience(self) -> str:
-        """The audience that a request to this vendor is signed for."""
+        """The audience for which messages to this vendor are signed."""
         return audience_of(self.sender, self.key.public_key())
 
     def sign(self, peer: Neighbour, **message: Any) -> dict[str, str]:
@@ -150,7 +155,7 @@ class Calls:
 
         Args:
             peer: the neighbour.
-            message: body, nonce, and path or status, as in `signatures.sign`.
+            message: `body`, `nonce`, and `path` or `status`, as in `signatures.sign`.
         """
         message |= {"sender": self.sender, "audience": peer.audience}
         return signatures.sign(self.key, now=time.time(), **message)
@@ -163,7 +168,10 @@ class Calls:
         Args:
             headers: of the message, names in lower case.
             peers: neighbours that may have signed it.
-            message: body, and path or status and nonce, as in `signatures.check`.
+            message: `body`, and `path`, or `status` and `nonce`, as in `signatures.check`.
+
+        Returns:
+            Name of the neighbour.
 
         Raises:
             SignatureError: None of them signed it.
@@ -176,9 +184,9 @@ class Calls:
     def ask(
         self, peer: Neighbour, forward: bytes, *, seconds: float = LONGEST_CALL
     ) -> asyncio.Task[bytes | None]:
-        """Start to send a Forward to a neighbour.
+        """Start a call that sends a Forward to a neighbour.
 
-        The call runs to its end even if no one waits for it, because the neighbour must not see
+        The call runs to its end even if nobody waits for it, because the neighbour must not see
         whether its offer will be shown.
 
         Args:
@@ -200,20 +208,27 @@ class Calls:
         task.add_done_callback(self._running.discard)
         return task
 
-    async def reaches(self, peer: Neighbour) -> bool:
+    async def is_ready(self, peer: Neighbour) -> bool:
         """Check whether a neighbour's service says that it is ready."""
         try:
             async with (
                 asyncio.timeout(_LONGEST_CHECK),
                 self._client(peer) as client,
-                client.stream("GET", peer.health) as answer,
+                client.stream("GET", peer.readiness_url) as answer,
             ):
                 return answer.status_code == 200
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
             return False
 
     async def _post(self, peer: Neighbour, body: bytes, nonce: str, seconds: float) -> bytes | None:
-        """Send a signed Forward, and return the answer's content; None without a valid answer."""
+        """Send a signed Forward, and return the answer's content; None without a valid answer.
+
+        Args:
+            peer: the neighbour.
+            body: the encoded Forward.
+            nonce: the number of its request, in hexadecimal.
+            seconds: time until the call is given up.
+        """
         address = f"{peer.url}/forwards"
         headers = self.sign(peer, path=urlsplit(address).path, body=body, nonce=nonce)
         headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
@@ -228,7 +243,7 @@ class Calls:
             return None  # httpx2 raises several kinds of ValueError for invalid HTTP
 
     async def _read(self, answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
-        """Read the content of an answer; None unless it is short, uncompressed and signed."""
+        """Return the content of an answer; None if it is too long, compressed or not signed."""
         is_octets = answer.headers.get("content-type") == signatures.OCTETS
         is_compressed = "content-encoding" in answer.headers
         if answer.status_code != 200 or is_compressed or not is_octets:
@@ -236,7 +251,7 @@ class Calls:
         body = b""
         async for part in answer.aiter_raw():
             body += part
-            if len(body) > LARGEST:
+            if len(body) > LARGEST_MESSAGE:
                 return None
         headers = [(name.lower(), value) for name, value in answer.headers.multi_items()]
         with suppress(SignatureError):
@@ -275,9 +290,9 @@ class _PeerState:
     """Result of the last check of one neighbour, and the time of the next one.
 
     Attributes:
-        is_ready: according to the last check.
-        next_check: time of `time.monotonic` from which on it is checked again.
-        rest: seconds between two checks while it is not ready.
+        is_ready: whether the last check found the neighbour ready; true before the first check.
+        next_check: when the neighbour is checked again, in seconds of `time.monotonic`.
+        rest: seconds from the last check to the next one if the neighbour is not ready.
     """
 
     is_ready: bool = True
@@ -290,14 +305,16 @@ class Reach:
     """Knows which neighbours of one vendor can be asked; for the event loop of one process.
 
     Attributes:
-        calls: of the vendor.
-        peers: its neighbours.
+        calls: sends the vendor's messages.
+        peers: the vendor's neighbours.
     """
 
     calls: Calls
     peers: Sequence[Neighbour]
     _states: dict[str, _PeerState] = field(default_factory=dict)
+    """By name of the neighbour."""
     _checks: set[asyncio.Task[None]] = field(default_factory=set)
+    """Checks that have not ended."""
 
     def peers_up(self) -> tuple[str, ...]:
         """Return the names of neighbours that can be asked, and start checks that are due."""
@@ -312,7 +329,7 @@ class Reach:
 
     async def _check(self, peer: Neighbour, state: _PeerState) -> None:
         """Check whether a neighbour is ready, and set the time of the next check."""
-        state.is_ready = await self.calls.reaches(peer)
+        state.is_ready = await self.calls.is_ready(peer)
         if state.is_ready:
             state.rest = FIRST_REST
             state.next_check = time.monotonic() + CHECK_INTERVAL

@@ -32,12 +32,12 @@ class ServedVendor(ServedThing):
     """One vendor that is served: a section [vendors.NAME].
 
     Attributes:
-        tenant: whom the vendor belongs to.
+        tenant: name of the tenant to whom the vendor belongs.
         name: of the vendor.
         settings: of the section.
         neighbours: by name.
-        reach: which neighbours can be asked now; None if there are no neighbours.
-        cache: of the stored state.
+        reach: knows which neighbours can be asked now; None if there are no neighbours.
+        cache: opens the stored state.
     """
 
     SETTINGS: ClassVar = VendorSettings
@@ -64,13 +64,13 @@ class ServedVendor(ServedThing):
             calls = Calls(section.name, read_private_key(section.file_path("key")))
             reach = Reach(calls, tuple(neighbours.values()))
         # The first draw loads the sampler, which takes time: do so before any request waits.
-        settings.joint.noise.add_to(np.zeros(1, dtype=np.int64))
+        settings.learner_setting.noise.add_to(np.zeros(1, dtype=np.int64))
         cache = StateCache(settings)
         return cls(section.tenant, section.name, settings, neighbours, reach, cache)
 
     @property
     def state_name(self) -> str:
-        """Name of its state in the ledger."""
+        """Name of the vendor's state in the ledger."""
         return thing_state_name("vendors", self.tenant, self.name)
 
     def budgets(self) -> tuple[tuple[Holder, Cap], ...]:
@@ -78,10 +78,10 @@ class ServedVendor(ServedThing):
         return ()
 
     def check_balances(self, balances: Iterable[Balance]) -> None:
-        """Refuse budgets of people that are larger than the cards say: a cap is for life.
+        """Refuse stored budgets of people that are larger than `lifetime`: a budget is for life.
 
         Raises:
-            ConfigError: There is one.
+            ConfigError: There is such a budget of this vendor.
         """
         prefix = f"vendors/{self.name}/"
         for balance in balances:
@@ -95,13 +95,14 @@ class ServedVendor(ServedThing):
                 )
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
-        """Refuse a stored state that was made under other settings, or cannot be read.
+        """Refuse a stored state of this vendor that cannot be continued.
 
         Args:
             read_state: returns the stored bytes of a name; None if there are none.
 
         Raises:
-            ConfigError: There is such a state.
+            ConfigError: The state was made under other settings or by another version, or is
+                damaged.
         """
         state = idempotency.remove_salt(read_state(self.state_name))
         if state is None:
@@ -119,7 +120,9 @@ class ServedVendor(ServedThing):
         try:
             differing = self.settings.differing_settings(json_part["settings"])
             if not differing:
-                VendorState.decode(state, self.settings.vendor(), self.settings.lasting_settings)
+                VendorState.decode(
+                    state, self.settings.make_vendor(), self.settings.lasting_settings
+                )
         except (TypeError, ValueError, LookupError, struct.error):
             raise self._unreadable_state("damaged") from None
         if differing:
@@ -142,18 +145,18 @@ class ServedVendor(ServedThing):
         return (Holder.subject(self.tenant, f"vendors/{self.name}/{user}"),)
 
     def describe_releases(self) -> str:
-        """Describe what was released and cannot be taken back."""
-        s = self.settings
+        """Describe the releases that cannot be taken back, for the operator."""
+        settings = self.settings
         contexts = ""
         if self.neighbours:
             contexts = (
                 "; randomised contexts that neighbours received, each at epsilon "
-                f"{s.forward_epsilon:g}"
+                f"{settings.forward_epsilon:g}"
             )
         return (
-            f"noisy sums over all visits, each visit at epsilon {s.epsilon:g}{contexts}; all "
-            f"visits of one person within {s.lifetime:g}. Stored answers contain which video was "
-            "shown at each visit, and the random bytes of one that was forwarded"
+            f"noisy sums over all visits, each visit at epsilon {settings.epsilon:g}{contexts}; "
+            f"all visits of one person within {settings.lifetime:g}. Stored answers contain which "
+            "video was shown at each visit, and the random bytes of one that was forwarded"
         )
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:
@@ -161,7 +164,7 @@ class ServedVendor(ServedThing):
 
         Args:
             user: who visits.
-            asks: whether neighbours can be asked.
+            asks: whether neighbours can be asked at this visit.
         """
         (holder,) = self.personal_holders(user)
         return [Charge(holder, self.settings.cost(asks=asks), opens=self.settings.cap)]
@@ -174,7 +177,7 @@ class ServedVendor(ServedThing):
         key: str,
         payload: bytes,
         change_state: Callable[[VendorState], Reply],
-        **more: Any,
+        **options: Any,
     ) -> Response:
         """Run one transaction on the vendor's state, once for each Idempotency-Key.
 
@@ -185,8 +188,9 @@ class ServedVendor(ServedThing):
             key: the Idempotency-Key.
             payload: content of the request, which must be the same when the key comes again.
             change_state: changes the state and returns the answer.
-            more: further arguments of `idempotency.answer_once`.
+            options: further arguments of `idempotency.answer_once`.
         """
+        # The name is added because the same key at another vendor is another request.
         payload_of_vendor = self.name.encode() + b"\x00" + payload
         transition = idempotency.salt_states(self.cache.make_transition(change_state))
         return await idempotency.answer_once(
@@ -197,7 +201,7 @@ class ServedVendor(ServedThing):
             payload_of_vendor,
             state=self.state_name,
             transition=transition,
-            **more,
+            **options,
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -206,18 +210,20 @@ class ServedVendor(ServedThing):
         The parts are the learner, forwarded contexts and trust in neighbours. Without neighbours
         there is only the learner.
         """
-        s = self.settings
-        learner = guarantees.joint_card(s.joint, visits_per_person=s.most_visits(asks=False))
+        settings = self.settings
+        learner = guarantees.joint_card(
+            settings.learner_setting, visits_per_person=settings.most_visits(asks=False)
+        )
         if not self.neighbours:
             return (learner,)
-        visits = s.most_visits(asks=True)
+        visits = settings.most_visits(asks=True)
         parts = (
             learner,
-            guarantees.forwarded_context_card(s.agreement, visits=visits, asks_all=True),
-            guarantees.neighbour_trust_card(s.trust_settings, visits_per_person=visits),
+            guarantees.forwarded_context_card(settings.agreement, visits=visits, asks_all=True),
+            guarantees.neighbour_trust_card(settings.trust_settings, visits_per_person=visits),
         )
         whole_visit = guarantees.forwarded_visit_card(
-            parts, epsilon=s.visit_epsilon, visits_per_person=visits
+            parts, epsilon=settings.visit_epsilon, visits_per_person=visits
         )
         return (whole_visit, *parts)
 

@@ -26,12 +26,13 @@ from tacit.service.setting_tables import TOML, setting
 from tacit.service.strict_json import RefusedContent, check_text
 
 MOST_FEATURES = 16
+"""Largest number of features of a context over HTTP."""
 SECONDS_OF_DAY = 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
 class VendorSettings:
-    """The settings [vendors.NAME], which are public.
+    """The settings [vendors.NAME].
 
     A stored state can only be continued under the same `lasting_settings`.
     """
@@ -129,7 +130,7 @@ class VendorSettings:
         )
 
     @cached_property
-    def joint(self) -> JointSetting:
+    def learner_setting(self) -> JointSetting:
         """The setting of a new learner."""
         return JointSetting(
             videos=len(self.videos),
@@ -147,12 +148,12 @@ class VendorSettings:
     @cached_property
     def _cost_of_learning(self) -> Cost:
         """The cost of one visit that is learned and not sent to neighbours."""
-        return Cost.pure(PureAccountant().add(self.joint.noise.event).epsilon())
+        return Cost.pure(PureAccountant().add(self.learner_setting.noise.event).epsilon())
 
     @cached_property
     def _cost_of_asking(self) -> Cost:
         """The cost of one visit that is learned and sent to neighbours."""
-        accountant = PureAccountant().add(self.joint.noise.event)
+        accountant = PureAccountant().add(self.learner_setting.noise.event)
         accountant.add(neighbour_release(self.trust_settings, self.trust_settings.epsilon).event)
         event = Forwarder(self.agreement, randomness=randomness.secure()).event
         if event is not None:
@@ -174,7 +175,7 @@ class VendorSettings:
 
     @cached_property
     def cap(self) -> Cap:
-        """The budget of one person."""
+        """The budget of one person, which `lifetime` sets."""
         return Cap.pure(self.lifetime)
 
     @property
@@ -195,29 +196,29 @@ class VendorSettings:
         """
         return self.cap.amount // self.cost(asks=asks).amount
 
-    def vendor(self) -> Vendor:
+    def make_vendor(self) -> Vendor:
         """Make a new vendor, which has learned nothing.
 
         It asks all neighbours at every visit, whatever is chosen, because contexts must not decide
         who is asked. It does not see the clicks of users that neighbours forward.
         """
         source = randomness.secure()
-        home = JointLearner(self.joint, randomness=source)
+        learner = JointLearner(self.learner_setting, randomness=source)
         return Vendor(
-            home,
+            learner,
             self.videos,
-            forwarded_users=Host(home),
+            forwarded_users=Host(learner),
             peers=tuple(self.peers or ()),
             forwarder=Forwarder(self.agreement, randomness=source) if self.peers else None,
             agreement=self.agreement,
             trust_settings=self.trust_settings,
             asks_all=True,
-            remembered_visits=0,
+            remembered_visits=0,  # `VendorState` and the ledger remember them
         )
 
     @property
     def lasting_settings(self) -> str:
-        """The settings that may not change for a stored state to be continued, as JSON."""
+        """The settings under which a stored state must be continued, as a JSON object."""
         return json.dumps(
             {
                 "features": self.features,
@@ -241,7 +242,7 @@ def _check_videos(name: str, videos: list[str]) -> None:
 
     Args:
         name: of the vendor, for errors.
-        videos: names from the settings.
+        videos: their names, as read from the settings.
 
     Raises:
         ConfigError: A name is refused, or there are too few or too many.

@@ -1,13 +1,13 @@
 """Signed messages between vendors: HTTP Message Signatures with Ed25519, in one fixed form.
 
 Source    RFC 9421, with the digest of RFC 9530; the key id is the sender's name.
-Signed    of a request: method, path, digest and type of the content, Idempotency-Key (the nonce),
+Signed    in a request: method, path, digest and type of the content, Idempotency-Key (the nonce),
           and Tacit-Audience (the receiver's name and public key, so that a message for one
-          deployment is not valid for another of the same name). Of an answer: status, digest and
-          type, Tacit-Audience (the service that asked), and the nonce of the request.
-Refused   everything but one signature in exactly the form that `sign` writes, by a known key, for
-          this receiver, not older than `VALID_SECONDS` and not from the future; clocks may differ
-          by `CLOCK_SKEW`. The ledger notices a second use of a nonce.
+          deployment is not valid for another of the same name). In an answer: status, digest and
+          type, Tacit-Audience (the vendor that asked), and the nonce of the request.
+Refused   every message but one with a single signature in exactly the form that `sign` writes, by a
+          known key, for this receiver, not older than `VALID_SECONDS` and not from the future;
+          clocks may differ by `CLOCK_SKEW`. The ledger notices a second use of a nonce.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ VALID_SECONDS = 60
 CLOCK_SKEW = 30
 """Seconds by which the clocks of two vendors may differ."""
 OCTETS = "application/octet-stream"
+"""Type of the content of all messages."""
 AUDIENCE = "tacit-audience"
+"""Name of the header for the receiver of a message."""
 _PARAMETERS = re.compile(
     r"\([a-z@\" -]*\);created=(?P<created>[1-9][0-9]{0,11})"
     r';nonce="(?P<nonce>[A-Za-z0-9._~-]{8,128})"'
     r';keyid="(?P<keyid>[a-z0-9][a-z0-9_-]{0,63})";alg="ed25519";tag="[a-z-]{1,64}"'
 )
+"""The signature parameters that `_parameters` formats."""
 _SIGNATURE = re.compile(r"tacit=:([A-Za-z0-9+/]{86}==):")
+"""The header "signature": 64 bytes in base64, labelled "tacit"."""
 
 
 class SignatureError(ValueError):
@@ -137,7 +141,7 @@ def check(
 def _signed_components(
     audience: str, body: bytes, nonce: str, path: str, status: int
 ) -> dict[str, str]:
-    """Return all components that are signed, by name, in their order; args as in `sign`."""
+    """Return all signed components by name, in the order of signing; args as in `sign`."""
     digest = f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
     content = {"content-digest": digest, "content-type": OCTETS}
     if not path:
@@ -147,7 +151,7 @@ def _signed_components(
 
 
 def _headers_among(components: Mapping[str, str]) -> dict[str, str]:
-    """Select the components that are headers; the others' names begin with @."""
+    """Select the components that are headers; names of all others begin with @."""
     return {name: value for name, value in components.items() if not name.startswith("@")}
 
 
@@ -156,8 +160,8 @@ def _parameters(components: Iterable[str], created: str, nonce: str, sender: str
 
     Args:
         components: names of the signed components, in their order.
-        created: seconds since 1970.
-        nonce: of the request.
+        created: seconds since 1970, in digits.
+        nonce: of the request, or of the request that an answer is for.
         sender: name of the sender.
         path: of a POST; "" for an answer.
     """
@@ -178,13 +182,13 @@ def audience_of(name: str, key: Ed25519PublicKey) -> str:
 
 
 def new_vendor_key(path: Path) -> str:
-    """Write a new private key to a file that only its owner can read.
+    """Make a new private key, and write it to a file that only its owner can read.
 
     Returns:
         The public key, as it is written in a neighbour's tacit.toml.
 
     Raises:
-        ConfigError: There is a file already.
+        ConfigError: The file exists already.
     """
     key = Ed25519PrivateKey.generate()
     content = key.private_bytes(
@@ -203,7 +207,8 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     """Read a vendor's private key from its file.
 
     Raises:
-        ConfigError: The file does not hold such a key, or others than its owner may open it.
+        ConfigError: The file does not hold such a key, is missing, or can be read by others than
+            its owner.
     """
     content = read_private_file(path, "this vendor's signature")
     try:
@@ -216,7 +221,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_text(key: Ed25519PublicKey) -> str:
-    """Format a public key as it stands in a neighbour's tacit.toml."""
+    """Format a public key as it is written in a neighbour's tacit.toml: base64 of 32 bytes."""
     return base64.b64encode(key.public_bytes_raw()).decode()
 
 
@@ -229,10 +234,10 @@ def read_public_key(text: str) -> Ed25519PublicKey:
 
 
 def _single_header(headers: Sequence[tuple[str, str]], name: str) -> str:
-    """Return the value of a header that occurs once and is printable ASCII.
+    """Return the value of a header.
 
     Raises:
-        SignatureError: There is no such header.
+        SignatureError: The header does not occur exactly once, or is not printable ASCII.
     """
     values = [value for header, value in headers if header == name]
     if len(values) != 1 or not values[0].isascii() or not values[0].isprintable():

@@ -16,33 +16,39 @@ OTHER_SETTINGS = "This vendor's settings differ from those that it learned with:
 
 
 class StateCache:
-    """Opens the stored state for one transaction, and closes it again.
+    """Decodes the stored state for one transaction, and encodes it again.
 
     The object of the last transaction is used again if its bytes are the stored ones: then no other
-    worker changed the state, and no transaction was undone.
+    worker has changed the state, and no transaction was undone.
 
-    Videos and neighbours are those of the newest settings that any worker has read. If two workers
-    with different settings each restored their own names in turns, videos would start anew each
-    time. Articles that are too old are removed before each transaction, by the clock alone.
+    Videos and neighbours are those of the newest settings that any worker has read. Otherwise two
+    workers with different settings would each restore their own names in turn, and videos would
+    start anew each time. Articles that are too old are removed before each transaction, by the
+    clock alone.
     """
 
     def __init__(self, settings: VendorSettings) -> None:
         """Make the vendors that will be needed, before any request waits for them."""
         self._settings = settings
         self._settings_read_at = time.time_ns()
+        """In nanoseconds since 1970."""
         self._lock = threading.Lock()
         self._last: tuple[bytes, VendorState] | None = None
-        """The bytes and the object of the last transaction."""
-        self._new_vendor: Vendor | None = settings.vendor()
-        """For the first state, where nothing is stored."""
-        self._vendor_to_restore = settings.vendor()
-        """Into which a stored state is loaded."""
+        """The stored bytes and the object of the last transaction; None after a failure."""
+        self._new_vendor: Vendor | None = settings.make_vendor()
+        """The vendor of the first state, if none is stored; None once it is used."""
+        self._vendor_to_restore = settings.make_vendor()
+        """The vendor into which stored states are loaded."""
 
     def make_transition(self, change_state: Callable[[VendorState], Reply]) -> Transition:
         """Make a transition of the stored state, for `idempotency.answer_once`.
 
         Args:
             change_state: changes the state and returns the answer.
+
+        Returns:
+            A function of a source, which is not used, and of the stored bytes. It returns the
+            answer and the new bytes; None for unchanged bytes, and where settings differ.
         """
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
@@ -65,11 +71,11 @@ class StateCache:
             stored: its bytes; None if there is none yet, which makes the first state.
         """
         last = self._last
-        self._last = None  # so that it is not used again after a failure
+        self._last = None  # `make_transition` sets it again, but not after a failure
         if stored is None:
             vendor = self._new_vendor
             if vendor is None:
-                vendor = self._settings.vendor()
+                vendor = self._settings.make_vendor()
             self._new_vendor = None
             return VendorState(vendor, settings_read_at=self._settings_read_at)
         if last is not None:

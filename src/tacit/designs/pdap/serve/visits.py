@@ -73,6 +73,7 @@ _SECONDS_OF_STEP_3 = 0.9
 router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
 VisitId = Annotated[str, Path(pattern=r"^([0-9a-f]{2}){42,72}$", max_length=144)]
+"""Name of a visit in hexadecimal: 16 bytes of the cipher, 24 of `_TICKET`, 2 for each feature."""
 Feature = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -164,7 +165,7 @@ async def visits(
     if len(body.context) != vendor.settings.features:
         raise Problem(422, "A context has as many features as GET /api/vendors says.")
     context = np.array(body.context, dtype=np.float64)
-    return await VisitRequest(service, vendor, caller, key, context).visit(request)
+    return await VisitRequest(service, vendor, caller, key, context).answer(request)
 
 
 @router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
@@ -300,8 +301,15 @@ class VisitRequest:
     key: str
     context: NDArray[np.float64]
 
-    async def visit(self, request: Request) -> Response:
-        """Answer the request. While a neighbour is awaited, no thread and no place is occupied."""
+    async def answer(self, request: Request) -> Response:
+        """Run all steps, and return the answer to the visitor.
+
+        While a neighbour is awaited, the request occupies no thread and no place among the requests
+        that are served at the same time.
+
+        Args:
+            request: the visitor's HTTP request.
+        """
         answer_within = self.service.settings.answer_within
         calls_end = time.monotonic() + answer_within - _SECONDS_OF_STEP_3
         reach = self.vendor.reach
@@ -313,12 +321,12 @@ class VisitRequest:
         if next_steps["shown"] is not None:
             is_repeated = "idempotency-replayed" in first_answer.headers
             return reply(next_steps["shown"]).response(is_repeated=is_repeated)
-        answer = None
+        answer_of_peer = None
         peer = next_steps["peer"]
         if peer in calls:
             async with access.release_place(request):
-                answer = await asyncio.shield(calls[peer])
-        return await self.finish(next_steps, answer)
+                answer_of_peer = await asyncio.shield(calls[peer])
+        return await self.finish(next_steps, answer_of_peer)
 
     async def begin(self, reachable: Sequence[str]) -> Response:
         """Run step 1. If the person's budget is spent, answer without learning instead.
