@@ -64,6 +64,21 @@ def test_fit_recommend_guarantee(tacit, ratings, tmp_path):
     assert json.loads(out)["guarantees"][0]["basis"] == "none"
 
 
+def test_fit_without_noise_after_a_private_one(tacit, ratings, tmp_path):
+    """It is the second fit of these people; its epsilon is inf, and there is no delta to name."""
+    path, items = ratings
+    private, exact = tmp_path / "private.tacit", tmp_path / "exact.tacit"
+    assert tacit("fit", "private", path, "--items", items, "-o", private)[0] == 0
+    options = ("--items", items, "--previous", private, "--epsilon", "inf", "-o", exact)
+    code, out, _ = tacit("fit", "private", path, *options)
+    assert code == 0
+    sentence = "Fit 2 of these people: epsilon inf alone, inf in total."
+    assert sentence in " ".join(out.split())
+    code, out, _ = tacit("fit", "private", path, *options, "--json")
+    assert code == 0
+    assert json.loads(out)["standing"]["fits"] == 2
+
+
 def test_fit_says_how_useful_it_is(tacit, ratings, tmp_path, monkeypatch):
     """With noise, here of one step of presence: effective population, mode, people missing,
     epsilon; the count of people is the noisy one."""

@@ -100,7 +100,7 @@ class FitSettings(ExecutionOptions):
         "The newest earlier model of these people: costs add up.", default=None
     )
     lifetime: float | None = option(
-        "Epsilon of all fits together; default: as before.", default=None
+        "Epsilon of all fits together; default: that of --previous, if it has one.", default=None
     )
     fits: int | None = option(
         "Begin a plan of so many fits that share the lifetime: half for this one, equal parts for "
@@ -116,8 +116,8 @@ class FitSettings(ExecutionOptions):
         "by default LEDGER.head for a file.",
         default=None,
     )
-    tenant: str = option("Whose budget in the ledger.", default="tacit")
-    dataset: str = option("Its data set in the ledger.", default="ratings")
+    tenant: str = option("Tenant whose budget in the ledger pays.", default="tacit")
+    dataset: str = option("Data set of the tenant, whose budget pays.", default="ratings")
 
 
 def fit(settings: FitSettings, run: Run) -> Result:
@@ -135,7 +135,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.profile_sums.consent import count_people
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
-    model = _unfitted_model(settings)
+    model = _make_recommender(settings)
     across = bool(settings.from_domain or settings.to_domain)
     passes = _PASSES_WITH_STARS if settings.stars else _PASSES
     with ExitStack() as stack:
@@ -182,8 +182,12 @@ def fit(settings: FitSettings, run: Run) -> Result:
     return Result(data, (*sentences, *_describe_budget(model, card.delta)), after)
 
 
-def _unfitted_model(settings: FitSettings) -> Private:
-    """Make the recommender; raise ConfigError for bad settings before the ratings are read."""
+def _make_recommender(settings: FitSettings) -> Private:
+    """Make the recommender that is not fitted yet.
+
+    Raises:
+        ConfigError: A setting cannot be. It is raised here, before the ratings are read.
+    """
     from tacit.data.tables.consent_lists import read_consenting
     from tacit.designs.private.model import Private
 
@@ -213,7 +217,7 @@ def _describe_budget(model: Private, delta: float | None) -> list[str]:
 
     Args:
         model: The fitted model.
-        delta: Delta of its card; None only without noise, where there is nothing to say of it.
+        delta: Delta of its card; None if one of the fits has no noise.
     """
     status = model.budget_status_
     sentences = []
@@ -224,9 +228,10 @@ def _describe_budget(model: Private, delta: float | None) -> list[str]:
         )
     if status.fits > 1 or status.lifetime is not None:
         limit = "" if status.lifetime is None else f" of {status.lifetime:g} allowed"
+        at_delta = "" if delta is None else f", delta {delta:g}"
         sentences.append(
             f"Fit {status.fits} of these people: epsilon {status.epsilon:.4g} alone, "
-            f"{status.total:.4g}{limit} in total, delta {delta:g}."
+            f"{status.total:.4g}{limit} in total{at_delta}."
         )
     if model.fitted_.plan is not None:
         sentences.append(
@@ -259,8 +264,8 @@ class EvaluateSettings:
         "Also release mean stars, and measure RMSE between domains.", default=False
     )
     lifetime: float | None = option(
-        "Measure a plan instead: epsilon of all its --fits together, beside one release of it and "
-        "fits that each stand by themselves.",
+        "Measure a plan instead: epsilon of all its --fits together. It is compared with one "
+        "release of this epsilon, and with a fresh fit each time that has an equal part of it.",
         default=None,
     )
     fits: int | None = option("Fits of the plan; with --lifetime.", default=None, least=2)

@@ -33,7 +33,11 @@ _PURPOSE = b"tacit standard scheme 2\0"
 
 
 def secret_dice(secret: bytes) -> Dice:
-    """Make the dice of an account. ValueError unless the secret has at least 32 bytes."""
+    """Make the dice of an account.
+
+    Raises:
+        ValueError: The secret has fewer than 32 bytes.
+    """
     root = derive_root(secret)
 
     def dice(item: ItemId) -> Draw:
@@ -58,9 +62,13 @@ def secret_dice(secret: bytes) -> Dice:
 
 
 def derive_root(secret: bytes) -> bytes:
-    """Derive the key of an account's draws and of its sending times from its secret."""
+    """Derive the key of an account's draws and of its sending times from its secret.
+
+    Raises:
+        ValueError: The secret has fewer than 32 bytes.
+    """
     if len(secret) < 32:
-        raise ValueError("a secret has at least 32 bytes: make one with new_secret()")
+        raise ValueError("a secret has at least 32 bytes: make one with tacit.client.new_secret()")
     return _hmac(secret, _PURPOSE)
 
 
