@@ -186,7 +186,7 @@ def _make_recommender(settings: FitSettings) -> Private:
     """Make the recommender that is not fitted yet.
 
     Raises:
-        ConfigError: A setting cannot be. It is raised here, before the ratings are read.
+        ConfigError: A setting is invalid. It is raised here, before the ratings are read.
     """
     from tacit.data.tables.consent_lists import read_consenting
     from tacit.designs.private.model import Private
@@ -208,7 +208,7 @@ def _make_recommender(settings: FitSettings) -> Private:
         vectors=settings.vectors,
         consented=consented,
     )
-    _ = model.settings  # raises for settings that cannot be
+    _ = model.settings  # raises ConfigError for a bad one
     return model
 
 
@@ -459,7 +459,7 @@ def _make_contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) ->
     from tacit.evaluation.lists import Contender
 
     for epsilon in epsilons:
-        _ = Private(epsilon, **parameters).settings  # raises for settings that cannot be
+        _ = Private(epsilon, **parameters).settings  # raises ConfigError for a bad one
     # In one domain only likes are held out, and their error says nothing about other stars.
     judges_stars = parameters["stars"] and parameters["target"] is not None
     contenders = []
@@ -515,8 +515,8 @@ class PlanSettings:
     )
 
     def __post_init__(self) -> None:
-        are_both_or_neither = (self.every is None) == (self.times is None)
-        if not are_both_or_neither or self.every not in (None, *_PERIODS):
+        has_both_or_neither = (self.every is None) == (self.times is None)
+        if not has_both_or_neither or self.every not in (None, *_PERIODS):
             raise ConfigError(
                 f"--every is one of {', '.join(_PERIODS)} and goes with --for NUMBER."
             )

@@ -142,7 +142,8 @@ class Private(PrivateLists):
             account: Budget in a ledger that pays for the fit. If the ledger already holds a fit
                 with these parameters after the same earlier fits, this object gets the stored
                 model, and nothing is charged. So with an account, a second call of `fit` on this
-                object is a further fit only if `lifetime` is given. None: no ledger.
+                object is a further fit only if `lifetime` is given or a plan is continued. None: no
+                ledger.
 
         Raises:
             DataError: The ratings or the catalogue cannot be used.

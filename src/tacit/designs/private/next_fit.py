@@ -63,6 +63,7 @@ class NextFit:
             values["consented"] = list(prepared.consented)
         if self.plan is None:
             return values
+        # A plan's name is random, so the first fit is identified by the number of fits instead.
         if self.continued is not None:
             return values | {"continues": self.plan.name}
         return values | {"fits": self.plan.fits}

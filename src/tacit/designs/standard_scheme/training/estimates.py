@@ -132,6 +132,7 @@ def _unexplained_error(counts: Floats, residuals: Floats) -> float:
         residuals: (values, items) left-out means of each value less the offsets.
     """
     weighted = (counts * residuals).sum(axis=0)
+    # The second sum of the formula, for each item.
     explained = np.divide(
         weighted**2, counts.sum(axis=0), out=np.zeros_like(weighted), where=counts.sum(axis=0) > 0
     )
@@ -323,6 +324,7 @@ def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
     Returns:
         (values, items, levels) chances: the smoothed histograms, tilted to the shrunk means.
     """
+    # Distributions over levels: of all items together, and of each item, smoothed by the former.
     overall = histogram.sum(axis=(0, 1)) + 1.0
     item = histogram.sum(axis=0) + 10.0 * overall / overall.sum()
     item /= item.sum(axis=-1, keepdims=True)

@@ -155,6 +155,7 @@ def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_arra
     empty = np.empty(0, np.int64)  # concatenated where no item is eligible
     rows = [empty]
     weights = [empty]
+    # The number of each item's weights, at its number plus 1; summed up below.
     ends = np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
         whole = np.round(dense[:, column] * WEIGHT_UNIT).astype(np.int64)
@@ -187,6 +188,7 @@ def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:
     """
     discounts = 1.0 / np.log2(np.arange(2, LIST_LENGTH + 2))[: scores.shape[1]]
     best = np.argsort(-scores, axis=1, kind="stable")[:, :LIST_LENGTH]
+    # Discounted gain of each list, and of the best possible one: all hidden likes at the top.
     gained = np.take_along_axis(liked, best, axis=1) @ discounts
     possible = np.append(0.0, np.cumsum(discounts))[np.minimum(liked.sum(axis=1), len(discounts))]
     likes_something = possible > 0

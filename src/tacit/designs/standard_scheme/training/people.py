@@ -93,6 +93,7 @@ def find_consenting_people(
     """
     listed = {name: tuple(sorted(values)) for name, values in (public_values or {}).items()}
     edges = dict(public_edges or {})
+    # For each attribute, each person's value; None if it is unknown or not a listed one.
     columns: list[list[str | None]] = []
     for name in names:
         if name in listed:
@@ -105,6 +106,7 @@ def find_consenting_people(
                 occupied = tuple(label for label in bins if label in column)
                 listed[name] = bins if name in edges else occupied
         columns.append(column)
+    # Numbers of the people of whom all attributes are known.
     known = [
         number for number, values in enumerate(zip(*columns, strict=True)) if None not in values
     ]
@@ -176,6 +178,7 @@ def sum_statistics(
     """
     shape = (n_parts, n_values, levels.shape[1])
     rows = entry_people(levels)
+    # Numbers of each person's part and value, and of each rating's part, value and item.
     group = parts * n_values + labels
     cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
@@ -234,7 +237,8 @@ def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> 
         raise ConfigError(
             "A private disclosure needs a scale of whole stars; this one is continuous."
         )
-    scale = math.nextafter((contributions + 1) / epsilon, math.inf)  # never a hair too little
+    # Rounded up to the next float, so that the noise is never smaller than it has to be.
+    scale = math.nextafter((contributions + 1) / epsilon, math.inf)
     exact = np.concatenate([statistics.people.ravel(), statistics.histogram.ravel()])
     noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
     people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
@@ -255,6 +259,7 @@ def replace_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_ar
 
 def select_entries(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
     """Return a matrix with only those stored entries for which the (entries,) mask is true."""
+    # Where each row begins and ends among the entries that are kept.
     ends = np.concatenate([[0], np.cumsum(mask)])[matrix.indptr].astype(np.int32)
     return sparse.csr_array((matrix.data[mask], matrix.indices[mask], ends), shape=matrix.shape)
 
@@ -265,6 +270,7 @@ def rank_in_person(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
     Returns:
         (entries,) rank of each entry within its row, 0 for the smallest key.
     """
+    # Sorted by row and then by key, an entry's rank is its position less that of its row's first.
     order = np.lexsort((keys, entry_people(matrix)))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))

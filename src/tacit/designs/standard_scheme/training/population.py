@@ -96,6 +96,7 @@ def simulate_epochs(
     shows_something = np.zeros(levels.shape[0], dtype=bool)
     true = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
+        # Numbers of the ratings that are decided in this epoch.
         may_decide = (epoch <= LAST_EPOCH_OF_FIRST_DAY) | ~shows_something[people]
         now = np.flatnonzero((decided_in < 0) & (epoch_of_rating <= epoch) & may_decide)
         if rule.selection:  # an item waits for tables that have a chance for it
@@ -171,6 +172,7 @@ def _transform(
         whole = true // MICRO
         for position, table in enumerate(tables):
             assert table.coupling is not None  # a continuous scale was refused with the rule
+            # A draw picks the first level whose cumulative chance is above it.
             thresholds = table.coupling[own[:, position], items, whole]
             whole = (thresholds <= _draw_parts(source, len(true))[:, None]).sum(axis=1)
         return whole * MICRO

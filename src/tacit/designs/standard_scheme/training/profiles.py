@@ -202,6 +202,7 @@ def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, ND
     counts = np.bincount(items, minlength=n_items).astype(float)
     sums = np.bincount(items, residuals, minlength=n_items)
     common = counts >= FEWEST
+    # All rare items together get one count and one sum.
     counts[~common] = counts[~common].sum()
     sums[~common] = sums[~common].sum()
     pseudo_sum = MEAN_PSEUDO_RATINGS * float(residuals.mean())

@@ -193,6 +193,7 @@ def _subtract_other_attributes(
         values -= table.offsets[own, items] / MICRO
         weights *= table.keep[own, items] / MICRO
         if spread is not None and table.coupling is not None:
+            # Chances of the level after this coupling, if `spread` are those before it.
             chances = np.diff(table.coupling[own, items], axis=-1, prepend=0) / MICRO
             spread = np.einsum("nl,nlk->nk", spread, chances)
     return replace_data(levels, values), weights, spread
@@ -218,6 +219,7 @@ def estimate_tables(
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
     shown = estimates.estimate_shown(statistics, shrink=shrink)
+    # Equation (7), for the value of each row.
     ratios = np.stack([keep_probability(own, shown) for own in shown])
     counts = statistics.counts.sum(axis=0)
     sums = statistics.sums.sum(axis=0)
