@@ -1,4 +1,4 @@
-"""Figures of recommenders of lists: accuracy over epsilon, and accuracy against attack success."""
+"""Figures of recommenders: NDCG over epsilon, and NDCG against the success of attacks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from tacit.evaluation.lines import Line, Point
 from tacit.evaluation.page import Figure, Mark, Plot
 
 NO_NOISE = ", no noise"
+"""End of the name of a recommender's line without noise."""
 _COLOUR_COUNT = 9
-"""Number of the page's colours --p0 to --p8."""
+"""Number of the page's colours, --p0 to --p8."""
 _SIGNS = {"circle": "●", "square": "■", "diamond": "◆"}
-"""Shapes of points, which tell those of one colour apart, with their signs in a key."""
+"""Shapes of points, each with the sign that stands for it in a key. When all colours are used, they
+are used again with the next shape."""
 _DASHES = ((6, 3), (2, 3))
-"""Dashes of horizontal lines, in turn; a curve over epsilon is unbroken."""
+"""Dashes that horizontal lines get in turn; a curve over epsilon is unbroken."""
 _COLOURS_ON_WHITE = {
     "--ink": "#16202c", "--muted": "#556270", "--line": "#dde2e8",
     "--p0": "#76818d", "--p1": "#a78b2a", "--p2": "#0a6aa1", "--p3": "#c2410c", "--p4": "#7c3aed",
     "--p5": "#0b7d5c", "--p6": "#b3206b", "--p7": "#3f8fd0", "--p8": "#9a6b00",
 }  # fmt: skip
-"""The page's colours on white, for files that stand alone."""
+"""Values of the page's CSS variables on white, for files that do not belong to a page."""
 _COLOUR_ORDER = (2, 3, 5, 4, 6, 7, 8, 1, 0)
-"""Colours in the order in which they are given out: the first differ most."""
+"""Numbers of the colours in the order of their use: the first ones differ most."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,11 @@ class MeasuredEntry:
     name: str
     """Name of the recommender."""
     epsilon: float | None
-    """Claimed epsilon; None: none is claimed. Infinity: without noise."""
+    """Claimed epsilon; None: no epsilon is claimed; infinity: there is no noise."""
     ndcg: Interval
-    """NDCG@10 of its lists."""
+    """NDCG@10 of the recommender's lists."""
     membership_auc: Interval | None = None
-    """AUC of the stronger membership attack; None where it was not attacked."""
+    """AUC of the stronger membership attack; None if the recommender was not attacked."""
 
 
 def accuracy_over_epsilon(
@@ -55,13 +57,13 @@ def accuracy_over_epsilon(
     A recommender that claims no epsilon, or has no noise, is a horizontal line without a band.
 
     Args:
-        measured: Recommenders whose epsilons have one unit, and rivals without epsilon.
+        measured: Recommenders whose epsilons all have one unit, and recommenders without epsilon.
         title: Title of the figure.
         unit: Unit of the epsilons, for the axis.
-        colours: Colour of each name; None: assigned here, in the order of the names.
+        colours: CSS colour of each name; None: as `assign_colours` assigns them.
 
     Returns:
-        The figure; None where no recommender was measured at two epsilons or more.
+        The figure; None if no recommender was measured at two epsilons or more.
     """
     from tacit.evaluation.plots import curves
 
@@ -79,6 +81,7 @@ def accuracy_over_epsilon(
 
 
 def _has_two_epsilons(line: Line) -> bool:
+    """Return whether a line has means at two epsilons or more."""
     epsilons = [epsilon for epsilon in line.means if epsilon is not None]
     return len(epsilons) > 1
 
@@ -86,9 +89,14 @@ def _has_two_epsilons(line: Line) -> bool:
 def make_lines(
     measured: Sequence[MeasuredEntry], colours: Mapping[str, str] | None = None
 ) -> list[Line]:
-    """Make a line of each recommender: over its epsilons, or across the plot where it has none.
+    """Make a line for each recommender: over its epsilons, or horizontal if it has none.
 
-    A recommender without noise (epsilon infinity) is a second line, "NAME, no noise".
+    A recommender that was measured without noise (at epsilon infinity) has a second, horizontal
+    line with the name "NAME, no noise".
+
+    Args:
+        measured: Recommenders at their epsilons.
+        colours: CSS colour of each name; None: as `assign_colours` assigns them.
     """
     means_by_name: dict[str, dict[float | None, Interval | None]] = {}
     for entry in measured:
@@ -114,11 +122,11 @@ def accuracy_against_attack(
     """Draw NDCG against the AUC of the membership attack.
 
     Args:
-        measured: Recommenders, attacked or not.
-        colours: Colour of each name.
+        measured: Recommenders at their epsilons; those that were not attacked are not drawn.
+        colours: CSS colour of each name.
 
     Returns:
-        The figure; None where fewer than two recommenders were attacked.
+        The figure; None if there are fewer than two points to draw.
     """
     from tacit.evaluation.plots import points
 
@@ -150,13 +158,17 @@ def accuracy_against_attack(
 
 
 def _format_point_label(epsilon: float | None) -> str:
+    """Return the text beside a point: its epsilon, "no noise", or "" without epsilon."""
     if epsilon is None:
         return ""
     return "no noise" if math.isinf(epsilon) else f"ε {epsilon:g}"
 
 
 def assign_colours(names: Sequence[str]) -> dict[str, str]:
-    """Give each recommender a colour of the page; "NAME, no noise" has that of NAME."""
+    """Assign a CSS colour of the page to each recommender, in the order of the names.
+
+    "NAME, no noise" counts as NAME. After nine recommenders the colours begin again.
+    """
     recommenders = dict.fromkeys(name.removesuffix(NO_NOISE) for name in names)
     colours = {}
     for number, name in enumerate(recommenders):
@@ -165,22 +177,28 @@ def assign_colours(names: Sequence[str]) -> dict[str, str]:
 
 
 def _choose_shape(name: str, colours: Mapping[str, str]) -> str:
-    """Choose the shape of a recommender's points: another one each time colours begin anew."""
+    """Return the shape of a recommender's points: the next one after every nine recommenders.
+
+    Args:
+        name: Name of the recommender.
+        colours: Colours of all recommenders, in their order.
+    """
     shapes = list(_SIGNS)
     times_all_colours_used = list(colours).index(name) // _COLOUR_COUNT
     return shapes[times_all_colours_used % len(shapes)]
 
 
 def _make_key(lines: Sequence[Line]) -> list[Mark]:
+    """Make the entries of a figure's key, one for each line."""
     return [Mark(line.name, line.colour, line.dash) for line in lines]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that stands alone, as a notebook shows it."""
+    """A figure for a notebook."""
 
     svg: str
-    """The whole file."""
+    """Content of a whole SVG file."""
 
     def _repr_html_(self) -> str:
         return self.svg
@@ -194,10 +212,10 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
 
     Args:
         figures: Figures by the names of their files.
-        folder: Folder to write to; it is made.
+        folder: Folder to write to; it is made if it does not exist.
 
     Returns:
-        The files.
+        Paths of the files.
     """
     from tacit.evaluation.plots import to_png
 
@@ -214,7 +232,7 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
 
 
 def format_standalone_svg(figure: Figure) -> str:
-    """Format a figure of one plot as an SVG file: colours on white, the key below the plot."""
+    """Return a figure of one plot as a whole SVG file, on white, with the key below the plot."""
     (plot,) = figure.plots
     plot_tag = plot.svg.split(">", 1)[0]
     width = float(plot_tag.split('width="')[1].split('"')[0])
@@ -239,11 +257,11 @@ def format_standalone_svg(figure: Figure) -> str:
 
 
 def _draw_mark(mark: Mark, middle: float) -> str:
-    """Draw a mark of the key as SVG: its sign, or a piece of its line.
+    """Draw an entry of the key, without its text, as SVG: its sign, or a piece of its line.
 
     Args:
-        mark: The mark.
-        middle: Height of the middle of its line of text, in pixels from the top.
+        mark: The entry.
+        middle: Vertical position of the middle of the entry, in pixels from the top.
     """
     if mark.sign:
         return (

@@ -1,4 +1,4 @@
-"""The page of a comparison: a verdict, pictures, who pays, then tables."""
+"""Parts of the page of a comparison: figures, the verdict, and the table of differences."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from tacit.evaluation.page import Cell, Figure, Verdict
 from tacit.evaluation.result import Table, group_by
 
 NDCG = "ndcg@10"
+"""Metric of figures and the verdict."""
 
 _NAMES = {"ease": "EASE", "ridge": "the ridge regression", "popularity": "popularity"}
+"""Names of references inside a sentence."""
 _STATES = {"better": "good", "tie": "none", "worse": "worse"}
 """State of the verdict by the outcome of the test against popularity."""
 Rows = Sequence[Mapping[str, Any]]
+"""Rows of a comparison, or of its tested differences."""
 
 
 def measured_entries(rows: Rows) -> dict[str, list[MeasuredEntry]]:
-    """Collect the figures that pictures show, by the unit of the epsilons."""
+    """Return the NDCG and the membership AUC of each entry, by the unit of its epsilon."""
     rows_of_entry = group_by(rows, lambda row: (row["unit"], row["design"], row["epsilon"]))
     entries_by_unit: dict[str, list[MeasuredEntry]] = {}
-    for (unit, design, epsilon), own_rows in rows_of_entry.items():
-        by_metric = {row["metric"]: _read_interval(row) for row in own_rows}
+    for (unit, design, epsilon), entry_rows in rows_of_entry.items():
+        by_metric = {row["metric"]: _read_interval(row) for row in entry_rows}
         if NDCG in by_metric:
             membership_auc = by_metric.get("membership_auc")
             entry = MeasuredEntry(design, epsilon, by_metric[NDCG], membership_auc)
@@ -38,7 +41,7 @@ def measured_entries(rows: Rows) -> dict[str, list[MeasuredEntry]]:
 
 
 def _read_interval(row: Mapping[str, Any]) -> Interval:
-    """Read a row's interval; an end that is None, for unknown, is replaced by the mean."""
+    """Return a row's interval; an unknown end (None) is replaced by the mean."""
     mean = row["value"]
     low = mean if row["low"] is None else row["low"]
     high = mean if row["high"] is None else row["high"]
@@ -46,7 +49,7 @@ def _read_interval(row: Mapping[str, Any]) -> Interval:
 
 
 def make_figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the pictures of a comparison, by the names of their files."""
+    """Draw the figures of a comparison, and return them by the names of their files."""
     entries_by_unit = measured_entries(rows)
     all_entries: list[MeasuredEntry] = []
     for entries in entries_by_unit.values():
@@ -70,14 +73,15 @@ def make_figures(rows: Rows) -> dict[str, Figure]:
 
 
 def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
-    """Judge one recommender in two sentences; None where there is none to judge.
-
-    The first own model is judged, else the first design with an epsilon, at the epsilon nearest to
-    1 by its logarithm.
+    """Make the verdict on one recommender, which `_choose_judged` chooses.
 
     Args:
         rows: Rows of a comparison.
-        differences: Its tested differences; none with a single split.
+        differences: The tested differences; empty if there is a single split.
+
+    Returns:
+        The verdict; None if there is no recommender to judge, or no popularity or rival to compare
+        it with.
     """
     judged = _choose_judged(rows)
     popularity = _find_ndcg(rows, "popularity")
@@ -109,10 +113,10 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
 
 
 def _choose_judged(rows: Rows) -> Mapping[str, Any] | None:
-    """Choose the row of NDCG that the verdict is about; None where there is none.
+    """Return the row with the NDCG of the recommender that the verdict is about; None for none.
 
-    It is the first own model; without own models, the first private design at the epsilon that is
-    nearest to 1 on a logarithmic scale.
+    It is the first own model. Without own models it is the first design with a finite epsilon, at
+    its epsilon nearest to 1 on a logarithmic scale.
     """
     ndcg_rows = [row for row in rows if row["metric"] == NDCG]
     own_models = [row for row in ndcg_rows if row["variant"] in ("own model", "saved model")]
@@ -125,7 +129,7 @@ def _choose_judged(rows: Rows) -> Mapping[str, Any] | None:
 
 
 def _find_ndcg(rows: Rows, design: str) -> Mapping[str, Any] | None:
-    """Find the first row with the NDCG of a design; None where there is none."""
+    """Return the first row with the NDCG of a design; None if there is none."""
     for row in rows:
         if row["design"] == design and row["metric"] == NDCG:
             return row
@@ -135,7 +139,13 @@ def _find_ndcg(rows: Rows, design: str) -> Mapping[str, Any] | None:
 def _find_test(
     differences: Rows, entry: Mapping[str, Any], reference: str
 ) -> Mapping[str, Any] | None:
-    """Find the tested difference of an entry to a reference; None where it was not tested."""
+    """Return the tested difference between an entry and a reference; None if there is none.
+
+    Args:
+        differences: The tested differences.
+        entry: A row of the entry.
+        reference: Name of the reference.
+    """
     for row in differences:
         is_of_entry = all(row[key] == entry[key] for key in ("design", "variant", "epsilon"))
         if is_of_entry and row["reference"] == reference:
@@ -144,6 +154,7 @@ def _find_test(
 
 
 def _describe_difference(test: Mapping[str, Any], reference: str) -> str:
+    """Return a sentence on a tested difference: its size, interval, outcome and p value."""
     ends = f"[{_format_figure(test['low'], sign=True)}, {_format_figure(test['high'], sign=True)}]"
     sentence = (
         f"The difference to {reference} is {_format_figure(test['difference'], sign=True)} {ends}"
@@ -153,12 +164,18 @@ def _describe_difference(test: Mapping[str, Any], reference: str) -> str:
 
 
 def _format_p(test: Mapping[str, Any]) -> str:
+    """Format the corrected p value of a test with its sign of comparison, such as "= .012"."""
     p_value = test["corrected_p_value"]
     return "< .001" if p_value < 0.001 else f"= {_format_figure(p_value)}"
 
 
 def _format_figure(value: float, *, sign: bool = False) -> str:
-    """Format a figure with three decimals, no zero before the point, and a sign if asked for."""
+    """Format a figure with three decimals and without a zero before the point.
+
+    Args:
+        value: The figure.
+        sign: Whether a positive figure has a plus sign.
+    """
     text = f"{abs(value):.3f}".removeprefix("0")
     if value < 0:
         return f"\N{MINUS SIGN}{text}"
@@ -166,25 +183,28 @@ def _format_figure(value: float, *, sign: bool = False) -> str:
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    """Name a row's recommender, with its epsilon if it has one."""
+    """Return the name of a row's recommender, with its epsilon if it has one."""
     epsilon = row["epsilon"]
     return row["design"] if epsilon is None else f"{row['design']} at epsilon {epsilon:g}"
 
 
 def _capitalise(text: str) -> str:
-    """Capitalise a sentence that begins with an article; a recommender's name stays as it is."""
+    """Capitalise a sentence if it begins with "the"; a recommender's name is not changed."""
     return text[:1].upper() + text[1:] if text.startswith("the ") else text
 
 
 def differences_table(differences: Rows) -> Table | None:
-    """Make a table of tested differences: a row for each entry, a column for each reference."""
+    """Make a table of tested differences: a row for each entry, a column for each reference.
+
+    None if no difference was tested.
+    """
     if not differences:
         return None
     references = list(dict.fromkeys(row["reference"] for row in differences))
     entries = group_by(differences, lambda row: (row["design"], row["variant"], row["epsilon"]))
     rows = []
-    for (design, _, epsilon), own_rows in entries.items():
-        cell_by_reference = {row["reference"]: _make_difference_cell(row) for row in own_rows}
+    for (design, _, epsilon), entry_rows in entries.items():
+        cell_by_reference = {row["reference"]: _make_difference_cell(row) for row in entry_rows}
         epsilon_text = "–"
         if epsilon is not None:
             epsilon_text = "no noise" if math.isinf(epsilon) else f"{epsilon:g}"
@@ -195,7 +215,7 @@ def differences_table(differences: Rows) -> Table | None:
 
 
 def _make_difference_cell(row: Mapping[str, Any]) -> Cell:
-    """Format a difference with its interval and p value, coloured unless it is a tie."""
+    """Make a cell with a difference, its interval and p value, coloured unless it is a tie."""
     ends = f"{_format_figure(row['low'], sign=True)} to {_format_figure(row['high'], sign=True)}"
     is_tie = row["outcome"] == "tie"
     tone = "" if is_tie else row["outcome"]

@@ -1,4 +1,4 @@
-"""Rows of a comparison, as tables for a terminal and for a page."""
+"""The result of a comparison: its rows, as tables, figures, LaTeX, and a page."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tacit.evaluation.result import Result, Table, group_by
 from tacit.views import table as html_table
 
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")
+"""Columns of the rows of a comparison."""
 _HEADINGS = {
     "ndcg": "NDCG@10",
     "recall": "recall@10",
@@ -33,9 +34,11 @@ _HEADINGS = {
     "membership_auc": "membership AUC",
     "epsilon_lower_bound": "epsilon at least",
 }
-"""Headings by the metric's name before its @; any other metric's heading is its name."""
+"""Headings of metrics, by the part of their names before "@"; for other metrics, their names."""
 NO_NOISE = "no noise"
+"""Text for an infinite epsilon."""
 _METRICS_IN_NOTEBOOKS = ("ndcg@10", "recall@10", "rmse", "membership_auc")
+"""Metrics of the tables that a notebook shows."""
 _LEAD = (
     "The same people, splits and seeds for every row. Each table has one unit and one adversary: "
     "an epsilon of one table says nothing about an epsilon of another. Small figures are 95% "
@@ -46,39 +49,40 @@ _LEAD = (
 
 @dataclass(frozen=True)
 class UnitTable:
-    """Lines of all entries whose epsilons have one unit and one adversary."""
+    """Table of all entries whose epsilons have one unit and one adversary."""
 
     unit: str
     """Unit of the epsilons."""
     against: str
-    """Adversary that they hold against; "–" if there is none."""
+    """Adversary against whom these epsilons hold; "–" if there is none."""
     metrics: list[str]
-    """Metrics, one for each column after the first three."""
+    """Names of the metrics in the columns after the first three."""
     lines: list[list[str]]
-    """Design, variant, epsilon, then a cell for each metric."""
+    """For each entry its design, variant and epsilon, then the text for each metric."""
 
     @property
     def title(self) -> str:
-        """Title on a page."""
+        """Title of the table on a page."""
         return self.unit if self.against == "–" else f"{self.unit}, against {self.against}"
 
 
 class ComparisonResult(Result):
-    """Result of a comparison: rows with `COLUMNS`.
+    """Result of a comparison: `rows` with the columns `COLUMNS`.
 
-    An epsilon is None where none is claimed, and infinity where there is no noise.
+    Epsilon is None if no epsilon is claimed, and infinity if there is no noise. The ends of an
+    interval are None if they are not known.
     """
 
     @property
     def excluded_designs(self) -> Mapping[str, str]:
-        """Designs that do not fit the data, and why."""
+        """Names of designs and tasks that are not compared, each with the reason."""
         return dict(self.data["left_out"])
 
     def tables(self, by: str = "") -> list[UnitTable]:
-        """Make a table for each unit and adversary.
+        """Make a table of the rows for each unit and adversary.
 
         Args:
-            by: Kind of group whose metrics are shown, such as "activity"; "" for the metrics of
+            by: Kind of group whose metrics the tables have, such as "activity"; "": metrics of
                 everybody.
         """
         rows = [row for row in self.rows if group_of(row["metric"]) == by]
@@ -97,7 +101,7 @@ class ComparisonResult(Result):
 
     @property
     def differences(self) -> list[dict[str, Any]]:
-        """Tested differences of NDCG@10 to references; none with a single split."""
+        """Tested differences of NDCG@10 between entries and references; empty with one split."""
         return list(self.data.get("differences", ()))
 
     @property
@@ -106,10 +110,11 @@ class ComparisonResult(Result):
         return list(self.data.get("short_lists", ()))
 
     def figures(self) -> dict[str, Figure]:
-        """Draw NDCG over epsilon for each unit, and NDCG against attack success.
+        """Draw NDCG over epsilon for each unit, and NDCG against the success of attacks.
 
         Returns:
-            Figures by names for their files: "accuracy", "accuracy-2" and so on, "attacks".
+            Figures by the names of their files: "accuracy", "accuracy-2" and so on for units, and
+            "attacks".
 
         Raises:
             MissingExtra: The extra `plots` is not installed.
@@ -117,7 +122,10 @@ class ComparisonResult(Result):
         return make_figures(self.rows)
 
     def picture(self, name: str = "accuracy") -> Picture:
-        """Draw one of `figures`, for a notebook.
+        """Draw one of the figures of `figures`, for a notebook.
+
+        Args:
+            name: Name of the figure.
 
         Raises:
             ConfigError: There is no figure of this name.
@@ -129,11 +137,11 @@ class ComparisonResult(Result):
         return Picture(format_standalone_svg(figures[name]))
 
     def write_figures(self, folder: str | Path) -> list[Path]:
-        """Write each figure as SVG and as PNG, and return the files."""
+        """Write each figure to the folder as SVG and as PNG, and return the paths of the files."""
         return write_figures(self.figures(), Path(folder))
 
     def to_latex(self, metrics: Sequence[str] = ("ndcg@10",)) -> str:
-        """Write a booktabs table: designs in rows, epsilons in columns, best bold.
+        """Return a LaTeX table for booktabs: designs in rows, epsilons in columns, best bold.
 
         Args:
             metrics: Metrics to print, each with a column for each epsilon.
@@ -144,7 +152,7 @@ class ComparisonResult(Result):
         return format_comparison(self.rows, metrics)
 
     def _repr_html_(self) -> str:
-        """Write the verdict, and a table of a few metrics for each unit, for a notebook."""
+        """Return HTML for a notebook: the verdict, and for each unit a table of a few metrics."""
         verdict = make_verdict(self.rows, self.differences)
         parts = []
         if verdict is not None:
@@ -162,7 +170,10 @@ class ComparisonResult(Result):
         return "".join(parts)
 
     def page(self, manifest: Mapping[str, Any]) -> Page:
-        """Make a page: everybody, each kind of group, and what could not be compared.
+        """Make the page of the comparison.
+
+        Its sections are: figures, metrics of each kind of group, metrics of everybody, tested
+        differences, and what could not be compared.
 
         Args:
             manifest: How the result was made.
@@ -197,9 +208,9 @@ class ComparisonResult(Result):
 
 
 def group_of(metric: str) -> str:
-    """Return the kind of group of a metric: `activity` for `ndcg@10 activity:low`.
+    """Return the kind of group that a metric is of: "activity" for "ndcg@10 activity:low".
 
-    It is "" for a metric of everybody, such as `ndcg@10`.
+    It is "" for a metric of everybody, such as "ndcg@10".
     """
     return metric.partition(" ")[2].partition(":")[0]
 
@@ -212,7 +223,12 @@ def format_epsilon(value: float | None) -> str:
 
 
 def _make_page_table(table: UnitTable, metrics: Sequence[str]) -> Table:
-    """Make a table whose first column names design, epsilon and variant, for a narrow screen."""
+    """Make a page's table of some metrics; its first column names design, epsilon and variant.
+
+    Args:
+        table: Table of the entries of one unit.
+        metrics: Names of the metrics, in the order of their columns.
+    """
     rows = []
     for design, variant, epsilon, *texts in table.lines:
         cells = []
@@ -229,14 +245,14 @@ def _make_page_table(table: UnitTable, metrics: Sequence[str]) -> Table:
 
 
 def _make_page_tables(table: UnitTable) -> list[Table]:
-    """Cut a table of all metrics in two: accuracy of lists (`ndcg@10`), and all other metrics."""
+    """Divide a table into two for a page: metrics of lists by likes ("ndcg@10"), and all others."""
     accuracy = [metric for metric in table.metrics if metric.endswith(f"@{LIST_LENGTH}")]
     others = [metric for metric in table.metrics if metric not in accuracy]
     return [_make_page_table(table, metrics) for metrics in (accuracy, others) if metrics]
 
 
 def _format_column_heading(metric: str) -> str:
-    """Name a metric's column: `low` for `ndcg@10 activity:low`, else the name of the metric."""
+    """Return the heading of a metric's column: "low" for "ndcg@10 activity:low", else its name."""
     name, _, group = metric.partition(" ")
     if group:
         return group.partition(":")[2]
@@ -245,7 +261,7 @@ def _format_column_heading(metric: str) -> str:
 
 
 def _format_mean(row: Mapping[str, Any]) -> str:
-    """Format a mean with its interval: "0.251 (0.240 to 0.262)", or the mean where it has none."""
+    """Format a mean with its interval, "0.251 (0.240 to 0.262)", or alone if it has none."""
     if None in (row["low"], row["high"]) or row["low"] == row["high"]:
         return f"{row['value']:.3f}"
     return f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"

@@ -1,4 +1,4 @@
-"""Tables of LaTeX with booktabs, as papers print them."""
+"""Format a comparison as a LaTeX table with the package booktabs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tacit.errors import ConfigError
 from tacit.evaluation.result import format_latex_cell, group_by
 
 _SMALLER_IS_BETTER = ("rmse", "mae", "gini", "membership_auc", "epsilon_lower_bound")
+"""Beginnings of the names of metrics of which the smallest figure is the best."""
 _HEADINGS = {
     "ndcg": "NDCG@10",
     "recall": "Recall@10",
@@ -23,23 +24,25 @@ _HEADINGS = {
     "membership_auc": "Membership AUC",
     "epsilon_lower_bound": r"$\varepsilon$ at least",
 }
+"""Headings of metrics, by the part of their names before "@"; for other metrics, their names."""
 
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """Columns of one metric: one for each epsilon, and one for recommenders without epsilon."""
+    """Columns of one metric."""
 
     metric: str
     """Name of the metric."""
     epsilons: tuple[float | None, ...]
-    """Epsilon of each column; infinity: no noise; None: none is claimed."""
+    """Epsilon of each column; infinity: no noise; None: recommenders that claim no epsilon."""
 
 
 def format_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> str:
     """Format a comparison: designs in rows, epsilons in columns, best bold, intervals small.
 
-    The rows of one unit and adversary are a block below a line that names both. The best figure
-    of each column is bold in each block. Recommenders without epsilon have a column of their own.
+    Rows with the same unit and adversary are a block, below a line that names both. In each block
+    the best figure of each column is bold, if the column has several. Recommenders without epsilon
+    have a column of their own.
 
     Args:
         rows: Rows of a comparison.
@@ -48,11 +51,11 @@ def format_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str])
     Raises:
         ConfigError: A metric is in no row.
     """
-    known = list(dict.fromkeys(row["metric"] for row in rows))
+    known_metrics = list(dict.fromkeys(row["metric"] for row in rows))
     for metric in metrics:
-        if metric not in known:
+        if metric not in known_metrics:
             raise ConfigError(
-                f"No metric '{metric}' in this comparison. It has {', '.join(known)}."
+                f"No metric '{metric}' in this comparison. It has {', '.join(known_metrics)}."
             )
     epsilons = _list_columns(rows)
     groups = [ColumnGroup(metric, epsilons) for metric in metrics]
@@ -68,7 +71,7 @@ def format_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str])
 
 
 def _list_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]:
-    """List the epsilons in rising order, infinity among them, then None if some row has it."""
+    """Return the epsilons of the rows in rising order, and None last if a row has no epsilon."""
     epsilons = {row["epsilon"] for row in rows}
     columns: list[float | None] = [*sorted(epsilon for epsilon in epsilons if epsilon is not None)]
     if None in epsilons:
@@ -77,7 +80,7 @@ def _list_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]
 
 
 def _format_heads(groups: Sequence[ColumnGroup]) -> list[str]:
-    """Format two lines: metrics with a rule below each, and epsilons."""
+    """Return three lines: the headings of metrics, a rule below each of them, and the epsilons."""
     metrics = [""]
     rules = []
     epsilons = [r"$\varepsilon$"]
@@ -94,13 +97,14 @@ def _format_heads(groups: Sequence[ColumnGroup]) -> list[str]:
 
 
 def _format_epsilon(epsilon: float | None) -> str:
+    """Format an epsilon as the heading of a column."""
     if epsilon is None:
         return "none"
     return r"$\infty$" if math.isinf(epsilon) else f"{epsilon:g}"
 
 
 def _format_rows(rows: Sequence[Mapping[str, Any]], groups: Sequence[ColumnGroup]) -> list[str]:
-    """Format the lines of one block: one for each design, or for its published variant."""
+    """Format the lines of one block: one for each design, and one for each published variant."""
     row_by_cell: dict[tuple[str, str, float | None], Mapping[str, Any]] = {}
     designs: dict[str, None] = {}
     values_of_column: dict[tuple[str, float | None], list[float]] = {}
@@ -129,7 +133,12 @@ def _format_rows(rows: Sequence[Mapping[str, Any]], groups: Sequence[ColumnGroup
 
 
 def _format_cell(row: Mapping[str, Any] | None, best: float | None) -> str:
-    """Format a figure without the zero before the point, its interval small; bold if it is best."""
+    """Format a cell: a figure, bold if it is the best, and its interval in small print.
+
+    Args:
+        row: Row of the comparison; None for an empty cell.
+        best: Best figure of the column; None: no figure is bold.
+    """
     if row is None:
         return ""
     text = _format_number(row["value"])

@@ -1,4 +1,4 @@
-"""How a result was made: command, settings, versions, date and data."""
+"""Describe how a result was made: command, settings, versions, date and data."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
 def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> dict[str, Any]:
-    """Describe a run on ratings: seed, command, settings, versions, date, and the data.
+    """Describe a run on ratings, as values for JSON.
 
     Args:
-        ratings: Ratings that the run used; their hash and sizes are kept, no row.
+        ratings: Ratings that the run used. Their hash, sizes and scale are described, no row.
         seed: Seed of the run.
-        command: Line that was typed.
-        **settings: Settings, as JSON can hold them.
+        command: Command line that was typed.
+        **settings: Settings of the run, as JSON can hold them.
     """
     data = {
         "sha256": ratings.digest,
@@ -38,12 +38,12 @@ def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> d
 def describe_run(
     command: str, settings: Mapping[str, Any], packages: Sequence[str] = PACKAGES
 ) -> dict[str, Any]:
-    """Describe a run: command, settings, versions, platform and date.
+    """Describe a run, as values for JSON: command, settings, versions, platform and date in UTC.
 
     Args:
-        command: Line that was typed.
-        settings: Settings, as JSON can hold them.
-        packages: Packages whose versions are listed.
+        command: Command line that was typed.
+        settings: Settings of the run, as JSON can hold them.
+        packages: Installed packages whose versions are described.
     """
     versions = {"python": platform.python_version()}
     versions |= {package: version(package) for package in packages}

@@ -1,4 +1,4 @@
-"""Help texts and defaults of the options that fits and experiments share."""
+"""Help texts and a default that the options of several commands share."""
 
 OUT = "Model file to write."
 SEED = "The same seed gives the same splits, people and draws."

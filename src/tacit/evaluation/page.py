@@ -1,4 +1,4 @@
-"""One self-contained page of an experiment, of the parts and words that a design gives."""
+"""A self-contained HTML page of an experiment, and the parts that it is made of."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tacit.evaluation.intervals import Interval
 from tacit.evaluation.result import Table
 
 MINUS = "\N{MINUS SIGN}"
+"""Sign of negative numbers, in place of the hyphen."""
 
 
 @dataclass(frozen=True)
@@ -21,21 +22,22 @@ class Cell:
     text: str
     """Text of the cell."""
     small: str = ""
-    """Small print below it."""
+    """Small print below the text."""
     level: int | None = None
-    """Background, from 0 (good) to 5 (bad); None: no background."""
+    """Colour of the background, from 0 (good) to 5 (bad); None: no background."""
     tone: str = ""
-    """"better", "worse" or "none", for the colour of the text; "" for the usual one."""
+    """Colour of the text: "better", "worse" or "none"; "" for the usual colour."""
     spoken: str = ""
-    """Words that only a screen reader adds to the text."""
+    """Words after the text that only a screen reader speaks."""
     mark: str = ""
-    """In the first cell of a row, how the row stands out: "judged" or "plain"."""
+    """How the row of which this is the first cell stands out: "judged" or "plain"; "": it does
+    not."""
     span: int = 1
     """Number of columns that the cell covers."""
 
     @classmethod
     def from_value(cls, value: object) -> Cell:
-        """Make a cell of any value of a `Table`; floats have three decimals."""
+        """Make a cell of any value in a `Table`: floats with three decimals, a dash for None."""
         if isinstance(value, cls):
             return value
         if value is None:
@@ -50,14 +52,15 @@ class Cell:
 def interval_cell(
     value: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0
 ) -> Cell | None:
-    """Write a mean with the ends of its interval below it.
+    """Make a cell with a mean, and with the ends of its interval below it.
 
     Args:
-        value: The interval; None for an empty cell.
-        form: Format of a number, as `format` takes it; with a sign ("+.3f") it is a difference.
-        ends: Whether the ends are written.
-        better: For a difference: 1 where above 0 is better, -1 where below 0 is better; 0 where
-            neither is, so that the cell has no tone.
+        value: The interval; None for no cell.
+        form: Format of a number, as `format` takes it. With a sign ("+.3f") the value is a
+            difference.
+        ends: Whether the cell has the ends.
+        better: For a difference: 1 if a positive one is better, -1 if a negative one is; the cell
+            gets a tone if the whole interval is on one side of 0. With 0 it has no tone.
     """
     if value is None:
         return None
@@ -85,7 +88,7 @@ class Mark:
     name: str
     """Text of the entry."""
     colour: str = ""
-    """CSS colour of its stroke."""
+    """CSS colour of the stroke or sign."""
     dash: Sequence[int] = ()
     """Lengths of strokes and gaps."""
     sign: str = ""
@@ -100,7 +103,7 @@ class Plot(NamedTuple):
     svg: str
     """The plot as SVG, with the page's colours as CSS variables."""
     panel: str = ""
-    """Name above the plot, where a figure has several; "": no name."""
+    """Name above the plot, if the figure has several plots; "": no name."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class Figure:
     title: str
     """Title of the figure."""
     alt: str
-    """What the plots show, in words."""
+    """Description of the plots in words, for a screen reader."""
     plots: Sequence[Plot] = ()
     """The plots, from top to bottom."""
     caption: str = ""
@@ -125,7 +128,8 @@ class Figure:
 class Section:
     """A section of a page.
 
-    A design's `words.html` may add a first paragraph and small print to the section of a title.
+    A design's template `words.html` may add a first paragraph and small print, by the section's
+    title.
     """
 
     title: str
@@ -157,19 +161,19 @@ class Tile:
     level: int = 0
     """Colour of the bar, as `Cell.level`."""
     says: str = ""
-    """What the bar shows, in words; stands before the note."""
+    """Description of the bar in words, which is put before the note."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The first sentence of a page."""
+    """The first sentences of a page."""
 
     state: str
     """CSS class that gives the verdict its colour, such as "good", "worse" or "none"."""
     headline: str
     """Verdict in a few words."""
     sentence: str
-    """Sentence that explains it."""
+    """One or more sentences that explain the verdict."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,7 @@ class Page:
     manifest: Mapping[str, Any]
     """How the result was made."""
     verdict: Verdict | None = None
-    """First sentence; None: there is none."""
+    """First sentences of the page; None: there are none."""
     tiles: Sequence[Tile] = ()
     """Large figures below the verdict."""
     lead: str = ""
@@ -197,7 +201,7 @@ class Page:
     """Values that the template `words.html` names."""
 
     def html(self) -> str:
-        """Make the page as HTML: no script, no address, every word of the data escaped."""
+        """Return the page as HTML, without scripts and addresses, with all text escaped."""
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
         loaders = [PackageLoader("tacit.evaluation")]
@@ -219,16 +223,21 @@ class Page:
         """Write the page to a file, whole or not at all.
 
         Raises:
-            OSError: The file cannot be written; what was there stays.
+            OSError: The file cannot be written. An existing file is not changed.
         """
         check_writable(path)
-        # The page quotes the command line, where a file name may not be valid Unicode: escape it
-        # and do not fail.
+        # The page quotes the command line, in which a file name may be no valid Unicode: it is
+        # escaped, so that encoding does not fail.
         write_whole(path, self.html().encode("utf-8", errors="backslashreplace"))
 
 
 def flatten_manifest(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """List the lines of a manifest: names of nested entries are joined by dots."""
+    """Yield the entries of a manifest as names and values; nested names are joined by dots.
+
+    Args:
+        content: The manifest.
+        prefix: Names of the outer entries, each with a dot.
+    """
     for key, value in content.items():
         if isinstance(value, Mapping):
             yield from flatten_manifest(value, f"{prefix}{key}.")

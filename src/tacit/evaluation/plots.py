@@ -1,7 +1,8 @@
-"""Plots as SVG text for an HTML page: no script, no address, colours by the page's CSS variables.
+"""Draw plots as SVG text for an HTML page, without scripts and addresses.
 
-Every plot is at most 480 pixels wide, so that a phone shows it nearly at full size. Keys are left
-to the page, which escapes the data's own words; the plots hold figures only.
+Colours are the page's CSS variables. Every plot is at most 480 pixels wide, so that a phone shows
+it nearly at full size. Names of lines are not drawn: the page writes them into a key and escapes
+them.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ def curves(
 ) -> str:
     """Draw lines over one setting, as SVG.
 
-    A mean whose x is None is drawn as a horizontal line across the plot. An interval that reaches
-    far beyond all points is cut at the frame.
+    A mean under the key None is drawn as a horizontal line across the plot. An interval that
+    reaches far beyond all points is cut at the frame.
 
     Args:
-        lines: Lines to draw.
+        lines: Lines to draw; at least one has a mean at some setting.
         x_title: Title of the horizontal axis.
         y_title: Title of the vertical axis.
         bars: Whether intervals are drawn.
-        bands: Whether intervals are drawn as bands; those of horizontal lines are not drawn then.
+        bands: Whether intervals are drawn as bands instead of bars. Horizontal lines have neither.
     """
     settings: set[float] = set()
     for line in lines:
@@ -116,13 +117,14 @@ def points(marks: Sequence[Point], *, x_title: str, y_title: str) -> str:
 def steps(
     lines: Sequence[Line], *, x_title: str, y_title: str, transitions: Sequence[float]
 ) -> str:
-    """Draw lines that stay at a value until the next x, over a logarithmic x; y may be 0.
+    """Draw step functions over a logarithmic x axis, as SVG; y may be 0.
 
     Args:
-        lines: Means by x, above 0; a mean of None leaves a gap.
+        lines: Lines with means by x, above 0. Each mean holds until the next x; means of None are
+            left out.
         x_title: Title of the x axis.
         y_title: Title of the y axis.
-        transitions: Values of x at which a vertical line is drawn, since a curve steps there.
+        transitions: Values of x at which vertical lines are drawn.
     """
     rows = []
     highest_of_lines = []
@@ -151,21 +153,29 @@ def steps(
 
 
 def _encode_dashes(names: Sequence[str], lines: Sequence[Line]) -> alt.StrokeDash:
-    """Give the line of each name its dashes; [1, 0], a stroke without gap, is an unbroken line."""
+    """Encode the dashes of each line; [1, 0], a stroke without gap, is an unbroken line.
+
+    Args:
+        names: Names of the lines in the data of the plot.
+        lines: The lines, in the same order.
+    """
     dashes = [list(line.dash) or [1, 0] for line in lines]
     return alt.StrokeDash("line:N").legend(None).scale(domain=list(names), range=dashes)
 
 
 def to_png(svg: str) -> bytes:
-    """Draw SVG as PNG, at three times its size."""
+    """Return an SVG as PNG, with three pixels for each of its own."""
     return bytes(vl_convert.svg_to_png(svg, scale=3))
 
 
 def _compute_axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Compute the ends of the y axis.
+    """Return the lower and upper end of the y axis.
 
-    The axis holds every point. Intervals lengthen it, at either end by at most a third of the
-    range of the points.
+    The axis holds every point. It is longer if intervals reach farther, but at each end by at most
+    a third of the range of the points.
+
+    Args:
+        rows: Points with "y" and the ends "low" and "high" of their intervals.
     """
     values = [row["y"] for row in rows]
     low = min(values)

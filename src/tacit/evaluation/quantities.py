@@ -1,6 +1,6 @@
-"""Find named quantities in the JSON that a command prints.
+"""Find quantities in the JSON of a result by paths.
 
-A quantity is named by a path. Its steps are separated by dots:
+The steps of a path are separated by dots:
 
     tables.loss.mean            a key, a key of its object, and so on
     rows[].accuracy             every entry of a list
@@ -24,7 +24,7 @@ _SELECTOR = re.compile(r"\[([^\]]*)\]")
 
 
 Place = tuple[str | int, ...]
-"""Keys, and numbers of entries, that lead from the whole document to a value in it."""
+"""Keys of objects and numbers of list entries that lead from the document to a value in it."""
 
 
 def find_quantities(document: Any, path: str) -> dict[str, Any]:
@@ -35,8 +35,8 @@ def find_quantities(document: Any, path: str) -> dict[str, Any]:
         path: A path as the module describes it.
 
     Returns:
-        Values by their own paths, in which each `[]`, `[key=value]` and `*` is replaced by a
-        number or a key. Empty where the document has no such value.
+        The values, each by a path of its own in which `[]`, `[key=value]` and `*` are replaced by
+        numbers and keys. Empty if the document has no such value.
 
     Raises:
         ConfigError: The path cannot be read.
@@ -65,7 +65,7 @@ def locate_quantities(document: Any, path: str) -> dict[Place, Any]:
 
 
 def shows_something(value: Any) -> bool:
-    """Say whether a value is something: not null, not NaN, and no empty list, object or text."""
+    """Return whether a value has content: it is not null, NaN, or an empty list, object or text."""
     if value is None:
         return False
     if isinstance(value, str | Sequence | Mapping):
@@ -85,7 +85,11 @@ def _format_path(place: Place) -> str:
 
 
 def _parse_steps(path: str) -> Iterator[tuple[str, list[str]]]:
-    """Split a path into steps: a key, "" for none, and the texts inside its brackets."""
+    """Yield the steps of a path: the key, "" for none, and the texts inside the brackets.
+
+    Raises:
+        ConfigError: The path cannot be read.
+    """
     position = 0
     while position < len(path):
         step = _STEP.match(path, position)
@@ -98,9 +102,16 @@ def _parse_steps(path: str) -> Iterator[tuple[str, list[str]]]:
         position = step.end()
 
 
-def _follow_key(found: Mapping[Place, Any], key: str) -> Iterator[tuple[Place, Any]]:
-    """Yield the value below a key, or below every key for "*", of each object found so far."""
-    for place, value in found.items():
+def _follow_key(value_by_place: Mapping[Place, Any], key: str) -> Iterator[tuple[Place, Any]]:
+    """Yield the place and the value of a key, or of every key for "*", in each of the objects.
+
+    Values that are no objects, and objects without the key, are skipped.
+
+    Args:
+        value_by_place: Values to which the earlier steps of the path lead.
+        key: The key, or "*".
+    """
+    for place, value in value_by_place.items():
         if isinstance(value, Mapping):
             keys = list(value) if key == "*" else [key]
             for name in keys:
@@ -108,9 +119,17 @@ def _follow_key(found: Mapping[Place, Any], key: str) -> Iterator[tuple[Place, A
                     yield (*place, name), value[name]
 
 
-def _follow_selector(found: Mapping[Place, Any], selector: str) -> Iterator[tuple[Place, Any]]:
-    """Yield the selected entries of each list found so far."""
-    for place, value in found.items():
+def _follow_selector(
+    value_by_place: Mapping[Place, Any], selector: str
+) -> Iterator[tuple[Place, Any]]:
+    """Yield the place and the value of the selected entries in each of the lists.
+
+    Args:
+        value_by_place: Values to which the earlier steps of the path lead; values that are no lists
+            are skipped.
+        selector: Text inside brackets.
+    """
+    for place, value in value_by_place.items():
         if isinstance(value, list):
             for number, entry in enumerate(value):
                 if _is_selected(number, entry, selector):
@@ -118,7 +137,7 @@ def _follow_selector(found: Mapping[Place, Any], selector: str) -> Iterator[tupl
 
 
 def _is_selected(number: int, entry: Any, selector: str) -> bool:
-    """Say whether a selector (the text inside brackets) selects an entry with this number."""
+    """Return whether a selector, the text inside brackets, selects the entry with this number."""
     if selector == "":
         return True
     if selector.isdigit():
@@ -130,7 +149,10 @@ def _is_selected(number: int, entry: Any, selector: str) -> bool:
 
 
 def _is_written(value: Any, text: str) -> bool:
-    """Say whether a text writes a value: the same text in any case, or the same number."""
+    """Return whether a text of a selector means a value.
+
+    A number has to be equal; any other value has to have the same text, in any case.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() == text.lower()
     try:

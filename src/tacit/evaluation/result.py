@@ -1,4 +1,4 @@
-"""Results of commands: data for programs, sentences and tables for people."""
+"""Results of commands: data for programs, and sentences and tables for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Key = TypeVar("Key")
 
 
 def group_by(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    """Group rows by a key, such as the rows of all seeds by their setting, in their order."""
+    """Group rows by a key, such as their setting; rows of a group keep their order."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -30,9 +30,10 @@ class Table:
     columns: Sequence[str]
     """Headings of the columns."""
     rows: Iterable[Sequence[object]]
-    """Cells. None is an empty cell; floats that are not formatted have three decimals."""
+    """Cells of each row. None is an empty cell; a float is shown with three decimals."""
     heads: Sequence[tuple[str, int]] = ()
-    """Names above the headings, on a page: each with its number of columns; "" for no name."""
+    """Names of groups of columns, shown above the headings on a page: each with its number of
+    columns; "" for no name."""
 
     @classmethod
     def from_rows(
@@ -57,19 +58,21 @@ class Result:
     """Result of a command, for programs and for people."""
 
     data: Mapping[str, Any]
-    """What `--json` prints. Without `--json`, its `warnings` are printed to standard error."""
+    """Content of the output with `--json`. Without `--json`, its entry "warnings" is printed to
+    standard error."""
     shown: Sequence[Table | str] = ()
-    """Tables and sentences that a person reads."""
+    """Tables and sentences of the output without `--json`."""
     after: str = ""
-    """Command to type next, and what it does."""
+    """Command that the user may type next, and its effect; "": none."""
     failed: bool = False
-    """Whether the exit code is 1."""
+    """Whether the command's exit code is 1."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Rows of `data`, each one flat mapping, all with the same columns.
+        """Entry "rows" of `data` as flat mappings that all have the same columns.
 
-        An interval is three columns: NAME, NAME_low and NAME_high.
+        An interval becomes three columns: NAME, NAME_low and NAME_high. A column that a row lacks
+        is None in it.
         """
         flat_rows = [_flatten_row(row) for row in self.data.get("rows", ())]
         all_columns: dict[str, Any] = {}
@@ -90,11 +93,11 @@ class Result:
         return self._make_frame("pandas")
 
     def to_csv(self) -> str:
-        """Write the rows as CSV, with a header."""
+        """Return the rows as CSV with a header."""
         return str(self.to_polars().write_csv())
 
     def to_latex(self) -> str:
-        """Write the rows as a tabular environment of booktabs, floats with three decimals."""
+        """Return the rows as a LaTeX table for booktabs, floats with three decimals."""
         begin = rf"\begin{{tabular}}{{{'l' * len(self._columns)}}}"
         lines = [begin, r"\toprule", _format_latex_row(self._columns), r"\midrule"]
         lines += [_format_latex_row(row.values()) for row in self.rows]
@@ -121,7 +124,7 @@ class Result:
 
 
 def _flatten_row(row: Any) -> dict[str, Any]:
-    """Make a flat mapping of a row, a dataclass or mapping: an interval becomes three columns."""
+    """Return a row, a dataclass or a mapping, as a mapping in which intervals are three entries."""
     if is_dataclass(row) and not isinstance(row, type):
         values = {field.name: getattr(row, field.name) for field in fields(row)}
     else:
@@ -143,11 +146,12 @@ _LATEX_ESCAPES = {
 
 
 def _format_latex_row(cells: Iterable[object]) -> str:
+    """Return a row of a LaTeX table."""
     return " & ".join(map(format_latex_cell, cells)) + r" \\"
 
 
 def format_latex_cell(cell: object) -> str:
-    """Format a value for LaTeX: signs escaped, floats with three decimals, nothing for None."""
+    """Format a value for LaTeX: signs escaped, floats with three decimals, and None as ""."""
     if cell is None:
         return ""
     text = f"{cell:.3f}" if isinstance(cell, float) else str(cell)

@@ -1,4 +1,4 @@
-"""The role of a recommender, and how scores become a list."""
+"""The methods that a recommender has, and how scores become a list."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Recommendation:
     rank: int
     """Place in the list, from 1."""
     cold: bool = False
-    """Whether no one rated the item, so that its score comes from its public features alone."""
+    """Whether nobody rated the item, so that its score comes from its public features alone."""
 
 
 class Tabular:
-    """A result with columns, which can be turned into a data frame."""
+    """Base class of results that can be turned into a data frame."""
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns by name."""
@@ -63,7 +63,7 @@ class Tabular:
         return to_frame(self.to_dict(), "polars")
 
     def to_pandas(self) -> Any:
-        """Make a pandas data frame of the columns; ConfigError if pandas is not installed."""
+        """Make a pandas data frame of the columns; raise ConfigError if pandas is not installed."""
         from tacit.data.tabular import to_frame  # it needs polars
 
         return to_frame(self.to_dict(), "pandas")
@@ -110,9 +110,12 @@ class Recommendations(Tabular):
         return columns
 
     def with_titles(self, titles: Mapping[Any, str]) -> Recommendations:
-        """Return this list with the titles of its items."""
-        own = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
-        return Recommendations(self.rows, own)
+        """Return this list with the titles of its items; titles of other items are ignored."""
+        listed_titles = {}
+        for row in self.rows:
+            if row.item_id in titles:
+                listed_titles[row.item_id] = titles[row.item_id]
+        return Recommendations(self.rows, listed_titles)
 
     def __repr__(self) -> str:
         lines = [f"{row.rank:>4}  {row.score:>8.3f}  {self._label(row)}" for row in self.rows]
@@ -130,11 +133,11 @@ class Recommendations(Tabular):
 
 
 class Recommender(Protocol):
-    """A recommender that is fitted to ratings and then serves people by id or by their history.
+    """A recommender that is fitted to ratings and then answers for an id or for a history.
 
-    Unknown people get the list of a person without ratings; an unknown item's prediction is NaN.
-    Items in the person's history are left out of their list. A saved model holds items, never
-    people: a loaded model needs the history.
+    An unknown person gets the list of a person without ratings; an unknown item's prediction is
+    NaN. Items in a person's history are left out of their list. A saved model does not know people
+    by their ids: after loading, it answers for histories only.
     """
 
     def fit(self, ratings: Ratings) -> Recommender:
@@ -149,15 +152,23 @@ class Recommender(Protocol):
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """Recommend the n best items, for a known `user` or for any `history`."""
+        """Recommend the n best items for a history, or without one for the person of an id.
+
+        Args:
+            user: Id of a person that the model was fitted to.
+            history: Item id to stars; None: the ratings of `user` in the fit.
+            n: Length of the list.
+            exclude: Ids of other items to leave out.
+            candidates: Ids of the items that may be listed; None: all.
+        """
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """Return predicted stars or scores, (len(items),)."""
+        """Return (len(items),) predicted stars or scores for a history or the person of an id."""
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the guarantee cards of the fit; empty if it promises no privacy."""
+        """Return the guarantee cards of the fit; an empty tuple if it promises no privacy."""
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file."""
@@ -174,7 +185,7 @@ class Parameters:
     """Names of parameters that hold ids of people, which no repr shows."""
 
     is_clone: bool = False
-    """Whether scikit-learn's `clone` made this object, so that earlier fits are not known."""
+    """Whether scikit-learn's `clone` made this object, which then knows of no earlier fits."""
 
     def __sklearn_clone__(self) -> Self:
         """Make an unfitted object with the same parameters, whose cards say that it is a clone."""
@@ -193,7 +204,7 @@ class Parameters:
         return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters for the next `fit`; ConfigError if there is none of a name."""
+        """Change parameters for the next `fit`; raise ConfigError if there is no such parameter."""
         for name, value in parameters.items():
             if name not in self._defaults():
                 names = ", ".join(self._defaults())
@@ -207,36 +218,36 @@ class Parameters:
         """Show the parameters that differ from the defaults; nothing that was learned."""
         defaults = self._defaults()
         arguments = []
-        for name, shown in self._shown_parameters().items():
-            if shown != repr(defaults[name]):
-                arguments.append(f"{name}={shown}")
+        for name, text in self._parameter_texts().items():
+            if text != repr(defaults[name]):
+                arguments.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
-        """Show the parameters and the cards of a fitted model; nothing learned of a person."""
-        rows: list[tuple[object, object]] = list(self._shown_parameters().items())
+        """Show the parameters and, of a fitted model, the cards; nothing about a person."""
+        rows: list[tuple[object, object]] = list(self._parameter_texts().items())
         if hasattr(self, "item_ids_"):
             rows += [(card.first_line, card.sentence) for card in self.guarantees()]
         return table(type(self).__name__, (), rows)
 
-    def _shown_parameters(self) -> dict[str, str]:
-        """Return the name and the text of each parameter; of ids of people only their number."""
-        shown = {}
+    def _parameter_texts(self) -> dict[str, str]:
+        """Return each parameter's repr by its name; ids of people are replaced by their number."""
+        texts = {}
         for name, value in self.get_params().items():
-            shown[name] = repr(value)
+            texts[name] = repr(value)
             if name in self.people_parameters and len(value):
-                shown[name] = f"<{len(value)} people>"
-        return shown
+                texts[name] = f"<{len(value)} people>"
+        return texts
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the guarantee cards of the fit; empty if it promises no privacy."""
+        """Return the guarantee cards of the fit; an empty tuple if it promises no privacy."""
         return ()
 
 
 def without_people(model: Any) -> dict[str, Any]:
-    """Return the state for a pickle or copy without the people that the model was fitted to.
+    """Return a model's state for a pickle or copy, without the people that it was fitted to.
 
-    It is meant to be the `__getstate__` of a class.
+    A class uses this function as its `__getstate__`.
     """
     state: Any = object.__getstate__(model)
     return {name: value for name, value in state.items() if name != "people_"}
@@ -245,14 +256,15 @@ def without_people(model: Any) -> dict[str, Any]:
 class ItemRecommender(Parameters):
     """A recommender that scores all items for one history at a time.
 
-    A subclass sets `item_ids_` in `fit`, may set `people_`, and implements `_score`. It may score
-    blocks of people faster in `_score_rows`.
+    A subclass sets `item_ids_` in `fit`, may set `people_`, and implements `_score`. It may replace
+    `_score_rows` by code that scores many people faster.
 
     Attributes:
         item_ids_: (items,) ids of the items that can be listed.
         titles_: Item id to title; items without a title are left out.
         details_: Item id to categories, price and picture; items without any are left out.
-        people_: Ratings of the people that the model was fitted to; None for a model from a file.
+        people_: Ratings of the people that the model was fitted to; None if they are not kept, as
+            in a model from a file.
     """
 
     item_ids_: Column
@@ -262,7 +274,7 @@ class ItemRecommender(Parameters):
 
     @property
     def history_ids_(self) -> Column:
-        """Ids of items whose ratings in a history are used; by default those that can be listed."""
+        """Ids of the items whose ratings in a history are used; by default those of `item_ids_`."""
         return self.item_ids_
 
     def recommend(
@@ -278,17 +290,18 @@ class ItemRecommender(Parameters):
         """Recommend the n best items that are not in the history.
 
         Args:
-            user: Id of a person that the model was fitted to; unknown after loading it from a file.
-            history: Item id to stars; None: the ratings of `user` in the fit.
+            user: Id of a person that the model was fitted to. A model from a file knows no ids.
+            history: Item id to stars; None: the ratings of `user` in the fit, or no ratings if the
+                id is unknown.
             n: Length of the list.
             exclude: Ids of other items to leave out.
             candidates: Ids of the items that may be listed; None: all.
             keep_seen: Whether items of the history may be listed.
         """
-        checked = self._history(user, history)
-        seen = () if keep_seen else checked
+        known_ratings = self._history(user, history)
+        seen = () if keep_seen else known_ratings
         best = top_n(
-            self._score(checked),
+            self._score(known_ratings),
             self.item_ids_,
             n=n,
             user=user,
@@ -308,8 +321,8 @@ class ItemRecommender(Parameters):
             A list for each history; its `user_id` is the history's number, from 0.
         """
         n = checked_n(n)
-        checked = [self._history(None, history) for history in histories]
-        best = self._best_of_rows(self._rows_of(checked), n, None)
+        checked_histories = [self._history(None, history) for history in histories]
+        best = self._best_of_rows(self._stars_of_histories(checked_histories), n, None)
         return lists_with_ids(best, self.item_ids_, self.titles_)
 
     def list_users(
@@ -326,7 +339,7 @@ class ItemRecommender(Parameters):
             The lists; their places are indices into `item_ids_`.
         """
         n = checked_n(n)
-        rows = self._rows_of_people(users)
+        rows = self._stars_of_people(users)
         allowed = None
         if candidates is not None:
             allowed = places_of(checked_ids(candidates, "candidates"), self.item_ids_)
@@ -335,21 +348,27 @@ class ItemRecommender(Parameters):
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """Return scores (len(items),); NaN for an item that was not in training."""
+        """Return (len(items),) scores, NaN for an unknown item.
+
+        Args:
+            items: Ids of the items.
+            user: As in `recommend`.
+            history: As in `recommend`.
+        """
         return scores_of_items(self._score(self._history(user, history)), self.item_ids_, items)
 
     def _score(self, history: History) -> Floats:
-        """Score every item (items of `item_ids_`,) for a person with this history."""
+        """Return the score of each item of `item_ids_` for a person with this history."""
         raise NotImplementedError
 
     def _score_rows(self, rows: sparse.csr_array) -> Floats:
-        """Score every item for many people.
+        """Return the scores that `_score` computes for each of many people.
 
         Args:
-            rows: (people, items of `history_ids_`) stars; a stored 0 is a rating of 0.
+            rows: (people, items of `history_ids_`) CSR of stars; a stored 0 is a rating of 0.
 
         Returns:
-            (people, items of `item_ids_`) the scores that `_score` computes for each person.
+            (people, items of `item_ids_`) scores.
         """
         ids = self.history_ids_.tolist()
         scores = np.empty((rows.shape[0], len(self.item_ids_)))
@@ -363,14 +382,14 @@ class ItemRecommender(Parameters):
     def _best_of_rows(
         self, rows: sparse.csr_array, n: int, allowed: NDArray[np.int64] | None
     ) -> BestItems:
-        """Make a list of unrated items for each row of stars.
+        """Make for each person a list of the best items that they did not rate.
 
         Args:
-            rows: (people, items of `history_ids_`) stars, as in `_score_rows`.
+            rows: (people, items of `history_ids_`) CSR of stars, as in `_score_rows`.
             n: Length of a list.
             allowed: Places in `item_ids_` of the items that may be listed, ascending; None: all.
         """
-        rated = self._rated_items(rows)
+        rated = self._stars_of_listable_items(rows)
         if allowed is None:
             return best_of_scores(lambda people: self._score_rows(rows[people]), rated, n)
         best = best_of_scores(
@@ -378,8 +397,8 @@ class ItemRecommender(Parameters):
         )
         return best.renumber(allowed)
 
-    def _rows_of(self, histories: Sequence[History]) -> sparse.csr_array:
-        """Turn histories into a matrix (people, items of `history_ids_`) of stars.
+    def _stars_of_histories(self, histories: Sequence[History]) -> sparse.csr_array:
+        """Turn histories into a CSR matrix (histories, items of `history_ids_`) of stars.
 
         Ratings of other items are ignored.
         """
@@ -393,15 +412,20 @@ class ItemRecommender(Parameters):
                     columns.append(places[item])
                     stars.append(value)
             ends.append(len(columns))
-        arrays = np.array(stars, dtype=float), np.array(columns, dtype=np.int32), np.array(ends)
-        rows = sparse.csr_array(arrays, shape=(len(histories), len(places)))
+        values = np.array(stars, dtype=float)
+        indices = np.array(columns, dtype=np.int32)
+        shape = (len(histories), len(places))
+        rows = sparse.csr_array((values, indices, np.array(ends)), shape=shape)
         rows.sort_indices()
         return rows
 
-    def _rows_of_people(self, users: Sequence[Any]) -> sparse.csr_array:
-        """Look up the stars of people of the fit, as `_rows_of` returns them.
+    def _stars_of_people(self, users: Sequence[Any]) -> sparse.csr_array:
+        """Return the stars of people in the fit: a CSR matrix (people, items of `history_ids_`).
 
         The row of an unknown id is empty.
+
+        Args:
+            users: Ids of the people.
         """
         self._require_fitted()
         for user in users:
@@ -421,8 +445,11 @@ class ItemRecommender(Parameters):
         entries = (rows[is_in_history], columns[is_in_history])
         return sparse.csr_array((stars.data[is_in_history], entries), shape=shape)
 
-    def _rated_items(self, rows: sparse.csr_array) -> sparse.csr_array:
-        """Reduce a matrix (people, items of `history_ids_`) to the items of `item_ids_`."""
+    def _stars_of_listable_items(self, rows: sparse.csr_array) -> sparse.csr_array:
+        """Return the columns of (people, items of `history_ids_`) that are items of `item_ids_`.
+
+        They are in the order of `item_ids_`.
+        """
         if self.history_ids_ is self.item_ids_:
             return rows
         places = {item: place for place, item in enumerate(self.history_ids_.tolist())}
@@ -437,7 +464,14 @@ class ItemRecommender(Parameters):
             raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
-        """Return the history after checks; without one, the ratings of a known user, or none."""
+        """Return the history after checks, or without one the ratings of the user in the fit.
+
+        An unknown user has no ratings.
+
+        Raises:
+            NotFittedError: The model is not fitted.
+            DataError: The history is not valid, or `user` is a history.
+        """
         self._require_fitted()
         if history is not None:
             return checked_history(history, self.item_ids_)
@@ -460,24 +494,24 @@ def top_n(
         scores: (items,) scores.
         item_ids: (items,) ids.
         n: Length of the list.
-        user: Id of the person.
+        user: Id of the person, which stands in the list; None: no id.
         left_out: Ids of items to leave out; unknown ids are ignored.
         candidates: Ids of items that may be listed, of which unknown ones are ignored; None: all.
     """
     n = checked_n(n)
     excluded = set(left_out)
     allowed = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    # Rank a few more items than needed, and more again if too many of them may not be listed.
-    ranked = n + len(excluded)
+    # Only the best items are ranked; four times as many if too few of them may be listed.
+    n_ranked = n + len(excluded)
     while True:
-        places = rank_best(scores, ranked)
+        places = rank_best(scores, n_ranked)
         listed = []
         for place, item in zip(places.tolist(), item_ids[places].tolist(), strict=True):
             if item not in excluded and (allowed is None or item in allowed):
                 listed.append((place, item))
-        if len(listed) >= n or ranked >= len(scores):
+        if len(listed) >= n or n_ranked >= len(scores):
             break
-        ranked *= 4
+        n_ranked *= 4
     rows = []
     for rank, (place, item) in enumerate(listed[:n], 1):
         rows.append(Recommendation(user, item, float(scores[place]), rank))
@@ -490,8 +524,8 @@ def lists_with_ids(
     """Turn lists of places into lists of ids.
 
     Args:
-        best: The lists of many people.
-        item_ids: (items,) the id of the item at each place.
+        best: Lists of many people, whose places are indices into `item_ids`.
+        item_ids: (items,) ids.
         titles: Item id to title.
 
     Returns:
@@ -503,17 +537,16 @@ def lists_with_ids(
     scores = best.scores.tolist()
     for person, length in enumerate(lengths):
         entries = zip(items[person][:length], scores[person][:length], strict=True)
-        rows = [
-            Recommendation(person, item, score, rank)
-            for rank, (item, score) in enumerate(entries, 1)
-        ]
+        rows = []
+        for rank, (item, score) in enumerate(entries, 1):
+            rows.append(Recommendation(person, item, score, rank))
         recommendations = Recommendations(tuple(rows))
         lists.append(recommendations.with_titles(titles) if titles else recommendations)
     return lists
 
 
 def places_of(ids: Collection[Any], item_ids: Column) -> NDArray[np.int64]:
-    """Return the places of some ids in `item_ids`, ascending; unknown ids are ignored."""
+    """Return the ascending indices in `item_ids` of some ids; unknown ids are ignored."""
     chosen = set(ids)
     places = [place for place, item in enumerate(item_ids.tolist()) if item in chosen]
     return np.array(places, dtype=np.int64)

@@ -1,12 +1,13 @@
-"""A count of the fits of equal ratings in this process, for the cards of later fits.
+"""Count the fits of equal ratings in this process, for the cards of later fits.
 
 Objects, model files and ledgers each count their own fits. If two objects are fitted to the same
 ratings, as in a notebook, neither knows of the other; this module knows of both. Ratings in memory
-are equal if their content is, streamed ones if the content of their files is, and those of a
-cluster only if they are the same open object. Ratings with one more row are different ratings
-here: that they are of the same people, only a `previous` model or a ledger can tell.
+are equal if their content is equal; ratings that are read from files, if the content of the files
+is equal; ratings of a cluster, only if they are the same open object. Ratings with one more row are
+different ratings for this module, although they may be of the same people; a `previous` model or a
+ledger connects such fits.
 
-A digest of the ratings and the costs of the fits are stored, only in memory.
+The module stores a digest of the ratings and the costs of the fits, in memory only.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class CountedFit:
     """A fit whose cost is a single number."""
 
     name: str
-    """A random name, which distinguishes fits of the same cost."""
+    """Random name, which distinguishes fits of the same cost."""
     cost: float
     """Epsilon or the noise multiplier, depending on the recommender."""
 
@@ -46,7 +47,11 @@ class CountedFit:
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> CountedFit:
-        """Read a record that `to_row` wrote; ValueError unless the cost is finite and above 0."""
+        """Read a record that `to_row` wrote.
+
+        Raises:
+            ValueError: It is no pair of a name and a finite cost above 0.
+        """
         name, cost = row
         if not 0 < float(cost) < math.inf:
             raise ValueError("a fit has a cost above 0")
@@ -73,17 +78,20 @@ class FitCounter(Generic[FitT]):
         others: Sequence[FitT] = (),
         check: Callable[[tuple[FitT, ...]], None] | None = None,
     ) -> tuple[FitT, ...]:
-        """Count a fit; called before it draws noise, so that a fit that fails is counted, too.
+        """Count a fit. Call this before the fit draws noise, so that a fit that fails counts, too.
+
+        In a `comparison` block the fit is not counted, and only `others` are earlier fits.
 
         Args:
-            ratings: The ratings that are fitted to.
+            ratings: Ratings of the fit.
             new_fit: The fit.
             others: Earlier fits that the model itself knows of, the newest last.
-            check: Called with all earlier fits; if it raises, the fit is not counted.
+            check: Called with all earlier fits; if it raises an error, the fit is not counted.
+                None: nothing is called.
 
         Returns:
-            All fits of these ratings: those that only this process knows of, then `others`, then
-            the new one.
+            All fits of these ratings: earlier fits that only this counter knows of, then `others`,
+            then the new fit.
         """
         if _comparing.get():
             if check is not None:
@@ -98,7 +106,12 @@ class FitCounter(Generic[FitT]):
         return (*earlier, new_fit)
 
     def list_fits(self, ratings: RatingsSource, others: Sequence[FitT] = ()) -> tuple[FitT, ...]:
-        """List the earlier fits that `add` would return before a new one."""
+        """Return the earlier fits of these ratings, as `add` returns them, and count nothing.
+
+        Args:
+            ratings: The ratings.
+            others: Earlier fits that the model itself knows of, the newest last.
+        """
         if _comparing.get():
             return tuple(others)
         with self._lock:
@@ -106,7 +119,10 @@ class FitCounter(Generic[FitT]):
         return (*[fit for fit in counted if fit not in others], *others)
 
     def remember(self, ratings: RatingsSource, fits: Sequence[FitT]) -> None:
-        """Count fits that are recorded elsewhere, such as in a ledger."""
+        """Count fits of these ratings that are recorded elsewhere, such as in a ledger.
+
+        Fits that are counted already are not counted again; in a `comparison` block none are.
+        """
         if _comparing.get():
             return
         with self._lock:
@@ -138,7 +154,7 @@ _counters: WeakSet[FitCounter[Any]] = WeakSet()
 
 
 def forget_fits() -> None:
-    """Forget all fits; only for tests, whose fits are of generated people."""
+    """Forget all fits in all counters. Only tests may call this: their people are generated."""
     for counter in _counters:
         counter._by_digest.clear()
         counter._by_store.clear()
@@ -146,10 +162,10 @@ def forget_fits() -> None:
 
 @contextmanager
 def comparison() -> Iterator[None]:
-    """Leave the fits in this block uncounted, since nothing of them is published.
+    """Do not count the fits in this block, because none of them is published.
 
-    This is for experiments that fit the same ratings many times: the card of each fit is that of
-    the only one. A model that is to be published must be fitted outside of such a block.
+    Experiments fit the same ratings many times; in such a block the card of each fit does not count
+    the others. A model that is to be published must be fitted outside of such a block.
     """
     token = _comparing.set(True)
     try:
@@ -159,12 +175,12 @@ def comparison() -> Iterator[None]:
 
 
 def _find_digest(ratings: RatingsSource) -> bytes | None:
-    """Return a digest of ratings in memory or of files of ratings; None for those of a cluster."""
+    """Return a digest of ratings in memory or of files; None for ratings of a cluster."""
     return ratings.digest if isinstance(ratings, StoredRatings) else digest_rows(ratings)
 
 
 def digest_rows(ratings: Ratings) -> bytes:
-    """Digest users, items and stars. The digest must not be published."""
+    """Return a SHA-256 digest of users, items and stars. It must not be published."""
     sha = hashlib.sha256()
     for column in (ratings.user_ids, ratings.item_ids):
         _add_ids(sha, column)
@@ -174,7 +190,7 @@ def digest_rows(ratings: Ratings) -> bytes:
 
 
 def _add_ids(sha: hashlib._Hash, ids: Column) -> None:
-    """Add ids to a digest, after their number and type, so that different columns differ in it."""
+    """Add ids, after their number and type, to a digest; different ids give different digests."""
     sha.update(f"{len(ids)} {ids.dtype}:".encode())
     if ids.dtype == object:
         sha.update("\0".join(ids.tolist()).encode("utf-8", "surrogatepass"))

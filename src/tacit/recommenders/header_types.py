@@ -1,7 +1,7 @@
-"""Checks of the types of values in a model file's header, by the annotations of a class.
+"""Check the types of values in a model file's header against the annotations of a class.
 
-A value in JSON may have any type, and a text in place of a number would cause an error far from the
-file. So values are checked here, before an object is made of them.
+A value in JSON may have any type. A text in place of a number would cause an error much later, when
+nothing points at the file. So values are checked before an object is made of them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
-MadeT = TypeVar("MadeT")
+ClassT = TypeVar("ClassT")
 
 
-def make_from_header(cls: type[MadeT], values: Any) -> MadeT:
-    """Make an object of a class from the values in a header.
+def make_from_header(cls: type[ClassT], values: Any) -> ClassT:
+    """Call a class with the values in a header as arguments.
 
     Args:
         cls: A dataclass, or a class with an annotated constructor.
-        values: Name of each argument to its value.
+        values: Values by the names of arguments, from JSON.
 
     Raises:
         ValueError: A value is missing or of another type, or the class has no such argument.
@@ -34,7 +34,7 @@ def make_from_header(cls: type[MadeT], values: Any) -> MadeT:
 
 
 def check_types(cls: type, values: Any) -> None:
-    """Raise ValueError unless each value has the type with which the class annotates its name."""
+    """Raise ValueError unless each value has the type that the class annotates its name with."""
     if not isinstance(values, Mapping):
         raise ValueError(f"its {cls.__name__} are no names with values")
     hints = typing.get_type_hints(cls)
@@ -47,11 +47,12 @@ def check_types(cls: type, values: Any) -> None:
 
 
 def has_type(value: Any, hint: Any) -> bool:
-    """Tell whether a value of JSON, or a tuple of such values, has a type.
+    """Return whether a value of JSON has a type.
 
     Args:
-        value: The value.
-        hint: The type, as in an annotation. A float must be finite.
+        value: The value; also a tuple of such values, which counts as a list.
+        hint: The type, as in an annotation. A whole number has the type float, too; a float must be
+            finite. Of a mapping only the values are checked.
     """
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
@@ -73,7 +74,13 @@ def has_type(value: Any, hint: Any) -> bool:
 
 
 def _have_types(values: Collection[Any], parts: tuple[Any, ...]) -> bool:
-    """Tell whether the values of a list have the types in `tuple[...]` or `Sequence[...]`."""
+    """Return whether the values of a list have the types of `tuple[...]` or `Sequence[...]`.
+
+    Args:
+        values: The list.
+        parts: The types between the brackets; a single one, or one before an ellipsis, is that of
+            all values.
+    """
     if len(parts) == 1 or parts[1:] == (Ellipsis,):
         return all(has_type(value, parts[0]) for value in values)
     pairs = zip(values, parts, strict=False)

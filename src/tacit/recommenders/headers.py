@@ -1,4 +1,4 @@
-"""Items, titles and arrays in model files: how they are written, and read with checks."""
+"""Write items and titles to model files, and read them, numbers and arrays with checks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables.names import is_named
 
 Arrays = Mapping[str, NDArray[Any]]
+"""Arrays of a model file, by name."""
 Titles = Mapping[Any, str]
-"""Item id to a name that people know, which is only shown."""
+"""Item id to a title, which is only shown and does not affect lists."""
 
 
 def titles_of(ratings: Ratings) -> Titles:
-    """Return the titles in the public item metadata; items without a title are left out."""
+    """Return item titles from the public item metadata; items without a title are left out."""
     metadata = ratings.public_metadata
     names = [name for name in metadata if is_named("title", name)]
     if not names:
@@ -29,14 +30,19 @@ def titles_of(ratings: Ratings) -> Titles:
 
 
 def items_to_header(ids: Column, titles: Titles) -> dict[str, Any]:
-    """Return ids and titles as JSON values."""
+    """Return the header's entries for ids and titles, as JSON values.
+
+    Args:
+        ids: (items,) ids.
+        titles: Titles of some of the items.
+    """
     items = list(ids.tolist())
-    values = [titles.get(item) for item in items]
-    return {"items": items, "titles": values if titles else None}
+    title_of_each_item = [titles.get(item) for item in items]
+    return {"items": items, "titles": title_of_each_item if titles else None}
 
 
 def titles_from_header(header: Mapping[str, Any]) -> dict[Any, str]:
-    """Read the titles that `items_to_header` wrote; ValueError for others."""
+    """Read the titles that `items_to_header` wrote; raise ValueError for anything else."""
     titles = header["titles"]
     if titles is None:
         return {}
@@ -49,7 +55,7 @@ def titles_from_header(header: Mapping[str, Any]) -> dict[Any, str]:
 
 
 def ids_from_header(values: list[Any]) -> Column:
-    """Read the column of ids that `items_to_header` wrote.
+    """Read the ids that `items_to_header` wrote, as a column (items,).
 
     Raises:
         ValueError: The ids are neither all integers nor all texts, or do not ascend strictly.
@@ -69,10 +75,10 @@ def ids_from_header(values: list[Any]) -> Column:
 
 
 def scale_from_header(values: Any) -> RatingScale:
-    """Read a scale of stars.
+    """Read a scale of stars: minimum, maximum and step.
 
     Raises:
-        ValueError: It is not three numbers.
+        ValueError: The value is not a list of three numbers.
         DataError: The numbers are no scale.
     """
     is_list = isinstance(values, list) and len(values) == 3
@@ -82,21 +88,21 @@ def scale_from_header(values: Any) -> RatingScale:
 
 
 def names_from_header(values: Any) -> tuple[str, ...]:
-    """Read a list of names; ValueError for anything else."""
+    """Read a list of names; raise ValueError for anything else."""
     if not (isinstance(values, list) and all(isinstance(value, str) for value in values)):
         raise ValueError("it has something else where names belong")
     return tuple(values)
 
 
 def number_from_header(value: Any) -> float:
-    """Read a finite number; ValueError for anything else, such as true or false."""
+    """Read a finite number; raise ValueError for anything else, such as true or false."""
     if type(value) not in (int, float) or not math.isfinite(value):
         raise ValueError("it has something else where a number belongs")
     return float(value)
 
 
 def count_from_header(value: Any, *, least: int = 0, most: int = 2**63 - 1) -> int:
-    """Read a whole number from `least` to `most`; ValueError for anything else."""
+    """Read a whole number from `least` to `most`; raise ValueError for anything else."""
     if type(value) is not int or not least <= value <= most:
         raise ValueError("it has something else where a whole number belongs")
     return value
@@ -108,9 +114,10 @@ def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
     Args:
         arrays: All arrays of the file.
         name: Name of the array.
-        *shape: Its length in each dimension; None: any.
+        *shape: Length of the array in each dimension; None: any length.
 
     Raises:
+        KeyError: There is no array of this name.
         ValueError: The array has another shape.
     """
     array = arrays[name]
@@ -122,7 +129,11 @@ def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
 
 
 def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
-    """Read an array of indices from 0 to `below` - 1; ValueError for another array."""
+    """Read an array (any length,) of indices from 0 to `below` - 1.
+
+    Raises:
+        ValueError: The array has another shape, type or range.
+    """
     places = read_array(arrays, name, None)
     is_in_range = not places.size or 0 <= places.min() <= places.max() < below
     if places.dtype.kind not in "iu" or not is_in_range:
@@ -131,10 +142,10 @@ def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
 
 
 def read_offsets(arrays: Arrays, name: str, entries: int) -> NDArray[np.int64]:
-    """Read the offsets of a sparse matrix: where each row begins, then the number of entries.
+    """Read the offsets of a CSR or CSC matrix: where each row or column begins, and the end.
 
-    Of a CSC matrix, where each column begins. SciPy's own check accepts decreasing offsets if the
-    last one is 0, and then reads outside of the arrays.
+    SciPy's own check accepts decreasing offsets if the last one is 0, and then reads outside of the
+    arrays.
 
     Args:
         arrays: All arrays of the file.
@@ -163,8 +174,9 @@ def read_floats(
     Args:
         arrays: All arrays of the file.
         name: Name of the array.
-        *shape: Its length in each dimension; None: any.
-        most: Largest absolute value, so that products of numbers stay finite.
+        *shape: Length of the array in each dimension; None: any length.
+        most: Largest absolute value that is accepted. By default it is so small that the product of
+            any three numbers is finite.
 
     Raises:
         ValueError: The array has another shape or type, or a number that is not finite or too
@@ -174,7 +186,7 @@ def read_floats(
 
 
 def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
-    """Read one array of finite float32 numbers, as `read_array` does, and convert it to float64.
+    """Read one array of finite float32 numbers, as `read_array` does, and return it as float64.
 
     Raises:
         ValueError: The array has another shape or type, or a number that is not finite.
@@ -186,7 +198,11 @@ def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray
 def _check_floats(
     array: NDArray[Any], name: str, dtype: type[np.floating[Any]], most: float
 ) -> NDArray[Any]:
-    """Return the array; ValueError for another type, or a number not finite or above `most`."""
+    """Return the array if it has the type and all numbers are finite and at most `most` in size.
+
+    Raises:
+        ValueError: It has another type, or such a number.
+    """
     is_usable = np.isfinite(array) & (np.abs(array) <= most)
     if array.dtype != dtype or not is_usable.all():
         raise ValueError(f"'{name}' does not hold finite numbers of a usable size alone")

@@ -17,10 +17,10 @@ _HISTORY_EXAMPLE = "{item id: stars}, such as {7: 4.0}"
 
 
 def as_ratings(ratings: object) -> Ratings:
-    """Return ratings as they are; turn a data frame or another table into ratings.
+    """Return ratings unchanged, and turn a data frame or another table into ratings.
 
     Raises:
-        DataError: It is no table, or `ratings_from` cannot read it.
+        DataError: The argument is neither ratings nor a table, or `ratings_from` cannot read it.
     """
     if isinstance(ratings, Ratings):
         return ratings
@@ -47,18 +47,18 @@ def as_ratings(ratings: object) -> Ratings:
 
 
 def as_ratings_source(ratings: object) -> RatingsSource:
-    """Do what `as_ratings` does, and return stored ratings as they are."""
+    """Return stored ratings unchanged; treat anything else as `as_ratings` does."""
     return ratings if isinstance(ratings, StoredRatings) else as_ratings(ratings)
 
 
 def _is_table(value: object) -> bool:
-    """Tell whether an object may be a data frame, a matrix, columns by name, or rows."""
+    """Return whether an object may be a data frame, a matrix, columns by name, or rows."""
     is_rows = isinstance(value, list | np.ndarray) or (isinstance(value, Mapping) and bool(value))
     return is_rows or hasattr(value, "columns") or hasattr(value, "tocoo")
 
 
 def refuse_history_as_user(user: object) -> None:
-    """Raise DataError for a history in place of a person's id."""
+    """Raise DataError if a history was given in place of a person's id."""
     if isinstance(user, Mapping | list | set | np.ndarray) or hasattr(user, "columns"):
         raise DataError(
             "the first argument is the id of a person who was fitted to",
@@ -68,7 +68,7 @@ def refuse_history_as_user(user: object) -> None:
 
 
 def checked_n(n: object) -> int:
-    """Return the length of a list as an int; ConfigError unless it is a whole number above 0."""
+    """Return the length n of a list as an int; raise ConfigError unless it is whole and above 0."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ConfigError(
             f"A list has a whole number of entries, at least one; got n={n!r}. Give n=10, say."
@@ -81,10 +81,10 @@ def checked_ids(ids: object, name: str) -> list[Any]:
 
     Args:
         ids: The ids.
-        name: Name of the argument, for the message.
+        name: Name of the argument, for the error's message.
 
     Raises:
-        ConfigError: The ids are a text, or cannot be iterated over.
+        ConfigError: The ids are a single text, or no collection.
     """
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ConfigError(
@@ -94,14 +94,15 @@ def checked_ids(ids: object, name: str) -> list[Any]:
 
 
 def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, int]:
-    """Return the times of a history after checks.
+    """Check the times of a history, and return them.
 
     Args:
-        times: Item id to seconds.
+        times: Item id to whole seconds.
         history: Item id to stars.
 
     Raises:
-        DataError: The times are no mapping, or not one whole number for each item of the history.
+        DataError: The times are no mapping, are of other items than the history, or one is no whole
+            number.
     """
     expected = "whole seconds for each item of the history and no other"
     if not isinstance(times, Mapping):
@@ -123,18 +124,17 @@ def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, i
 def checked_history(
     history: object, ids: Column | None = None, scale: RatingScale | None = None
 ) -> Mapping[Any, float]:
-    """Return one person's ratings after checks.
+    """Check one person's ratings, and return them as item id to stars.
 
     Args:
         history: Item id to stars, or a data frame of items and stars.
-        ids: Ids of the model's items, of whose type the ids of the history must be; None: any type.
-        scale: The scale that the stars must lie on; None: any finite numbers.
-
-    Returns:
-        Item id to stars.
+        ids: (items,) ids of the model. Some id of the history must be of their type; None: ids of
+            any type are accepted.
+        scale: Scale on which the stars must lie; None: any finite numbers are accepted.
 
     Raises:
-        DataError: The history is something else, or a rating or id is not valid.
+        DataError: The history is something else, stars are not valid, or no id is of the right
+            type.
     """
     if not isinstance(history, Mapping) and hasattr(history, "columns"):
         from tacit.data.tabular import history_from  # it needs polars
@@ -153,7 +153,7 @@ def checked_history(
 
 
 def _finite_stars(history: Mapping[Any, Any]) -> NDArray[np.float64]:
-    """Return the stars (ratings,) of a history; DataError if some are no finite number."""
+    """Return (ratings,) stars of a history; raise DataError if one is not a finite number."""
     if set(map(type, history.values())) <= {int, float}:
         stars = np.array(list(history.values()), dtype=float)
         if np.isfinite(stars).all():
@@ -177,10 +177,11 @@ def check_id_type(history: Collection[Any], ids: Column) -> None:
     are_strings = ids.dtype == object
     types: tuple[type, ...] = (str,) if are_strings else (int, np.integer)
     if history and len(ids) and not any(isinstance(key, types) for key in history):
-        noun, convert = ("strings", "str") if are_strings else ("whole numbers", "int")
+        noun = "strings" if are_strings else "whole numbers"
+        converter = "str" if are_strings else "int"
         raise DataError(
             "the ids of the history are of another type than the model's",
             found=type(next(iter(history))).__name__,
             expected=f"{noun} such as {ids.tolist()[0]!r}",
-            fix=f"Convert them:  {{{convert}(item): stars ...}}",
+            fix=f"Convert them:  {{{converter}(item): stars ...}}",
         )

@@ -1,6 +1,7 @@
-"""Public facts about items that are shown with them: categories, price and picture.
+"""Public facts that are shown with items: categories, price and picture.
 
-They come from the columns of a catalogue and are stored in model files. They do not affect lists.
+The facts come from the columns of a catalogue and are stored in model files. They do not affect
+lists.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tacit.recommenders.headers import names_from_header, read_array, read_place
 MOST_CATEGORIES = 8
 """Largest number of categories of an item; further ones are left out."""
 _FEW_CATEGORIES = 2**8
-"""Number of different categories up to which a file stores their numbers in 8 bits, not 32."""
+"""Up to so many different categories, a file stores the category numbers in 8 bits, else in 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +30,19 @@ class ItemDetails:
     """Public facts about one item, as they are shown."""
 
     categories: tuple[str, ...] = ()
-    """Names of its categories."""
+    """Names of the item's categories."""
     price: str | None = None
     """Price as the catalogue writes it, with or without a currency; None: unknown."""
     image: str | None = None
-    """Address of a picture; None: none."""
+    """Address of a picture; None: there is none."""
 
 
 Details = Mapping[Any, ItemDetails]
-"""Item id to facts; items without any are left out."""
+"""Item id to facts; items without any facts are left out."""
 
 
 def read_details(ratings: Ratings) -> Details:
-    """Read categories, prices and pictures from public item metadata."""
+    """Read the items' categories, prices and pictures from the public item metadata of ratings."""
     category_column = _find_column(ratings, "category")
     price_column = _find_column(ratings, "price")
     image_column = _find_column(ratings, "image")
@@ -61,10 +62,10 @@ def read_details(ratings: Ratings) -> Details:
 
 
 def details_of_facts(facts: Mapping[str, Any]) -> ItemDetails:
-    """Find categories, price and picture among the facts of one item.
+    """Read categories, price and picture of one item from its row of a catalogue.
 
     Args:
-        facts: Header of a column of the catalogue to its value, or to a list of values.
+        facts: The item's value, or list of values, by the header of the column.
     """
     categories: list[str] = []
     details = ItemDetails()
@@ -82,7 +83,11 @@ def details_of_facts(facts: Mapping[str, Any]) -> ItemDetails:
 
 
 def title_of_facts(facts: Mapping[str, Any]) -> str | None:
-    """Find the title among the facts of one item; None if there is none."""
+    """Return an item's title from its row of a catalogue; None if there is no title.
+
+    Args:
+        facts: The item's values by the header of the column.
+    """
     for name, value in facts.items():
         if is_named("title", name) and isinstance(value, str):
             return value
@@ -92,18 +97,18 @@ def title_of_facts(facts: Mapping[str, Any]) -> str | None:
 def details_to_parts(
     ids: Column, details: Details
 ) -> tuple[dict[str, Any] | None, dict[str, NDArray[Any]]]:
-    """Turn facts about items into JSON values and arrays.
-
-    The header has each category once, in alphabetical order, and a list of the prices and one of
-    the pictures of all items, or None if no item has one. The arrays say how many categories each
-    item has, and the numbers of its categories.
+    """Turn facts about items into JSON values and arrays for a model file.
 
     Args:
         ids: (items,) ids.
         details: Facts about some of the items.
 
     Returns:
-        The header and the arrays; None and no arrays if there are no facts.
+        The header: "categories", the names of all categories in alphabetical order; "prices" and
+        "images", a list with the price or picture of each item, or None if no item has one. And the
+        arrays: "category_counts" (items,) uint8, the number of categories of each item;
+        "category_places", the indices of their categories, item after item. If there are no facts:
+        None, and no arrays.
     """
     if not details:
         return None, {}
@@ -131,7 +136,13 @@ def details_to_parts(
 def details_from_parts(
     ids: Column, header: Mapping[str, Any] | None, arrays: Mapping[str, NDArray[Any]]
 ) -> Details:
-    """Read facts that `details_to_parts` wrote; ValueError for anything else."""
+    """Read the facts that `details_to_parts` wrote; raise ValueError for anything else.
+
+    Args:
+        ids: (items,) ids.
+        header: The header; None: there are no facts.
+        arrays: The arrays, by name.
+    """
     if header is None:
         return {}
     names = names_from_header(header["categories"])
@@ -154,7 +165,11 @@ def details_from_parts(
 
 
 def _texts_from_header(values: Any, items: int) -> list[str | None]:
-    """Read a list with a text or None for each item; None in its place is a list of None."""
+    """Read a list with a text or None for each item, or None, which stands for a list of None.
+
+    Raises:
+        ValueError: The value is something else.
+    """
     if values is None:
         return [None] * items
     if not isinstance(values, list) or len(values) != items:
@@ -165,7 +180,7 @@ def _texts_from_header(values: Any, items: int) -> list[str | None]:
 
 
 def _find_column(ratings: Ratings, subject: str) -> str | None:
-    """Find the item metadata that is named as a subject, such as price; None if there is none."""
+    """Return the name of the item metadata about a subject, such as "price"; None if none is."""
     for name in ratings.public_metadata:
         if is_named(subject, name):  # type: ignore[arg-type]  # callers give names of subjects
             return name
@@ -173,7 +188,15 @@ def _find_column(ratings: Ratings, subject: str) -> str | None:
 
 
 def _read_texts(ratings: Ratings, column: str | None) -> list[str | None]:
-    """Read the text of each item in a column; None for an empty one, or without a column."""
+    """Read the text of each item in a column of the item metadata.
+
+    Args:
+        ratings: Ratings with the metadata.
+        column: Name of the column; None: no item has a text.
+
+    Returns:
+        For each item its text without blanks at both ends; None for an empty text.
+    """
     if column is None:
         return [None] * len(ratings.item_ids)
     texts: list[str | None] = []

@@ -1,4 +1,4 @@
-"""The registry of model files: which class reads a file, by the name in its header."""
+"""Load model files: the kind in a file's header decides which class reads it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def load_model(path: str | Path) -> Any:
 def model_from_parts(
     header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str | Path
 ) -> Any:
-    """Make the fitted recommender of a model file's header and arrays.
+    """Make the fitted recommender that a model file's header and arrays describe.
 
     Args:
         header: The file's header.
-        arrays: The file's arrays.
+        arrays: The file's arrays, by name.
         path: The file, for messages.
 
     Raises:
-        ModelFileError: They hold no recommender that this version knows, or do not fit together.
+        ModelFileError: The header's kind is unknown to this version, or header and arrays do not
+            fit together.
     """
     kind = header.get("recommender")
     reader = model_reader(kind) if isinstance(kind, str) else None
@@ -47,16 +48,15 @@ def model_from_parts(
 
 
 def model_reader(kind: str) -> Any:
-    """Find the class that reads model files of a kind, without importing others.
+    """Return the class that reads model files of a kind; None if there is no such kind.
 
-    Returns:
-        None if there is no such kind.
+    No design is imported but the one whose model it is.
     """
     return _baselines().get(kind) or model_class(kind)
 
 
 def model_kinds() -> tuple[str, ...]:
-    """List the kinds of model files that can be read."""
+    """Return the kinds of model files that can be read."""
     kinds = list(_baselines())
     for name in names():
         kinds += design(name).models
@@ -64,7 +64,7 @@ def model_kinds() -> tuple[str, ...]:
 
 
 def _baselines() -> dict[str, Any]:
-    """Map the kind of each baseline to its class."""
-    from tacit.recommenders.baselines.registry import BASELINES  # imported late: it is slow
+    """Return the class of each baseline by its kind."""
+    from tacit.recommenders.baselines.registry import BASELINES  # imported here, since it is slow
 
     return {baseline.kind: baseline for baseline in BASELINES}

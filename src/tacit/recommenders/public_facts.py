@@ -1,4 +1,4 @@
-"""Facts that a private fit may find in the ratings and assume to be public, as cards state them."""
+"""Facts that a private fit finds in the ratings and assumes to be public; cards list them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class PublicFact(NamedTuple):
 
 
 _WRITTEN = "read the file by a written description with --format FILE"
+"""Remedy for all facts of `GUESSES`."""
 
 GUESSES: Mapping[str, str] = {
     "encoding": "the encoding of the file",
@@ -34,7 +35,7 @@ GUESSES: Mapping[str, str] = {
     "domains": "the domains of items that stood beside the ratings",
     "people": "how the file about the people is written",
 }
-"""Names in `Ratings.guesses` of facts that were found in the rows in order to read them."""
+"""Facts that the reader of a file guesses from its rows, by their names in `Ratings.guesses`."""
 
 PUBLIC_FACTS: Mapping[str, PublicFact] = {
     "catalogue": PublicFact("which items were rated", "give --catalogue FILE"),
@@ -52,7 +53,7 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
     "values": PublicFact("which values of the attribute occur", "give --values NAME=A,B"),
     **{name: PublicFact(fact, _WRITTEN) for name, fact in GUESSES.items()},
 }
-"""All such facts, by the names that model files use."""
+"""Facts that may be found in the ratings, by their names in model files."""
 
 FEATURE_SOURCES: Mapping[str, PublicFact] = {
     "texts": PublicFact(
@@ -64,11 +65,13 @@ FEATURE_SOURCES: Mapping[str, PublicFact] = {
         "leave out --vectors",
     ),
 }
-"""Facts about the sources of dense features, which cannot be checked, by their names in files."""
+"""Facts about the sources of dense features, which tacit cannot check, by their names in model
+files."""
 _FACTS: Mapping[str, PublicFact] = {**PUBLIC_FACTS, **FEATURE_SOURCES}
+"""All facts, by their names in model files."""
 
 UNKNOWN_SPENDING = "spending"
-"""Name of the condition that the cost of earlier fits is unknown; it is no fact about ratings."""
+"""Name of a further condition: that nobody was in earlier fits, whose cost is unknown."""
 _SPENDING = (
     "what earlier fits of these people have cost is unknown, as scikit-learn's clone made this "
     "object and hands on no fits: this counts from here on alone"
@@ -81,20 +84,25 @@ CONDITIONS = (*_FACTS, UNKNOWN_SPENDING)
 def name_text_of_rows(
     cards: Sequence[Guarantee], assumed_public: Sequence[str]
 ) -> tuple[Guarantee, ...]:
-    """Add the assumption that `Ratings.row_texts` are public to every card, if it is made."""
+    """Add to every card the assumption that texts beside the ratings are public, if it is made.
+
+    Args:
+        cards: Cards of a fit.
+        assumed_public: Names of the facts that the fit assumes; "titles" stands for this one.
+    """
     if "titles" not in assumed_public:
         return tuple(cards)
     fact, instead = PUBLIC_FACTS["titles"]
     line = f"{fact} is public: {instead}"
-    changed = []
+    cards_with_line = []
     for card in cards:
         lines = card.assumptions if line in card.assumptions else (*card.assumptions, line)
-        changed.append(replace(card, assumptions=lines))
-    return tuple(changed)
+        cards_with_line.append(replace(card, assumptions=lines))
+    return tuple(cards_with_line)
 
 
 def facts_read_off(ratings: Ratings) -> tuple[str, ...]:
-    """List the names of the facts that a private fit to these ratings assumes to be public."""
+    """Return the names of the facts that a private fit to these ratings assumes to be public."""
     is_assumed = {
         "catalogue": not ratings.catalogue_given,
         "scale": not ratings.scale_given,
@@ -105,13 +113,13 @@ def facts_read_off(ratings: Ratings) -> tuple[str, ...]:
 
 
 def describe_condition(names: Sequence[str]) -> str:
-    """Describe in sentences the conditions of a guarantee and how they can be removed.
+    """Describe in sentences the conditions of a guarantee and how the user can remove them.
 
     Args:
         names: Names in `CONDITIONS`.
 
     Returns:
-        Sentences that begin with a blank, to append to others; "" without conditions.
+        The sentences, after a blank, to be appended to others; "" if there are no conditions.
     """
     sentences = ""
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
@@ -134,11 +142,12 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 
 def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
-    """List the lines of a card on what is assumed to be public.
+    """Return the lines of a card about what is assumed to be public.
 
     Args:
-        subject: What must be public for the guarantee, in words.
-        names: Names in `CONDITIONS`: which of it was found in the ratings.
+        subject: Name, in the plural, of all that must be public for the guarantee.
+        names: Names in `CONDITIONS`: the facts that were found in the ratings, and perhaps
+            `UNKNOWN_SPENDING`.
     """
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
     lines = [f"{subject} are public"]

@@ -6,8 +6,8 @@ A suite is a class of tests. Three lines run it for a metric of your own:
         def make(self):
             return my_metric
 
-`tacit.extensions` describes the entry points by which tacit finds such extensions. The suites are
-run by pytest, but do not import it. Each test checks one claim, which its docstring states.
+`tacit.extensions` describes the entry points by which tacit finds such extensions. pytest runs the
+suites, which do not import it. Each test checks one claim, which its docstring states.
 """
 
 from tacit.testing.attackers import AttackerConformance as AttackerConformance

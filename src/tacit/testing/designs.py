@@ -17,7 +17,7 @@ class DesignConformance:
         raise NotImplementedError
 
     def test_cards_come_before_fitting(self) -> None:
-        """`cards` returns cards for default settings (at epsilon 1), before anything is fitted."""
+        """`cards` returns cards for default settings, with epsilon 1 if there is an epsilon."""
         design = self.make()
         if "epsilon" in options_of(design.card_settings):
             settings = design.card_settings(epsilon=1.0)
@@ -34,7 +34,7 @@ class DesignConformance:
         assert len(plan.bugs) >= 1, "an audit that finds no planted bug shows nothing"
 
     def test_evaluate_or_simulate_is_a_part(self) -> None:
-        """The design has `evaluate` or `simulate`, which measures it on real or generated data."""
+        """The design has a part `evaluate` (on real data) or `simulate` (on generated data)."""
         assert {"evaluate", "simulate"} & set(self.make().parts), "add evaluate or simulate"
 
     def test_commands_are_made_from_settings(self) -> None:
@@ -49,5 +49,5 @@ class DesignConformance:
             assert command.run.__doc__, f"{part} says what it does in a docstring"
 
     def test_no_mechanism_has_its_name(self) -> None:
-        """No mechanism has its name: `tacit guarantee NAME` and `tacit audit NAME` take both."""
-        assert self.make().name not in MECHANISMS
+        """No mechanism has the design's name, since `tacit audit NAME` takes names of both."""
+        assert self.make().name not in MECHANISMS, "choose a name that no mechanism has"

@@ -38,7 +38,7 @@ class MetricConformance:
             assert math.isfinite(float(self.make()(short, relevant, train)))
 
     def test_people_have_no_order(self) -> None:
-        """The value does not depend on the order of people."""
+        """The value does not depend on the order of the people's lists."""
         lists, relevant, train = _make_lists()
         reversed_value = self.make()(lists[::-1].copy(), relevant[::-1], train)
         assert math.isclose(reversed_value, self.make()(lists, relevant, train), rel_tol=1e-9)
@@ -55,8 +55,9 @@ class MetricConformance:
 
 @cache
 def _make_lists() -> tuple[np.ndarray[Any, Any], sparse.csr_array, Ratings]:
-    """Make lists (40, 10), the items to find (40, 30), and ratings of these people and items."""
+    """Make the arguments of a metric: lists (40, 10), items to find (40, 30), training ratings."""
     train = generate(users=40, items=30, ratings=400, seed=1)
-    rng = np.random.default_rng(2)
-    lists = np.array([rng.permutation(30)[:10] for _ in range(40)], dtype=np.int64)
-    return lists, sparse.csr_array((rng.random((40, 30)) < 0.2).astype(float)), train
+    generator = np.random.default_rng(2)
+    lists = np.array([generator.permutation(30)[:10] for _ in range(40)], dtype=np.int64)
+    is_relevant = generator.random((40, 30)) < 0.2
+    return lists, sparse.csr_array(is_relevant.astype(float)), train

@@ -20,7 +20,7 @@ from tacit.recommenders.base import Recommendations
 from tacit.recommenders.model_files import load_model
 
 UNKNOWN = 10**9
-"""An id that no generated person or item has."""
+"""An id that no generated person or item has; also a length that no list reaches."""
 
 
 class RecommenderConformance:
@@ -34,11 +34,11 @@ class RecommenderConformance:
         raise NotImplementedError
 
     def data(self, seed: int = 1) -> Ratings:
-        """Return ratings to fit it to, with integer ids and at least 20 ratings for each person."""
+        """Return ratings to fit to, with integer ids and at least 20 ratings of each person."""
         return _make_ratings(seed)
 
     def catalogue(self) -> list[Any]:
-        """Return the ids of the items that it recommends, which may be those of one domain."""
+        """Return the ids of all items that a fitted recommender can list."""
         items: list[Any] = self.data().item_ids.tolist()
         return items
 
@@ -47,7 +47,7 @@ class RecommenderConformance:
         return self.make().fit(self.data())
 
     def history(self) -> dict[Any, float]:
-        """Return some ratings of a person in the data: stars by item id."""
+        """Return eight ratings of the first person in the data: item id to stars."""
         ratings = self.data()
         return dict(list(ratings.history(ratings.user_ids[0].item()).items())[:8])
 
@@ -57,7 +57,7 @@ class RecommenderConformance:
         assert model.fit(self.data()) is model, "fit has to return self"
 
     def test_fit_starts_afresh(self) -> None:
-        """An earlier fit, to other data, does not change the answers."""
+        """An earlier fit of the same object, to other data, does not change the answers."""
         fitted_twice = self.make().fit(self.data(seed=2)).fit(self.data())
         self._check_same_answers(fitted_twice, self.fitted_model())
 
@@ -82,7 +82,7 @@ class RecommenderConformance:
         self._check_same_answers(self.make().fit(shuffled), self.fitted_model())
 
     def test_seen_items_are_left_out(self) -> None:
-        """A list has no item of the history."""
+        """A list holds no item of the history."""
         history = self.history()
         recommended_ids = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
         assert not set(history) & set(recommended_ids), "an item from the history was recommended"
@@ -94,7 +94,7 @@ class RecommenderConformance:
         assert lengths == [1, 2, 7], f"lists of 1, 2 and 7 have {lengths} entries"
 
     def test_list_ends_with_the_catalogue(self) -> None:
-        """A list for a very large n has every unseen item once."""
+        """A list for a very large n holds every unseen item once."""
         history = self.history()
         recommended_ids = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
         unseen_ids = set(self.catalogue()) - set(history)
@@ -114,7 +114,7 @@ class RecommenderConformance:
         assert scores == sorted(scores, reverse=True), "a lower rank has a higher score"
 
     def test_excluded_items_are_left_out(self) -> None:
-        """`exclude` leaves out these items, and keeps all others in their order."""
+        """`exclude` removes its items from the list, and keeps all other items in their order."""
         model = self.fitted_model()
         full_list = model.recommend(history=self.history(), n=UNKNOWN).item_ids
         excluded = full_list[:3]
@@ -122,7 +122,7 @@ class RecommenderConformance:
         assert shorter == full_list[3:], "exclude changed more than the items it names"
 
     def test_candidates_are_all_there_is(self) -> None:
-        """`candidates` keeps only these items, in the order of the full list."""
+        """With `candidates` the list holds only these items, in the order of the full list."""
         model = self.fitted_model()
         full_list = model.recommend(history=self.history(), n=UNKNOWN).item_ids
         candidates = full_list[1:8:2]
@@ -156,9 +156,9 @@ class RecommenderConformance:
         assert math.isfinite(predictions[1]), "a known item has none"
 
     def test_person_is_their_history(self) -> None:
-        """A person's list by their id equals the list for their ratings as a history.
+        """The list for a person's id equals the list for their ratings as a history.
 
-        If `keeps_people` is False, it equals that of an empty history.
+        If `keeps_people` is False, it equals the list for an empty history.
         """
         model = self.fitted_model()
         ratings = self.data()
@@ -167,7 +167,7 @@ class RecommenderConformance:
         _check_same_lists(model.recommend(user), model.recommend(history=history))
 
     def test_list_names_the_person(self) -> None:
-        """Each row of a list has the id of the person that it is for."""
+        """Each row of a list has the id of the person for whom the list was made."""
         rows = self.fitted_model().recommend(UNKNOWN)
         assert {row.user_id for row in rows} == {UNKNOWN}, "a row names another person"
 

@@ -1,14 +1,15 @@
-"""Recommenders to compare with: without any privacy, but for `PrivatePopularity`.
+"""Recommenders to compare with. Only `PrivatePopularity` has any privacy.
 
-baseline.py              what baselines share, and the file they are saved in
+baseline.py              base classes of baselines, and their model files
 popularity.py            counts, exact and noisy
 averages.py              means of items and people
-matrix_factorization.py  latent factors of stars
-item_knn.py              similar items, for stars; item_item.py: for lists
-remote_user.py           people who are alike in another domain
-ease.py                  ridge regressions on likes
-als.py                   latent factors of likes
-registry.py              all of them, for model files
+matrix_factorization.py  predicts stars from latent factors
+item_knn.py              predicts stars from similar items
+item_item.py             makes lists from similar items
+remote_user.py           predicts stars from people with similar ratings in another domain
+ease.py                  makes lists by ridge regressions on likes
+als.py                   makes lists from latent factors of likes
+registry.py              all baselines, for model files
 """
 
 from tacit.recommenders.baselines.als import ALS as ALS

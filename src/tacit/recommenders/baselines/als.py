@@ -21,7 +21,7 @@ from tacit.recommenders.inputs import as_ratings
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ALS(ListBaseline):
-    """Alternating least squares on likes, in which all other items are weak dislikes.
+    """Alternating least squares on likes; all other items count as 0, with less confidence.
 
     Source: Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets (ICDM
     2008). The defaults were chosen on ml-latest-small.
@@ -30,7 +30,7 @@ class ALS(ListBaseline):
         factors: Number of latent factors.
         regularization: Penalty on the squared length of a factor vector.
         weight: Confidence of a like; other items have confidence 1.
-        sweeps: How often the factors of people and then of items are solved for.
+        sweeps: Number of rounds; each solves for the factors of people, then for those of items.
         random_state: Seed of the initial factors.
     """
 
@@ -52,7 +52,7 @@ class ALS(ListBaseline):
             )
 
     def fit(self, ratings: Ratings) -> ALS:
-        """Learn item factors; MissingExtra without the package `implicit`."""
+        """Learn item factors; raise MissingExtra if the package `implicit` is not installed."""
         ratings = as_ratings(ratings)
         try:
             from implicit.als import AlternatingLeastSquares
@@ -87,10 +87,15 @@ class ALS(ListBaseline):
         return scores
 
     def _score_likes(self, items: NDArray[np.integer[Any]]) -> Floats:
-        """Return the scores F p of all items for the factors p of a person who likes these items.
+        """Return (items,) scores of all items for a person.
 
-        F (items, factors) are the factors of all items, L those of the items that the person
-        likes. p solves (F'F + (weight - 1) L'L + regularization I) p = weight L'1.
+        Let F (items, factors) be the factors of all items, and L the rows of F of the items that
+        the person likes. The person's factors p solve
+            (F'F + (weight - 1) L'L + regularization I) p = weight L'1,
+        and the scores are F p.
+
+        Args:
+            items: Numbers of the items that the person likes.
         """
         liked = self.item_factors_[items]
         normal = self.gram_ + (self.weight - 1) * (liked.T @ liked)

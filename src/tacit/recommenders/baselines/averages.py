@@ -19,11 +19,11 @@ from tacit.recommenders.headers import Arrays, read_floats
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ItemMean(Baseline):
-    """Item means pulled towards the overall mean.
+    """Item means that are pulled towards the overall mean. They are the same for everybody.
 
     Args:
-        damping: Number of pseudo-ratings at the overall mean, which are added to each item. Without
-            them, items with a single rating of five stars would be the best.
+        damping: Number of ratings at the overall mean that are added to each item. With 0, an item
+            with a single rating of five stars would be among the best.
     """
 
     damping: float = 5.0
@@ -85,13 +85,15 @@ class UserAverage(Baseline):
 class UserItemMean(Baseline):
     """Overall mean plus an item's offset plus a person's offset, both pulled towards 0.
 
+    The first two are the item's damped mean, as of `ItemMean`. A person's offset is the sum of the
+    deviations of their ratings from the damped means of the items, over (number of ratings +
+    user_damping).
     Source: the baseline estimates of Koren, Factor in the neighbors (TKDD 2010), section 2.1, with
-    its pseudo-ratings for Netflix. A person's offset is the damped mean of their deviations from
-    the items' means.
+    the paper's damping for Netflix.
 
     Args:
-        item_damping: Number of pseudo-ratings of an item.
-        user_damping: Number of pseudo-ratings of a person.
+        item_damping: Number of ratings at the overall mean that are added to each item.
+        user_damping: Number of deviations of 0 that are added to each person.
     """
 
     item_damping: float = 25.0

@@ -1,4 +1,4 @@
-"""Common parts of baselines: the items, matrices of likes, and the model file."""
+"""Base classes of baselines, which store items and model files; matrices of likes and stars."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from tacit.recommenders.inputs import as_ratings
 
 
 class Baseline(ItemRecommender):
-    """A recommender to compare with.
+    """Base class of baselines, with their model files.
 
-    A subclass implements `_arrays`, `_restore` and, if it has further values, `_header`: they say
-    what its model file holds besides items and parameters.
+    A model file holds items, titles and parameters. A subclass adds what it has learned: it
+    implements `_arrays` and `_restore`, and `_header` for values other than arrays.
     """
 
     kind: ClassVar[str]
@@ -67,11 +67,15 @@ class Baseline(ItemRecommender):
         return {}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Set what `_arrays` and `_header` returned; ValueError if it does not fit the items."""
+        """Set what was learned from the values that `_arrays` and `_header` returned.
+
+        Raises:
+            ValueError or another of `errors.UNUSABLE_CONTENT`: The values do not fit the items.
+        """
         raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
-        """Write the model file: items, parameters, and what was learned of items."""
+        """Write the model file: items, titles, parameters, and what was learned."""
         self._require_fitted()
         parameters = self.get_params()
         settings = {name: parameters[name] for name in parameters if name not in self.unsaved}
@@ -85,10 +89,11 @@ class Baseline(ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Make the model of a file's header and arrays.
+        """Make the fitted model that a file's header and arrays describe.
 
         Raises:
-            ValueError or another of `errors.UNUSABLE_CONTENT`: They do not fit together.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: Header and arrays do not fit
+                together.
         """
         model = make_from_header(cls, header["settings"])
         model.titles_ = titles_from_header(header)
@@ -98,10 +103,10 @@ class Baseline(ItemRecommender):
 
 
 class ListBaseline(Baseline):
-    """A baseline whose scores rank items and are no predicted stars.
+    """Base class of baselines that learn from likes, and whose scores are not predicted stars.
 
     Attributes:
-        liked_from_: The fewest stars of a like.
+        liked_from_: Fewest stars of a like.
     """
 
     liked_from_: float
@@ -112,7 +117,7 @@ class ListBaseline(Baseline):
         return chosen
 
     def _likes(self, history: History) -> sparse.csr_array:
-        """Return a row (1, items) with a 1 for each known item that the history likes."""
+        """Return (1, items) CSR with 1 for each item that the history likes."""
         row = history_row(history, self.item_ids_)
         return like_rows(row, row.data >= self.liked_from_)
 
@@ -124,19 +129,19 @@ class ListBaseline(Baseline):
 
 
 def like_matrix(ratings: Ratings, *, other_weight: float = 0.0) -> sparse.csr_array:
-    """Make a CSR matrix (people, items) with 1 for a like and `other_weight` for other ratings."""
+    """Return (people, items) CSR with 1 for a like and `other_weight` for another rating."""
     return like_rows(ratings.matrix, ratings.likes, other_weight=other_weight)
 
 
 def like_rows(
     matrix: sparse.csr_array, likes: Any, *, other_weight: float = 0.0
 ) -> sparse.csr_array:
-    """Replace the values of a matrix by 1 for a like and `other_weight` for other ratings.
+    """Return a CSR matrix of ratings with 1 for a like and `other_weight` for another rating.
 
     Args:
-        matrix: (people, items) with an entry for each rating.
-        likes: (ratings,) whether each is a like.
-        other_weight: Value of other ratings; if it is 0, they are no longer stored.
+        matrix: (people, items) CSR with an entry for each rating.
+        likes: (ratings,) whether the rating is a like.
+        other_weight: Value of other ratings; if it is 0, the result has no entries for them.
     """
     weights = replace_values(matrix, np.where(likes, 1.0, other_weight))
     if not other_weight:
@@ -146,7 +151,7 @@ def like_rows(
 
 
 def history_row(history: History, item_ids: Column) -> sparse.csr_array:
-    """Turn a history into a row (1, items) of stars with sorted indices, without unknown items.
+    """Turn a history into (1, items) CSR of stars with sorted indices; unknown items are ignored.
 
     Args:
         history: Item id to stars.
@@ -161,7 +166,7 @@ def history_row(history: History, item_ids: Column) -> sparse.csr_array:
 
 
 def person_means(ratings: Ratings) -> Floats:
-    """Return each person's mean stars (n_users,); the overall mean for people without ratings."""
+    """Return (n_users,) mean stars of each person; the overall mean for people without ratings."""
     counts = np.diff(ratings.offsets)
     sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
     overall = np.full(ratings.n_users, ratings.values.mean())
@@ -169,12 +174,12 @@ def person_means(ratings: Ratings) -> Floats:
 
 
 def replace_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
-    """Make a matrix with the same entries as another one, but other values (entries,)."""
+    """Return a matrix with the stored places of `matrix` and the (entries,) `values`."""
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def matrix_to_arrays(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a model file holds of a CSR matrix."""
+    """Return the arrays in which a model file holds a CSR matrix; their names begin with `name`."""
     return {
         f"{name} offsets": matrix.indptr.astype(np.int64),
         f"{name} columns": matrix.indices.astype(np.int32),
@@ -185,13 +190,16 @@ def matrix_to_arrays(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[A
 def matrix_from_arrays(
     arrays: Arrays, name: str, height: int | None, width: int
 ) -> sparse.csr_array:
-    """Read what `matrix_to_arrays` wrote; ValueError if it is not well formed.
+    """Read the CSR matrix that `matrix_to_arrays` wrote.
 
     Args:
         arrays: All arrays of the file.
         name: Name of the matrix.
-        height: Number of its rows; None: any.
-        width: Number of its columns.
+        height: Number of rows; None: any number.
+        width: Number of columns.
+
+    Raises:
+        ValueError: The arrays are no CSR matrix of this shape.
     """
     columns = read_places(arrays, f"{name} columns", width)
     offsets = read_offsets(arrays, f"{name} offsets", len(columns))

@@ -34,13 +34,13 @@ OTHER_WEIGHT = 0.4
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EASE(ListBaseline):
-    """Linear autoencoder: an item's score is the sum of its weights on the items that are liked.
+    """Linear autoencoder: an item's score is the sum of its weights on the items of the likes.
 
     Source: Steck, Embarrassingly shallow autoencoders for sparse data (WWW 2019), on likes. The
-    model holds n_items^2 numbers.
+    model holds n_items^2 weights.
 
     Args:
-        penalty: Penalty of the ridge regressions, in likes: lambda of the paper.
+        penalty: Penalty of the ridge regressions, lambda of the paper; its unit is a like.
     """
 
     penalty: float = 300.0
@@ -51,7 +51,7 @@ class EASE(ListBaseline):
         _check_penalty(self.penalty)
 
     def fit(self, ratings: Ratings) -> EASE:
-        """Solve one regression of each item on all others."""
+        """Learn the weights: for each item, those of a ridge regression on all other items."""
         ratings = as_ratings(ratings)
         _refuse_many_items(ratings.n_items)
         self._learn_items(ratings)
@@ -80,12 +80,12 @@ class EASE(ListBaseline):
 class Ridge(ListBaseline):
     """Ridge regression, without intercept, of likes in one domain on ratings in another.
 
-    Items that are not in the target have score 0.
+    Items outside the target domain have the score 0.
 
     Args:
-        source: Domain of the ratings.
-        target: Domain of the likes.
-        penalty: Penalty of the regression, in likes.
+        source: Domain whose ratings the regression reads.
+        target: Domain whose likes it predicts.
+        penalty: Penalty of the regression; its unit is a like.
     """
 
     source: str
@@ -98,10 +98,10 @@ class Ridge(ListBaseline):
         _check_penalty(self.penalty)
 
     def fit(self, ratings: Ratings) -> Ridge:
-        """Solve (X'X + penalty I) W = X'Y for W (source items, target items).
+        """Learn the weights W (source items, target items), which solve (X'X + penalty I) W = X'Y.
 
-        X (people, source items) is 1 for a like and `OTHER_WEIGHT` for another rating; Y (people,
-        target items) is 1 for a like.
+        X (people, source items) has 1 for a like and `OTHER_WEIGHT` for another rating; Y (people,
+        target items) has 1 for a like.
         """
         self._learn_items(ratings)
         self.source_places_ = items_in(ratings, self.source)

@@ -25,12 +25,12 @@ from tacit.recommenders.baselines.baseline import (
 from tacit.recommenders.headers import Arrays, read_floats
 
 BM25_SATURATION = 1.2
-"""k1 of BM25: the smaller it is, the less do further likes of an item add."""
+"""k1 of BM25, at its usual value."""
 BM25_LENGTH = 0.1
-"""b of BM25: how much items with many likes are scaled down. Chosen on ml-latest-small among .1,
-.3, .5 and the usual .75."""
+"""b of BM25, from 0 to 1: how much likes of items with many likes are scaled down. It was chosen on
+ml-latest-small among .1, .3, .5 and the usual .75."""
 _POPULARITY_WEIGHT = 1e-9
-"""Weight of popularity, so small that it only ranks items with equal votes."""
+"""Weight of popularity in a score, so small that it only orders items with equal similarities."""
 _ITEMS_PER_BLOCK = 500
 """Number of items whose similarities are computed at once."""
 
@@ -39,16 +39,16 @@ _ITEMS_PER_BLOCK = 500
 class ItemItem(ListBaseline):
     """Item-based neighbours for lists.
 
-    An item's score is the sum of its similarities to those of its k nearest items that the person
-    likes.
+    An item's score is the sum of its similarities to the items that the person likes, as far as
+    these are among its k nearest items.
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
     algorithms (WWW 2001), on likes and for lists; BM25: Robertson and Zaragoza, The probabilistic
     relevance framework (2009), with items as documents and people as their words.
 
     Args:
         k: Number of nearest items of each item.
-        weighting: "cosine": the similarity is the cosine of two items' columns of likes; "bm25": it
-            is their product after BM25 weighting.
+        weighting: How similar two items are: "cosine", the cosine of their columns of likes; or
+            "bm25", the product of these columns after BM25 weighting.
     """
 
     k: int = 200
@@ -91,17 +91,27 @@ class ItemItem(ListBaseline):
 
 
 def cosine_weights(likes: sparse.csr_array) -> sparse.csr_array:
-    """Divide likes (people, items) by the length of their column, so that products are cosines."""
+    """Divide each column of likes by its Euclidean length, so that products of columns are cosines.
+
+    Args:
+        likes: (people, items) CSR with 1 for each like.
+    """
     lengths = np.sqrt(np.maximum(_count_likes(likes), 1))
     return replace_values(likes, likes.data / lengths[likes.indices])
 
 
 def bm25_weights(likes: sparse.csr_array) -> sparse.csr_array:
-    """Replace likes (people, items) by their BM25 weights.
+    """Return BM25 weights in place of likes.
 
-    With c the number of likes of the item, n that of the person, k1 and b the constants above:
+    With c the number of likes of the item, n that of the person, k1 `BM25_SATURATION` and b
+    `BM25_LENGTH`, the weight of a like is
 
-        (k1 + 1) / (1 + k1 (1 - b + b c / mean(c))) * max(log(items) - log(1 + n), 0)
+        (k1 + 1) / (1 + k1 (1 - b + b c / mean(c))) * max(log(items) - log(1 + n), 0),
+
+    where mean(c) is taken as 1 if it is smaller.
+
+    Args:
+        likes: (people, items) CSR with 1 for each like.
     """
     counts = _count_likes(likes)
     likes_of_person = np.diff(likes.indptr)
@@ -114,17 +124,18 @@ def bm25_weights(likes: sparse.csr_array) -> sparse.csr_array:
 
 
 def nearest_items(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
-    """Find the k items with the largest similarity to each item.
+    """Find for each item the k items with the largest similarity.
 
-    The similarity of two items is the product of their columns. An item is not its own neighbour;
-    similarities of 0 or less are left out, and items as similar as the k-th are all kept.
+    The similarity of two items is the product of their columns. An item is not its own neighbour,
+    and only positive similarities count. If several items are as similar as the k-th, all of them
+    are kept.
 
     Args:
-        weighted: (people, items) weights of likes.
+        weighted: (people, items) CSR of weights of likes.
         k: Number of neighbours.
 
     Returns:
-        (items, items) CSR: column j has the similarities of item j's neighbours.
+        (items, items) CSR: column j has the similarities of item j to its neighbours.
     """
     columns = sparse.csc_array(weighted)
     items = columns.shape[1]
@@ -135,8 +146,8 @@ def nearest_items(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
         block_items = np.arange(products.shape[1])
         products[start + block_items, block_items] = 0.0
         if k < items:
-            least = np.partition(products, items - k, axis=0)[items - k]
-            products[products < least] = 0.0
+            kth_largest = np.partition(products, items - k, axis=0)[items - k]
+            products[products < kth_largest] = 0.0
         blocks.append(sparse.csc_array(np.maximum(products, 0.0)))
     similar = sparse.csr_array(sparse.hstack(blocks))
     similar.sort_indices()
@@ -144,5 +155,5 @@ def nearest_items(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
 
 
 def _count_likes(likes: sparse.csr_array) -> NDArray[np.int64]:
-    """Count the likes of each item (items,)."""
+    """Return (items,) numbers of likes."""
     return np.bincount(likes.indices, minlength=likes.shape[1])

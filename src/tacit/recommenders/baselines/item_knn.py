@@ -30,17 +30,19 @@ from tacit.recommenders.headers import Arrays, read_floats
 class ItemKNN(Baseline):
     """Item-based neighbours for stars.
 
-    A prediction is the item's mean plus the weighted mean of the person's deviations from the means
-    of similar items; the item's mean alone if the person rated none of these.
+    A prediction is the item's mean plus the mean, weighted by similarity, of the deviations of the
+    person's ratings of similar items from these items' means. If the person rated no similar item,
+    it is the item's mean.
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
     algorithms (WWW 2001): adjusted cosine, the k most similar items, no negative similarities.
-    For lists use `ItemItem`: by predicted stars, an item with a single rating of five comes first.
+    For lists use `ItemItem`: a list by predicted stars begins with items whose only rating is five
+    stars.
 
     Args:
         k: Number of neighbours of each item.
-        significance: Number of co-raters below which a similarity is scaled down; 0: never.
-        domain: The only domain whose items are used and recommended; None: all.
-        engine: What computes similarities; None: the default engine. Model files do not hold it.
+        significance: Similarities of items with fewer common raters are scaled down; 0: none are.
+        domain: The only domain whose items are used and recommended; None: all domains.
+        engine: Engine that computes similarities; None: the default engine. It is not saved.
     """
 
     k: int = 50
@@ -90,17 +92,17 @@ class ItemKNN(Baseline):
 def find_positive_neighbours(
     engine: Engine, table: Table, *, k: int, significance: int
 ) -> sparse.csr_array:
-    """Find the up to k items with the largest positive similarity to each item.
+    """Find for each item the k items with the largest positive similarity, or fewer.
 
-    An engine finds neighbours by absolute similarity, of which some may be negative. So the lists
-    of items with fewer than k positive ones are searched again, twice as long, until they have k or
-    there are no more neighbours.
+    An engine finds the neighbours with the largest absolute similarity, and some similarities may
+    be negative. For items with fewer than k positive neighbours it is asked again, for twice as
+    many, until there are k positive ones or no more neighbours.
 
     Args:
-        engine: Computes similarities.
-        table: Centred ratings.
-        k: Number of neighbours.
-        significance: Number of co-raters below which a similarity is scaled down; 0: never.
+        engine: Engine that computes similarities.
+        table: Ratings less the means of people.
+        k: Largest number of neighbours.
+        significance: As in `ItemKNN`.
 
     Returns:
         (items, items) CSR with sorted indices: row i has the similarities of item i's neighbours.
@@ -112,7 +114,7 @@ def find_positive_neighbours(
     rows, columns, values = [], [], []
     while unfinished.size:
         length = min(length, width)
-        found = engine.neighbours(
+        neighbours = engine.neighbours(
             table,
             of=unfinished,
             among=all_items,
@@ -120,15 +122,16 @@ def find_positive_neighbours(
             significance=significance,
             counts=significance > 0,
         )
-        is_positive = found.similarities > 0  # (unfinished items, length)
+        is_positive = neighbours.similarities > 0  # (unfinished items, length)
+        # The first k positive neighbours of each item; `item_of_entry` are indices of `unfinished`.
         is_chosen = is_positive & (np.cumsum(is_positive, axis=1) <= k)
-        item_of_entry = np.nonzero(is_chosen)[0]  # an index into `unfinished`
+        item_of_entry = np.nonzero(is_chosen)[0]
         counts = np.bincount(item_of_entry, minlength=len(unfinished))
-        is_finished = (counts >= k) | (found.items[:, -1] < 0) | (length == width)
+        is_finished = (counts >= k) | (neighbours.items[:, -1] < 0) | (length == width)
         is_kept = is_finished[item_of_entry]
         rows.append(unfinished[item_of_entry[is_kept]])
-        columns.append(found.items[is_chosen][is_kept])
-        values.append(found.similarities[is_chosen][is_kept])
+        columns.append(neighbours.items[is_chosen][is_kept])
+        values.append(neighbours.similarities[is_chosen][is_kept])
         unfinished = unfinished[~is_finished]
         length = 2 * length
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))

@@ -20,12 +20,14 @@ from tacit.recommenders.headers import Arrays, read_floats
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MatrixFactorization(Baseline):
-    """Alternating ridge regressions (Zhou et al. 2008) around damped item means.
+    """Alternating ridge regressions (Zhou et al. 2008) of the deviations from damped item means.
+
+    A prediction is the item's damped mean plus the product of the factors of item and person.
 
     Args:
         factors: Number of latent factors.
-        regularization: Penalty of the regressions, in squared stars; 10 suits a scale from 1 to 5.
-        sweeps: How often the factors of people and then of items are solved for.
+        regularization: Penalty of the regressions, in stars; 10 suits a scale from 1 to 5.
+        sweeps: Number of rounds; each solves for the factors of people, then for those of items.
         random_state: Seed of the initial factors.
     """
 

@@ -1,11 +1,12 @@
 """Popularity from exact counts, without privacy, and from noisy counts.
 
-`PrivatePopularity` makes the same list for everybody: a private recommender that is not better than
-this is of no use.
+`PrivatePopularity` makes the same list for everybody. A personalised private recommender has to be
+better than it.
 
 Sees       all ratings.
 Releases   one count of each item, once, with Gaussian noise.
-Clips      each of a person's n likes is counted as 1 / sqrt(n), so that they have length 1.
+Clips      each of a person's n likes is counted as 1 / sqrt(n), so that the person's contribution
+           has Euclidean length 1.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from tacit.recommenders.public_facts import (
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Popularity(Baseline):
-    """Scores are counts, the same for everybody. No privacy.
+    """An item's score is the number of its ratings or likes, the same for everybody. No privacy.
 
     Args:
         likes: Whether likes alone are counted, and not all ratings.
@@ -74,14 +75,13 @@ class Popularity(Baseline):
 class PrivatePopularity(Baseline):
     """Scores are noisy counts of likes, the same for everybody.
 
-    Each fit is one release. The card counts all fits of this object, and all fits of equal ratings
-    in this process.
+    Each fit is one release. The card states the cost of all fits of this object and all fits of
+    equal ratings in this process together.
 
     Args:
-        epsilon: Privacy budget of a fit, for one person's whole profile, added or removed; inf: no
-            noise.
-        delta: Probability with which the bound epsilon may fail.
-        domain: The only domain whose items are counted and recommended; None: all.
+        epsilon: Epsilon of one fit, for adding or removing a person's whole profile; inf: no noise.
+        delta: Delta of the guarantee.
+        domain: The only domain whose items are counted and recommended; None: all domains.
     """
 
     epsilon: float
@@ -89,7 +89,7 @@ class PrivatePopularity(Baseline):
     domain: str | None = None
 
     fits_: tuple[CountedFit, ...] = field(default=(), init=False)
-    """All fits that the card counts, the newest last; their costs are noise multipliers."""
+    """All fits whose cost the card states, the newest last. Their costs are noise multipliers."""
 
     kind = "private-popularity"
     unsaved = ("epsilon",)
@@ -123,11 +123,11 @@ class PrivatePopularity(Baseline):
         return self
 
     def event(self, items: int) -> Event:
-        """Return the privacy event of a fit to this number of items."""
+        """Return the event that one fit to this number of items is for a privacy accountant."""
         return self._mechanism(items).event
 
     def _mechanism(self, items: int) -> SumRelease:
-        """Make the mechanism with the smallest noise that keeps epsilon and delta."""
+        """Make the mechanism with the smallest noise for this epsilon and delta; none for inf."""
         if math.isinf(self.epsilon):
             return SumRelease(0.0, items)
         noise = smallest_noise(
@@ -145,7 +145,7 @@ class PrivatePopularity(Baseline):
         return np.broadcast_to(self.counts_, rows.shape)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return one card, which states what the counted fits spent."""
+        """Return one card, which states the epsilon of all counted fits together."""
         self._require_fitted()
         epsilon, delta = self.spent_
         if math.isinf(epsilon):
@@ -171,18 +171,19 @@ class PrivatePopularity(Baseline):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Make the model of a file's header and arrays.
+        """Make the fitted model that a file's header and arrays describe.
 
         Raises:
-            ValueError: They do not fit together, or name a condition that this version does not
-                know.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: Header and arrays do not fit
+                together, or name a condition that this version does not know.
         """
-        stated, delta = header["epsilon"], header["delta"]
-        # The check of types wants a finite epsilon, so inf, which is stored as None, is set below.
-        finite = 1.0 if stated is None else stated
-        settings = header["settings"] | {"epsilon": finite, "delta": delta}
+        stored_epsilon = header["epsilon"]  # None for infinity
+        delta = header["delta"]
+        # The check of types accepts only a finite epsilon, so infinity is set below.
+        finite_epsilon = 1.0 if stored_epsilon is None else stored_epsilon
+        settings = header["settings"] | {"epsilon": finite_epsilon, "delta": delta}
         model = super().from_parts(header | {"settings": settings}, arrays)
-        epsilon = math.inf if stated is None else stated
+        epsilon = math.inf if stored_epsilon is None else stored_epsilon
         model.epsilon = epsilon
         model.spent_ = (epsilon, delta)
         model.fits_ = tuple(CountedFit.from_row(row) for row in header["fits"])
@@ -195,10 +196,11 @@ class PrivatePopularity(Baseline):
 
 
 FITS_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
+"""Fits of all objects of `PrivatePopularity` in this process."""
 
 
 def total_epsilon(fits: Sequence[CountedFit], delta: float) -> float:
-    """Compute the epsilon of all fits together, by the exact curve of Gaussian DP."""
+    """Compute the epsilon at `delta` of all fits together, by Gaussian differential privacy."""
     accountant = GDPAccountant()
     for fit in fits:
         accountant.add(SumRelease(fit.cost, 1).event)
@@ -225,9 +227,9 @@ def _card_with_noise(
     """Make the card of the fits with noise.
 
     Args:
-        epsilon: The epsilon of all counted fits together.
-        delta: The delta at which it holds.
-        assumed_public: Names in `CONDITIONS` of what is assumed to be public.
+        epsilon: Epsilon of all counted fits together.
+        delta: Delta at which this epsilon holds.
+        assumed_public: Names in `CONDITIONS` of the facts that are assumed to be public.
         n_fits: Number of counted fits.
     """
     together = f" That is {n_fits} fits together." if n_fits > 1 else ""

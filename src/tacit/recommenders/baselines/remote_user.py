@@ -1,4 +1,4 @@
-"""Predictions in one domain from people with similar tastes in another. No privacy."""
+"""Predictions in one domain from people with similar ratings in another. No privacy."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from tacit.recommenders.inputs import as_ratings
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RemoteUser(Baseline):
-    """User-based neighbours: found by ratings in one domain, used for predictions in another.
+    """User-based neighbours, found by ratings in one domain and used for predictions in another.
 
-    Two people's similarity is the cosine of their deviations from item means in the source domain.
-    The k most similar people with ratings in both domains and a positive similarity are the
-    neighbours. A prediction is the person's mean plus the weighted mean of the neighbours'
-    deviations from their own means; all these means are over both domains. It is the person's mean
-    alone if no neighbour rated the item.
+    The similarity of two people is the cosine of their ratings' deviations from item means in the
+    source domain. A person's neighbours are the k people with the largest positive similarity among
+    those who rated in both domains. A prediction is the person's mean plus the mean, weighted by
+    similarity, of the deviations of the neighbours' ratings of the item from the neighbours' own
+    means. If no neighbour rated the item, it is the person's mean. Means of people are over both
+    domains.
     THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
     Source: after Berkovsky, Kuflik and Ricci, Cross-domain mediation in collaborative filtering (UM
     2007), with which X-Map's paper compares itself.
@@ -43,7 +44,7 @@ class RemoteUser(Baseline):
     Args:
         source: Domain in which people are compared.
         target: Domain of the predictions.
-        k: Number of neighbours.
+        k: Largest number of neighbours.
     """
 
     source: str
@@ -61,7 +62,7 @@ class RemoteUser(Baseline):
             raise ConfigError(f"There is at least one neighbour; got k={self.k}.")
 
     def fit(self, ratings: Ratings) -> RemoteUser:
-        """Store the ratings of all people who rated in both domains."""
+        """Store for each person who rated in both domains their deviations, and item means."""
         ratings = as_ratings(ratings)
         source = ratings_in_domain(ratings, self.source)
         target = ratings_in_domain(ratings, self.target)
@@ -81,7 +82,7 @@ class RemoteUser(Baseline):
 
     @property
     def history_ids_(self) -> Column:
-        """The ids (items,) of both domains."""
+        """Ids of the items of both domains, first of the source."""
         return np.concatenate([self.source_ids_, self.item_ids_])
 
     def _score(self, history: History) -> Floats:
@@ -125,7 +126,7 @@ class RemoteUser(Baseline):
 
 
 def _normalise_rows(rows: sparse.csr_array) -> sparse.csr_array:
-    """Divide every row by its L2 norm; rows of norm 0 stay as they are."""
+    """Divide every row by its L2 norm; rows of norm 0 are not changed."""
     people = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     norms = np.sqrt(np.bincount(people, rows.data**2, minlength=rows.shape[0]))
     norms[norms == 0] = 1.0
