@@ -70,8 +70,11 @@ class Curator(MechanismRun):
             )
         self.settings = settings
         self.source = randomness
+        """Source of all draws but the gate's noise."""
         self.plan = settings.plan if settings.has_gate else None
+        """How one client's epsilon and delta are spent; None in runs without gates."""
         self.number = int(randomness.words(1)[0]) if number is None else number
+        """Number of the run, on which the votes of abstainers depend."""
         self.round = 0
         """Number of the open round, from 1; 0 before the first."""
         self.candidates: tuple[Id, ...] = ()
@@ -79,11 +82,13 @@ class Curator(MechanismRun):
         self._distribution = settings.output_distribution
         self._voters = Voters(settings.voters)
         self._blocks: list[Block] = []
+        """Credits of the voters with clients, 64 clients in each block."""
         self._free_slots: list[tuple[Block, int]] = []
         """Slots of blocks without a client; the last one is taken next."""
         self._client_by_id: dict[Id, JoinedClient] = {}
         """Clients who have joined and not left, in the order of joining."""
         self._clients_who_left: set[Id] = set()
+        """Ids of the clients who left."""
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
         """(rows,) position of the candidate that each voter votes for in the open round."""
         self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
@@ -102,7 +107,7 @@ class Curator(MechanismRun):
         return len(self._client_by_id) + len(self._clients_who_left)
 
     def join_voters(self, voters: Any) -> None:
-        """Register voters from the next round on, for clients who join then or later.
+        """Register voters. From the next round on they belong to the electorates of new clients.
 
         Args:
             voters: Ids of the voters; those who are registered already stay so.
@@ -148,7 +153,7 @@ class Curator(MechanismRun):
                     self.number, self.round + 1, len(index.ids)
                 )
                 votes_by_row[rows] = positions
-            self._advance(tuple(index.ids.tolist()), votes_by_row)
+            self._start_next_round(tuple(index.ids.tolist()), votes_by_row)
 
     def join(self, client: Any) -> None:
         """Let a client join, which costs the plan's epsilon: one more view of the same votes.
@@ -170,11 +175,11 @@ class Curator(MechanismRun):
             ConfigError: No such client has joined.
         """
         with self._take_turn():
-            name = read_id(client)
-            joined_client = self._find_client(name)
+            client_id = read_id(client)
+            joined_client = self._find_client(client_id)
             self._free_slots.append((joined_client.block, joined_client.slot))
-            self._clients_who_left.add(name)
-            del self._client_by_id[name]
+            self._clients_who_left.add(client_id)
+            del self._client_by_id[client_id]
 
     def recommend(self, client: Any) -> Id:
         """Recommend one candidate of the open round to a client, who joins if they are new.
@@ -187,21 +192,23 @@ class Curator(MechanismRun):
                 replayed (`record_recommendation`), or is new after as many joined as are allowed.
         """
         with self._take_turn():
-            name = read_id(client)
+            client_id = read_id(client)
             self._check_open()
-            is_new = name not in self._client_by_id
-            joined_client = self._admit_client(name) if is_new else self._find_client(name)
+            is_new = client_id not in self._client_by_id
+            joined_client = (
+                self._admit_client(client_id) if is_new else self._find_client(client_id)
+            )
             if joined_client.is_replayed:
                 raise PrivacyError(
-                    f"Client {name!r} was replayed, and another gate would cost its epsilon again. "
-                    "Serve them from the file of this run: PRec.load(path)."
+                    f"Client {client_id!r} was replayed, and another gate would cost its epsilon "
+                    "again. Serve them from the file of this run: PRec.load(path)."
                 )
             entry = joined_client.entry_in_round(self.round)
             if entry is not None:
                 return entry.candidate
             if len(joined_client.entries) >= self.settings.rounds:
                 raise PrivacyError(
-                    f"Client {name!r} has had all {self.settings.rounds} recommendations that "
+                    f"Client {client_id!r} has had all {self.settings.rounds} recommendations that "
                     "the guarantee is computed for."
                 )
             candidate = self.candidates[self._choose(joined_client)]
@@ -223,20 +230,21 @@ class Curator(MechanismRun):
             DataError: `liked` is neither True nor False.
         """
         with self._take_turn():
-            name = read_id(client)
+            client_id = read_id(client)
             self._check_open()
-            joined_client = self._find_client(name)
+            joined_client = self._find_client(client_id)
             entry = joined_client.entry_in_round(self.round)
             if not isinstance(liked, bool | np.bool_):
                 raise DataError("feedback is True or False", found=liked)
             if entry is None:
                 raise ConfigError(
-                    f"Client {name!r} was recommended nothing in this round. Feedback is for what "
-                    "recommend(client) gave since the round was opened."
+                    f"Client {client_id!r} was recommended nothing in this round. Feedback is for "
+                    "what recommend(client) returned since the round was opened."
                 )
             if entry.liked is not None:
                 raise ConfigError(
-                    f"Client {name!r} has given their feedback of this round. It is given once."
+                    f"Client {client_id!r} has given their feedback on this round already, and it "
+                    "is given once."
                 )
             joined_client.entries[-1] = Entry(self.round, entry.candidate, bool(liked))
 
@@ -303,8 +311,8 @@ class Curator(MechanismRun):
         ids = self._voters.ids.copy()
         ids[~self._voters.present] = 0 if ids.dtype != object else ""
         clients = {}
-        for name, client in self._client_by_id.items():
-            clients[name] = ClientState(
+        for client_id, client in self._client_by_id.items():
+            clients[client_id] = ClientState(
                 block=self._blocks.index(client.block),
                 slot=client.slot,
                 noisy_threshold=None if client.gate is None else client.gate.noisy_threshold,
@@ -352,8 +360,8 @@ class Curator(MechanismRun):
         self._blocks = [Block.from_credits(credit) for credit in state.blocks]
         self._clients_who_left = set(state.clients_who_left)
         self._client_by_id = {}
-        for name, client_state in state.clients.items():
-            self._client_by_id[name] = self._restore_client(client_state)
+        for client_id, client_state in state.clients.items():
+            self._client_by_id[client_id] = self._restore_client(client_state)
         used_slots = {(client.block, client.slot) for client in self._client_by_id.values()}
         self._free_slots = []  # reversed, since the last one is taken next
         for block in reversed(self._blocks):
@@ -420,18 +428,18 @@ class Curator(MechanismRun):
                 )
             yield
 
-    def _admit_client(self, name: Id) -> JoinedClient:
+    def _admit_client(self, client_id: Id) -> JoinedClient:
         """Let a new client join, in a free slot; without one, a block is added.
 
         Raises:
             ConfigError: The client has joined already.
             PrivacyError: The client has left, or as many have joined as the settings allow.
         """
-        if name in self._client_by_id:
-            raise ConfigError(f"Client {name!r} has joined already.")
-        if name in self._clients_who_left:
+        if client_id in self._client_by_id:
+            raise ConfigError(f"Client {client_id!r} has joined already.")
+        if client_id in self._clients_who_left:
             raise PrivacyError(
-                f"Client {name!r} has left. To join anew would be a second view of the same "
+                f"Client {client_id!r} has left. To join anew would be a second view of the same "
                 "votes, which costs what the first did. To vote again, use another id."
             )
         if self.settings.clients is not None and self.clients_joined >= self.settings.clients:
@@ -446,7 +454,7 @@ class Curator(MechanismRun):
             self._free_slots = [(block, slot) for slot in reversed(range(CLIENTS))]
         block, slot = self._free_slots.pop()
         client = JoinedClient(block, slot, self._start_gate())
-        self._client_by_id[name] = client
+        self._client_by_id[client_id] = client
         if self.round > 0:
             self._enrol(client)
         return client
@@ -460,15 +468,15 @@ class Curator(MechanismRun):
         client.block.enrol(client.slot, self._electorate)
         client.joined_round = self.round
 
-    def _find_client(self, name: Id) -> JoinedClient:
+    def _find_client(self, client_id: Id) -> JoinedClient:
         """Return the client with an id.
 
         Raises:
             ConfigError: No such client has joined, or they have left.
         """
-        if name not in self._client_by_id:
-            raise ConfigError(f"No client {name!r} has joined.")
-        return self._client_by_id[name]
+        if client_id not in self._client_by_id:
+            raise ConfigError(f"No client {client_id!r} has joined.")
+        return self._client_by_id[client_id]
 
     def _check_open(self) -> None:
         """Check that a round is open.
@@ -491,7 +499,7 @@ class Curator(MechanismRun):
             if client.is_gate_open(self.round, survivors):
                 return self._distribution.draw(count.votes, self.source)
         position = draw_uniformly(len(self.candidates), self.source)
-        if client.stopped_round is None:
+        if client.stopped_round is None:  # noted only after the draw, which may fail
             client.stopped_round = self.round
         return position
 
@@ -511,7 +519,7 @@ class Curator(MechanismRun):
             return None
         return Answer(self.candidates.index(entry.candidate), bool(entry.liked))
 
-    def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
+    def _start_next_round(self, candidates: tuple[Id, ...], votes: Votes) -> None:
         """Charge for the answers of the open round, and open the next one.
 
         Args:

@@ -23,10 +23,13 @@ from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 from tacit.recommenders.headers import read_array
 
 KIND = "p-rec"
+"""What the header of a run's file has under "recommender"."""
 CREDIT_ARRAYS = ("alive", "both", "radius")
 """Names of the arrays of a block's `Credits` in the file, in the order of `_credit_arrays`."""
 Arrays = Mapping[str, NDArray[Any]]
+"""Arrays of a file by name."""
 Bits = NDArray[np.bool_]
+"""(rows,) a property of each voter."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
 
     Args:
         content: Header and arrays, as `container` reads them.
-        path: Named in errors.
+        path: The file, or words for it, for errors.
 
     Raises:
         ModelFileError: The content is not a run of p-REC, or its parts do not fit each other.

@@ -141,10 +141,10 @@ def cached_epsilon(
 
 
 def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Basis]:
-    """Bound the nats for D = R = 0: the exact worst case of rounds with few enough survivors.
+    """Bound the nats for D = R = 0.
 
-    These are rounds with at most EXACT_VOTERS survivors. For rounds with more of them the bound
-    `theory.eps_chain` is added.
+    The worst case of the rounds with at most EXACT_VOTERS survivors is exact. For earlier rounds,
+    which have more survivors, the bound `theory.eps_chain` is added.
 
     Returns:
         Nats, and whether they are the exact worst case or an upper bound.
@@ -153,8 +153,8 @@ def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tupl
 
     most_survivors = min(n, EXACT_VOTERS[m])
     fewest_others = P if mode == "promise" else P - 1  # others than the hidden voter
-    # In a round that leaks at least 1/2m of the survivors stop counting. If so at most T rounds can
-    # leak, their number need not be limited, which is faster.
+    # In a round that leaks, at least 1/2m of the survivors stop counting. If this allows at most T
+    # such rounds, the computation needs no limit on their number, and is faster.
     is_limited = _most_leaking_rounds(2 * m, most_survivors, P) > T
     losses = largest_loss(
         math.log(T),
@@ -233,9 +233,9 @@ def plan(
         voters: n.
         diversity: D.
         radius: R.
-        epsilon: Target in nats; if given, `peers_needed` is computed for it.
-        loss: Disliked recommendations that are allowed; if given, the least epsilon for it is
-            found.
+        epsilon: Target in nats, for which `peers_needed` is computed; None for no target.
+        loss: Expected number of disliked recommendations that is allowed, for which the least
+            epsilon is found; None for no such number.
         mode: Mode of the epsilon that is found for `loss`; None for the mode with the smaller one.
 
     Returns:
@@ -313,7 +313,7 @@ class LossPlan:
     """The least epsilon proven for p-REC at an allowed loss, and the lower bounds at this loss."""
 
     loss: float
-    """Expected disliked recommendations that are allowed."""
+    """Expected number of disliked recommendations that is allowed."""
     epsilon: float | None
     """Nats of one voter's whole history. It is 0 if uniform recommendations have at most this loss.
     It is None below p-REC's own loss bound: no setting lowers the loss at the cost of epsilon."""
@@ -347,7 +347,7 @@ def plan_loss(
     uniform recommendations (Theorems 7 and 15).
 
     Args:
-        loss: Expected disliked recommendations that are allowed.
+        loss: Expected number of disliked recommendations that is allowed.
         objects: m.
         rounds: T.
         peers: P.
@@ -463,7 +463,7 @@ def _reason_not_exact(m: int, D: int, R: int) -> str:
 
 
 def _compute_needed_peers(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:
-    """Compute how many peers an epsilon needs; the gate's own epsilon comes on top.
+    """Compute how many peers a target for epsilon needs; the gate's own epsilon comes on top.
 
     Returns:
         JSON values. `epsilon`: the argument. `theorem`: peers by `theory.eps_tight`. `floor`: the

@@ -103,9 +103,9 @@ class DislikeIsFree(PRec):
 class NewcomersCount(PRec):
     """A voter who joins later counts for clients who joined before."""
 
-    def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
+    def _start_next_round(self, candidates: tuple[Id, ...], votes: Votes) -> None:
         old_rows = len(self._votes)
-        super()._advance(candidates, votes)
+        super()._start_next_round(candidates, votes)
         if old_rows == 0:
             return
         for client in self._client_by_id.values():
@@ -126,7 +126,7 @@ class AbstainersLeftOut(PRec):
         rows = self._voters.find_or_add_rows(voters)
         votes_by_row = np.full(len(self._voters.ids), len(candidates), dtype=np.uint16)
         votes_by_row[rows] = positions
-        self._advance((*candidates, "nobody"), votes_by_row)
+        self._start_next_round((*candidates, "nobody"), votes_by_row)
 
     def _count_votes(self, client: JoinedClient) -> VoteCount:
         count = super()._count_votes(client)

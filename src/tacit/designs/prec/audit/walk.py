@@ -204,7 +204,7 @@ class Walk:
 
 
 class _FixedDraws:
-    """Replaces draws of outputs and the gate's answers, and records them as a walk's events."""
+    """Prescribes draws of outputs and answers of gates, and records them as a walk's events."""
 
     def __init__(self) -> None:
         self.threshold_noise_scales: dict[GateRun, float] = {}
