@@ -194,10 +194,10 @@ class Curator(MechanismRun):
         with self._take_turn():
             client_id = read_id(client)
             self._check_open()
-            is_new = client_id not in self._client_by_id
-            joined_client = (
-                self._admit_client(client_id) if is_new else self._find_client(client_id)
-            )
+            if client_id in self._client_by_id:
+                joined_client = self._client_by_id[client_id]
+            else:
+                joined_client = self._admit_client(client_id)
             if joined_client.is_replayed:
                 raise PrivacyError(
                     f"Client {client_id!r} was replayed, and another gate would cost its epsilon "

@@ -38,7 +38,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         ConfigError: Neither epsilon nor peers are given, or `PRecSettings` refuses the settings.
     """
     from tacit.designs.prec import PRecSettings
-    from tacit.designs.prec import cards as cards_of
+    from tacit.designs.prec import cards as cards_of_settings
 
     if settings.epsilon is None and settings.peers is None:
         raise ConfigError(
@@ -46,7 +46,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         )
     values = asdict(settings)
     values["clients_together"] = values.pop("clients")
-    return cards_of(PRecSettings(**values))
+    return cards_of_settings(PRecSettings(**values))
 
 
 def contenders(*_: Any) -> str:

@@ -106,6 +106,8 @@ class OutputDistribution:
         gamma = self.gamma
         if counts.sum() == 0 or draw_uniformly(gamma.denominator, source) < gamma.numerator:
             return draw_uniformly(len(counts), source)
+        # With the chance 1 - gamma the object is drawn in proportion to phi, by a uniform number:
+        # a float finds its interval, unless a border is closer than the floats' error
         leading = self._leading_objects(counts)
         if len(leading) == 1:
             return int(leading[0])

@@ -450,7 +450,7 @@ def loss_curve(
 def _reason_not_exact(m: int, D: int, R: int) -> str:
     """Return the reason why an exact epsilon is not known for these sizes, as a sentence."""
     if D == R == 0 and m in EXACT_VOTERS:
-        return f"With {m} objects every number of voters is tried up to {EXACT_VOTERS[m]} of them."
+        return f"With {m} objects the exact number is computed for up to {EXACT_VOTERS[m]} voters."
     if D + R == 1 and m == 2:
         return (
             "With diversity or radius 1 the exact number is computed for the gate alone, up to "

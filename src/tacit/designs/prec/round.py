@@ -46,9 +46,9 @@ class Block:
 
     Each client has a slot, 0 to 63: the number of their bit in the 64-bit word of each voter.
 
-    While slot 0 alone has a client and D = R = 0, a block is kept in a shorter form, as one byte
-    for each voter. A count then takes an eighth of the memory traffic, and one counter for each
-    object instead of 64.
+    If D = R = 0 and voters count for the client in slot 0 alone, a block can be kept in a shorter
+    form, as one byte for each voter. A count then takes an eighth of the memory traffic, and one
+    counter for each object instead of 64.
     """
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
@@ -69,7 +69,7 @@ class Block:
     @classmethod
     def from_credits(cls, credit: Credits) -> Block:
         """Make a block with these credits of all its voters."""
-        block = cls(0, diversity=0, radius=0)
+        block = cls(0, diversity=0, radius=0)  # D and R are part of the credits
         block.replace_credits(credit)
         return block
 
@@ -120,7 +120,7 @@ class Block:
         if self._counted is None:
             self._counted = self._count_for_all_slots(votes, objects)
         counts, credit_left = self._counted
-        if slot >= len(counts):  # the shorter form has slot 0 alone: nobody counts for this client
+        if slot >= len(counts):  # the shorter form: no voter counts for clients beyond slot 0
             return VoteCount(np.zeros(objects, np.int64), 0)
         return VoteCount(counts[slot], int(credit_left[slot]))
 
@@ -220,7 +220,10 @@ class Block:
     def _advance_in_bytes(
         self, last_votes: Votes, votes: Votes, objects: int, answers: Answers
     ) -> None:
-        """Do what `advance` does, for a block in the shorter form. Only slot 0 has a client."""
+        """Do what `advance` does, for a block in the shorter form.
+
+        The answers of clients in other slots than 0 cost nothing, since no voter counts for them.
+        """
         if self._byte_states is None or 0 not in answers:
             return
         from tacit.engine import votes_compiled as engine

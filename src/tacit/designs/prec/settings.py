@@ -103,7 +103,7 @@ class PRecSettings:
     objects: int
     """m, the most candidates of a round, 2 or more."""
     voters: int
-    """n, an upper bound on the voters."""
+    """n, the most voters that may be present at once."""
     peers: int | None = None
     """P. Sound variant: the least number of voters that the gate requires, among whom a voter is
     hidden; None to choose it. Published variant: the number of peers that the caller promises."""

@@ -95,6 +95,7 @@ class IdIndex:
         if ids.dtype == object:
             positions = [self._position_by_text.get(name, NOT_FOUND) for name in ids.tolist()]
             return np.array(positions, np.int64)
+        # For each id the position in `_sorted` at which it is, if it is there
         sorted_positions = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
         is_found = self._sorted[sorted_positions] == ids
         return np.where(is_found, self._order[sorted_positions], NOT_FOUND)

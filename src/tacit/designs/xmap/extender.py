@@ -155,7 +155,8 @@ def extend(
 
     source = DomainLayers(source_bridge, source_non_bridge, source_two_steps)
     target = DomainLayers(target_bridge, target_non_bridge, target_two_steps)
-    # For each step from a layer to the next: the edges that the layer keeps, and the next layer.
+    # For each step from a layer to the next: the edges that the layer's items keep, and those that
+    # the next layer's items keep.
     edges_of_steps = (
         (source_nn_to_nb, source_nb_to_nn),
         (source_nb_to_bb, source_bb_to_nb),

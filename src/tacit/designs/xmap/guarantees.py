@@ -14,7 +14,7 @@ from tacit.privacy import Basis, Claim, Guarantee, Trust
 from tacit.profile_sums import guarantees as profile_guarantees
 from tacit.profile_sums import settings as profile_settings
 
-_EXAMPLE = 0.8
+_EXAMPLE_EPSILON_PRIME = 0.8
 """epsilon' of the counterexamples: that of the paper's item-based recommender."""
 _NOT_COVERED = (
     "a person's own list, made from their own ratings in the clear, towards anyone who sees it",
@@ -127,8 +127,8 @@ def _claim_of_sensitivity() -> Claim:
     """Make the claim of Theorem 2, with two counterexamples of three or four people."""
     r_i = np.array([-1.0, -2, 2, -2])
     r_j = np.array([-2.0, 1, -1, 1])
-    printed = theory.similarity_sensitivity(r_i, r_j)
-    true = theory.largest_change(r_i, r_j)
+    printed_sensitivity = theory.similarity_sensitivity(r_i, r_j)
+    true_change = theory.largest_change(r_i, r_j)
     # The third person rated the first item only.
     first = np.array([2.0, 1.0, 2.0])
     second = np.array([2.0, 1.0, math.nan])
@@ -137,7 +137,10 @@ def _claim_of_sensitivity() -> Claim:
         "false: for centred ratings the products may be negative, and a person who rated only one "
         "of two items changes its norm",
         (
-            f"people (-1,-2), (-2,1), (2,-1), (-2,1): SS {printed:.3g}, true change {true:.3g}",
+            (
+                f"people (-1,-2), (-2,1), (2,-1), (-2,1): SS {printed_sensitivity:.3g}, "
+                f"true change {true_change:.3g}"
+            ),
             (
                 f"without a person who rated one item only, "
                 f"{theory.similarity(first, second):.3g} becomes "
@@ -153,8 +156,9 @@ def _claim_of_selection() -> Claim:
         f"{selection_loss(people):.3g} with {people} people each"
         for people in (10, 30, 60, 100, 300)
     )
+    claimed = _EXAMPLE_EPSILON_PRIME / 2
     return Claim(
-        f"PNSA: neighbours cost epsilon'/2 = {_EXAMPLE / 2:g} at epsilon' {_EXAMPLE:g}",
+        f"PNSA: neighbours cost epsilon'/2 = {claimed:g} at epsilon' {_EXAMPLE_EPSILON_PRIME:g}",
         "false: SS is computed from the private data and reveals them",
         (
             (
@@ -237,7 +241,7 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
         else:
             sensitivities = [sensitivity] * len(candidates)
         exponents = theory.neighbour_exponents(
-            similarities, np.array(sensitivities), 1, _EXAMPLE, len(candidates)
+            similarities, np.array(sensitivities), 1, _EXAMPLE_EPSILON_PRIME, len(candidates)
         )
         log_odds.append(float(exponents[1] - exponents[0]))
     # ln P(t_1) = -ln(1 + e^log_odds)
@@ -259,7 +263,7 @@ def noise_scales(people: int) -> tuple[float, float]:
     without_person = _columns(people, is_present=False)
     present = theory.similarity_sensitivity(with_person[0], with_person[1])
     absent = theory.similarity_sensitivity(without_person[0], without_person[1])
-    return present / (_EXAMPLE / 2), absent / (_EXAMPLE / 2)
+    return present / (_EXAMPLE_EPSILON_PRIME / 2), absent / (_EXAMPLE_EPSILON_PRIME / 2)
 
 
 def _columns(people: int, is_present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:

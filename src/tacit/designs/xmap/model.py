@@ -315,7 +315,9 @@ class XMap(base.ItemRecommender):
         """
         self._require_fitted()
         if self.sound_ is None or len(self.settings_.target) > 1:
-            raise ConfigError("The sound variant with one target has a file for devices, no other.")
+            raise ConfigError(
+                "Only a model of the sound variant with one target domain has a file for devices."
+            )
         return self.sound_.device_file()
 
     def explain(

@@ -130,7 +130,8 @@ class PublishedModel:
     by_target: Mapping[str, TargetModel]
     """What is learned for each target domain."""
     people: Ratings | None = None
-    """Ratings of the people of the fit; None for a model that was loaded from a file."""
+    """Ratings of the people of the fit. They hold no people after a fit to stored ratings, and are
+    None for a model that was loaded from a file."""
 
     @cached_property
     def _numbers(self) -> Mapping[Any, int]:

@@ -175,5 +175,5 @@ def test_too_many_credits_are_not_followed(monkeypatch):
 
 def test_worlds_without_a_pair_are_refused():
     """No proof compares two patterns of the planted world."""
-    with pytest.raises(ConfigError, match="A leak is computed of"):
+    with pytest.raises(ConfigError, match="Leaks are computed in the worlds"):
         leak(Game(10, 2, 40, 20), 1)

@@ -228,10 +228,12 @@ class _FixedDraws:
         original_stops_at = GateRun.stops_at
 
         def init(gate: GateRun, *arguments: Any) -> None:
+            """Start a gate, and record the scale of the noise on its threshold."""
             scale = self._noise_scale(lambda: original_init(gate, *arguments))
             self.threshold_noise_scales[gate] = scale
 
         def stops_at(gate: GateRun, count: int) -> bool:
+            """Record a question to a gate, and answer that the gate is open."""
             scale = self._noise_scale(lambda: original_stops_at(gate, count))
             question = GateQuestion(gate, self.threshold_noise_scales[gate], int(count), scale)
             self.walk.events.append(question)
@@ -239,6 +241,7 @@ class _FixedDraws:
             return False
 
         def draw(distribution: OutputDistribution, counts: NDArray[np.int64], _: Source) -> int:
+            """Record the draw of the prescribed output, and return it."""
             chance = float(distribution.chances(counts)[self.output])
             self.walk.events.append(OutputDraw(self.output, chance, self.survivors))
             return self.output

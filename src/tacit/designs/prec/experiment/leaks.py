@@ -131,30 +131,30 @@ class Kinds:
         """Return full credit for every kind."""
         return (self._full_credit,) * len(self._sizes)
 
-    def chances(self, row: int, credits_: Credits) -> NDArray[np.float64]:
+    def chances(self, row: int, kind_credits: Credits) -> NDArray[np.float64]:
         """Compute the chance of each object in one round: (objects,).
 
         Args:
             row: The round's row in the votes, from 0.
-            credits_: Credits of each kind before the round.
+            kind_credits: Credits of each kind before the round.
         """
         counts = np.zeros(self._objects, dtype=np.int64)
-        for vote, credit, size in zip(self._votes[row], credits_, self._sizes, strict=True):
+        for vote, credit, size in zip(self._votes[row], kind_credits, self._sizes, strict=True):
             if credit is not None:
                 counts[vote] += size
         return self._distribution.chances(counts)
 
-    def charge(self, row: int, credits_: Credits, recommended: int, is_liked: bool) -> Credits:
+    def charge(self, row: int, kind_credits: Credits, recommended: int, is_liked: bool) -> Credits:
         """Return the credits of each kind after the client's answer to a recommendation.
 
         Args:
             row: The round's row in the votes, from 0.
-            credits_: Credits of each kind before the answer.
+            kind_credits: Credits of each kind before the answer.
             recommended: Position of the recommended object.
             is_liked: The answer.
         """
         credits_after: list[KindCredit | None] = []
-        for vote, credit in zip(self._votes[row], credits_, strict=True):
+        for vote, credit in zip(self._votes[row], kind_credits, strict=True):
             if credit is None:
                 credits_after.append(None)
                 continue
@@ -163,8 +163,8 @@ class Kinds:
                 diversity -= 1
             elif not is_liked and vote == recommended:
                 radius -= 1
-            counts = radius > 0 and diversity + radius > 0
-            credits_after.append(KindCredit(diversity, radius) if counts else None)
+            still_counts = radius > 0 and diversity + radius > 0
+            credits_after.append(KindCredit(diversity, radius) if still_counts else None)
         return tuple(credits_after)
 
 
@@ -234,7 +234,7 @@ def played_log_ratio(
     for row, liked in enumerate(likes):
         first_chances = first.chances(row, first_credits)
         second_chances = second.chances(row, second_credits)
-        probabilities = first_chances / first_chances.sum()
+        probabilities = first_chances / first_chances.sum()  # the sum differs from 1 by rounding
         recommended = int(generator.choice(len(probabilities), p=probabilities))
         log_ratio += math.log(first_chances[recommended] / second_chances[recommended])
         is_liked = bool(liked[recommended])
@@ -355,7 +355,9 @@ def pattern_pair(game: Game, seed: int) -> PatternPair:
         ConfigError: No proof uses a pair of patterns of this world.
     """
     if game.world not in PAIRS:
-        raise ConfigError(f"A leak is computed of {', '.join(PAIRS)}; got {game.world!r}.")
+        raise ConfigError(
+            f"Leaks are computed in the worlds {', '.join(PAIRS)}; got {game.world!r}."
+        )
     return PAIRS[game.world](game, seed)
 
 

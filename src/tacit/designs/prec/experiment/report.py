@@ -48,14 +48,14 @@ def points_table(points: Sequence[Point], varied: Sequence[str]) -> Table:
         points: A row for each.
         varied: Names of these settings: rounds, peers, voters, epsilon, pattern.
     """
-    settings: dict[str, Callable[[Point], object]] = {
+    setting_columns: dict[str, Callable[[Point], object]] = {
         "rounds": lambda point: _format_number(point.row.rounds),
         "peers": lambda point: _format_number(point.row.peers),
         "voters": lambda point: _format_number(point.row.voters),
         "epsilon": lambda point: _format_number(point.row.epsilon),
         "pattern": lambda point: _format_number(point.row.pattern),
     }
-    columns = {name: settings[name] for name in varied}
+    columns = {name: setting_columns[name] for name in varied}
     columns |= {
         "method": lambda point: point.row.method,
         "disliked": lambda point: f"{point.loss.mean:.1f}",

@@ -26,7 +26,7 @@ def tour() -> Tour:
         votes_learned[method] = game.rounds - play(victim_game, method, seed).loss
         share_learned[method] = votes_learned[method] / game.rounds
     return Tour(
-        headline="A client who hunts one voter learns "
+        headline="A client who wants to learn one voter's votes learns "
         f"{share_learned['p-rec-no-gate']:.0%} of the votes by the paper's algorithm and "
         f"{share_learned['p-rec']:.0%} through the gate; guessing: 50 %.",
         bars=(
@@ -46,8 +46,9 @@ def tour() -> Tour:
         f"{game.rounds // 2}.",
         cost=f"Epsilon {game.epsilon:g}, delta {game.delta:g}, for a voter's whole history "
         f"and one client. The client with {game.peers} peers disliked {disliked['p-rec']:.0f} of "
-        f"{game.rounds} recommendations, with any object {disliked['uniform']:.0f}. With fewer "
-        f"than {threshold} peers the gate shuts, and lists are any object.",
+        f"{game.rounds} recommendations; of random objects they would have disliked "
+        f"{disliked['uniform']:.0f}. With fewer than about {threshold} peers the gate shuts, and "
+        "recommendations are random.",
         read_on="docs/prec.md",
         figures={
             "disliked": disliked,

@@ -163,7 +163,8 @@ class ServedRounds(ServedThing):
             "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
             f"under the run's key of 256 bits, cut to {bits}. The key is secret and HMAC-SHA256 is "
             f"a pseudo-random function, so that two of {voters} voters have one number with a "
-            f"chance below 1e{exponent}, which is not in delta; then no further round is opened"
+            f"chance below 1e{exponent}, which is not part of delta; if they have, no further round "
+            "is opened"
         )
         return tuple(
             replace(card, assumptions=(*card.assumptions, assumption))
@@ -299,8 +300,8 @@ def _check_served(name: str, settings: PRecSettings) -> None:
     """Check that a run with these settings can be served.
 
     Raises:
-        ConfigError: It is the published variant, has no finite epsilon or no bound on clients, or
-            its state would be too large.
+        ConfigError: It is the published variant, has no finite epsilon, no plan, no bound on
+            clients or too high a one, or its state would be too large.
     """
     if settings.variant == "published":
         raise ConfigError(

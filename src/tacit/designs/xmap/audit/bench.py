@@ -42,8 +42,8 @@ from tacit.designs.xmap.audit.tables import (
     TARGET,
     Tables,
     only_link,
+    reversing_tables,
     strong_among_mild,
-    turned_tables,
 )
 from tacit.designs.xmap.catalogue import Catalogue, keep_domains
 from tacit.designs.xmap.files import collect_published_arrays
@@ -174,7 +174,13 @@ def _chances_of_results(
 def _sample_codes(
     all_executions: Sequence[Execution[Hashable]], code_of: Mapping[Hashable, int], count: int
 ) -> NDArray[np.int64]:
-    """Sample executions by their chances, and return the (count,) codes of their results."""
+    """Sample executions by their chances, and return the (count,) codes of their results.
+
+    Args:
+        all_executions: The executions of a fit.
+        code_of: A whole number for each result.
+        count: Number of samples.
+    """
     codes = np.array([code_of[execution.result] for execution in all_executions], dtype=np.int64)
     return codes[sample_executions(all_executions, count, secure())]
 
@@ -193,20 +199,30 @@ def choice_check(name: str, drawn_part: DrawnPart, pair: Tables) -> Check:
     def check(samples: int, alpha: float) -> PairResult:
         with_person = drawn_part.list_executions(pair[0])
         without_person = drawn_part.list_executions(pair[1])
-        p = _chances_of_results(with_person)
-        q = _chances_of_results(without_person)
-        results = dict.fromkeys([*p, *q])
-        code_of = {result: code for code, result in enumerate(results)}
-        sample_first = partial(_sample_codes, with_person, code_of)
-        sample_second = partial(_sample_codes, without_person, code_of)
-        distributions = (encode_outcomes(p, code_of), encode_outcomes(q, code_of))
-        known = best_known_event(distributions, samples, alpha)
-        sampled = compare(
-            sample_first, sample_second, samples=samples, alpha=alpha, known_event=known
+        chances_with = _chances_of_results(with_person)
+        chances_without = _chances_of_results(without_person)
+        distinct_results = dict.fromkeys([*chances_with, *chances_without])
+        code_of = {result: code for code, result in enumerate(distinct_results)}
+        distributions = (
+            encode_outcomes(chances_with, code_of),
+            encode_outcomes(chances_without, code_of),
         )
-        ideal = known.ideal if known else 0.0
-        exact = exact_losses.exact_loss(p, q)
-        return PairResult(name, exact, None, sampled.lower_bound, ideal, samples)
+        known = best_known_event(distributions, samples, alpha)
+        estimate = compare(
+            partial(_sample_codes, with_person, code_of),
+            partial(_sample_codes, without_person, code_of),
+            samples=samples,
+            alpha=alpha,
+            known_event=known,
+        )
+        return PairResult(
+            pair=name,
+            exact=exact_losses.exact_loss(chances_with, chances_without),
+            rule_bound=None,
+            lower_bound=estimate.lower_bound,
+            ideal=known.ideal if known else 0.0,
+            samples=samples,
+        )
 
     return check
 
@@ -238,7 +254,7 @@ def _neighbours_of_i(pair: Tables, k: int = 1, pnsa: Pnsa = "positive") -> Drawn
 def one_image() -> AuditedClaim:
     """Make the claim of Theorem 1: one replacement costs epsilon."""
     checks = (
-        choice_check("candidates that do not change", _IMAGES, turned_tables(1, 4)),
+        choice_check("candidates that do not change", _IMAGES, reversing_tables(1, 4)),
         choice_check("the person is the book's only link", _IMAGES, only_link()),
     )
     return AuditedClaim("prs-published", REPLACEMENT, checks, published=True)
@@ -249,7 +265,7 @@ def all_images() -> AuditedClaim:
 
     One person can change all images, not only one.
     """
-    checks = (choice_check("three books, four films", _IMAGES, turned_tables(3, 4)),)
+    checks = (choice_check("three books, four films", _IMAGES, reversing_tables(3, 4)),)
     return AuditedClaim("alterego-published", REPLACEMENT, checks, published=True)
 
 
@@ -312,7 +328,14 @@ def published_noise() -> AuditedClaim:
             samples=count,
             alpha=alpha,
         )
-        return PairResult(name, exact, None, estimate.lower_bound, 0.0, count)
+        return PairResult(
+            pair=name,
+            exact=exact,
+            rule_bound=None,
+            lower_bound=estimate.lower_bound,
+            ideal=0.0,
+            samples=count,
+        )
 
     return AuditedClaim("pncf-published", claim, (check,), published=True)
 
@@ -339,12 +362,24 @@ def published_fit() -> AuditedClaim:
 
     def check(samples: int, alpha: float) -> PairResult:
         count = max(samples // _REQUESTED_SAMPLES_PER_FIT, 4)
-        sample_first, sample_second = (partial(sample_choices, table) for table in pair)
-        estimate = compare(sample_first, sample_second, samples=count, alpha=alpha)
-        means = [fit_published(settings, table)["item_means"] for table in pair]
-        loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
-        name = f"{_name_of_pair(60)}: the one neighbour (k = 1) of film i"
-        return PairResult(name, loss, None, estimate.lower_bound, 0.0, count)
+        with_person, without_person = pair
+        estimate = compare(
+            partial(sample_choices, with_person),
+            partial(sample_choices, without_person),
+            samples=count,
+            alpha=alpha,
+        )
+        means_with = fit_published(settings, with_person)["item_means"]
+        means_without = fit_published(settings, without_person)["item_means"]
+        loss = 0.0 if np.array_equal(means_with, means_without) else math.inf
+        return PairResult(
+            pair=f"{_name_of_pair(60)}: the one neighbour (k = 1) of film i",
+            exact=loss,
+            rule_bound=None,
+            lower_bound=estimate.lower_bound,
+            ideal=0.0,
+            samples=count,
+        )
 
     return AuditedClaim("x-map-published", epsilon + PRIME, (check,), published=True)
 

@@ -91,7 +91,7 @@ def only_link() -> Tables:
     return ratings([*others, linking_person], items), ratings(others, items)
 
 
-def turned_tables(books: int, films: int) -> Tables:
+def reversing_tables(books: int, films: int) -> Tables:
     """Make tables in which one person reverses the sign of every similarity of books and films.
 
     A mild person rates the books and all films but the first slightly above their mean, and the

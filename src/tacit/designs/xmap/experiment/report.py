@@ -416,7 +416,7 @@ def tables_of_similarities(pair_counts: Sequence[dict[str, Any]]) -> Iterator[Ta
 
 
 def _privacy(contender: Contender) -> str:
-    """Describe a contender's variant and budget in a few letters, for the terminal."""
+    """Describe a contender's variant and budget briefly, for the terminal."""
     if not contender.budget:
         return "none"
     if contender.epsilon_prime is not None:
