@@ -151,7 +151,7 @@ def test_beyond_the_exact_part_a_reason_is_given(monkeypatch):
     found = plan(**USUAL)
     planner.cached_epsilon.cache_clear()
     assert found["epsilon_exact"] is None
-    assert "up to 200 of them" in found["epsilon_exact_reason"]
+    assert "up to 200 voters" in found["epsilon_exact_reason"]
     assert whole < found["epsilon_proven"]["floor"] < 1.5 * whole
 
 

@@ -55,7 +55,8 @@ def read_sound_lists(
         catalogue: Settings, and the domain of each item.
 
     Raises:
-        ValueError: The file has another format, or the lists have other items than the catalogue.
+        ValueError: The file has another format, or the lists lack an item of a target domain, or
+            have one that the model lacks.
     """
     if header.get("version") != SOUND_VERSION:
         raise ValueError(

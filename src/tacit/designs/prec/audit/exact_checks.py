@@ -235,7 +235,7 @@ def _views_of_two_clients(views: Views) -> dict[Hashable, float]:
 
 
 def hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
-    """Make patterns of hostile clients, who have few peers or none.
+    """Make patterns of hostile clients, most of whom have few peers or none.
 
     Two thirds have 0 to 29 voters besides the hidden one, a third has about as many as the gate's
     threshold. Every sixth is a `dropped_voter`, the others are drawn by `hostile_pattern`.

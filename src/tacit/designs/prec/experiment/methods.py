@@ -136,9 +136,9 @@ class MajorityPlayer(Player):
             weights = self._weights[client]
             sums = np.bincount(votes[has_voted], weights[has_voted], self._objects)
             chosen = int(sums.argmax())
-            was_wrong = has_voted & ((votes == chosen) != likes[chosen])
-            weights[was_wrong] *= self._kept_share
-            weights /= weights.max()
+            is_charged = has_voted & ((votes == chosen) != likes[chosen])
+            weights[is_charged] *= self._kept_share
+            weights /= weights.max()  # only ratios matter, and none becomes too small for a float
             recommended.append(chosen)
         return recommended
 

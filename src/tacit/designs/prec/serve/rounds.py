@@ -163,8 +163,8 @@ class ServedRounds(ServedThing):
             "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
             f"under the run's key of 256 bits, cut to {bits}. The key is secret and HMAC-SHA256 is "
             f"a pseudo-random function, so that two of {voters} voters have one number with a "
-            f"chance below 1e{exponent}, which is not part of delta; if they have, no further round "
-            "is opened"
+            f"chance below 1e{exponent}, which is not part of delta; if two of them have, no "
+            "further round is opened"
         )
         return tuple(
             replace(card, assumptions=(*card.assumptions, assumption))

@@ -178,15 +178,23 @@ class _FigureWords(NamedTuple):
 def _words_of_figures(target: str) -> tuple[_FigureWords, ...]:
     """Return the texts of the four figures."""
     return (
-        _FigureWords("k", "the number of neighbours", "neighbours, k", "Level lines have no k."),
         _FigureWords(
-            "overlap", "overlap", "overlap", "The share of the training people in both who stay."
+            "k",
+            "the number of neighbours",
+            "neighbours, k",
+            "Methods with a level line have no k.",
+        ),
+        _FigureWords(
+            "overlap",
+            "overlap",
+            "overlap",
+            "Share of the training people with ratings in both domains who are kept for training.",
         ),
         _FigureWords(
             "profile_size",
             "profile size",
             f"ratings in {target}",
-            f"Ratings in {target} that they keep.",
+            f"Number of ratings in {target} that are not held out for a test person.",
         ),
         _FigureWords("alpha", "the age of ratings", "alpha", "How fast old ratings lose weight."),
     )
