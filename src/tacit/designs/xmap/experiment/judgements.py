@@ -22,7 +22,7 @@ from tacit.designs.xmap.experiment.contenders import BASELINES, Contender
 from tacit.designs.xmap.experiment.grid import Setting
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
-from tacit.evaluation.lists import lists_of, stars_of, top_quarter
+from tacit.evaluation.lists import lists_of, predict_held_out, top_quarter
 from tacit.evaluation.metrics import ranking_by_person
 from tacit.recommenders.base import Recommender
 
@@ -149,7 +149,7 @@ def judge_target(
     counts = np.diff(test.offsets)[people]
     errors = np.full(len(people), np.nan)
     if stars:
-        truth, predicted = stars_of(recommender, split.train.where(in_target), test, people)
+        truth, predicted = predict_held_out(recommender, split.train.where(in_target), test, people)
         person_of_rating = np.repeat(np.arange(len(people)), counts)
         errors = np.bincount(person_of_rating, np.abs(predicted - truth))
     ndcg = ranking_by_person(lists, relevant)["ndcg"]
