@@ -169,16 +169,17 @@ def test_a_changed_file_is_taken_up_and_a_damaged_one_is_not(folder, data, capsy
     deployment = Deployment.read(folder, installed_kinds())
     watch = ModelWatch(deployment)
     faults = []
-    assert watch.take_up_changes(faults.append) == []
+    assert watch.reload_changed_models(faults.append) == []
     first = deployment.served["models/lists"]
     answer(capsys, "refit", folder, data / "shop.csv")
-    assert watch.take_up_changes(faults.append) == ["models/lists"]
+    assert watch.reload_changed_models(faults.append) == ["models/lists"]
     second = deployment.served["models/lists"]
-    assert (second.previous.digest, second.previous_device) == (first.digest, first.device_file)
+    assert second.previous.digest == first.digest
+    assert second.previous_device_file == first.device_file
     assert second.digest != first.digest
     (folder / "lists.tacit").write_bytes(b"damaged")
-    assert watch.take_up_changes(faults.append) == []
-    assert watch.take_up_changes(faults.append) == []
+    assert watch.reload_changed_models(faults.append) == []
+    assert watch.reload_changed_models(faults.append) == []
     assert deployment.served["models/lists"] is second
     assert len(faults) == 1
 
@@ -195,10 +196,10 @@ def test_likes_of_people_who_withdrew_are_given_out_no_more(folder):
     assert first.device_file is not None
     Private(8.0, mode="taste").fit(people).save(path)
     faults = []
-    assert watch.take_up_changes(faults.append) == ["models/lists"]
+    assert watch.reload_changed_models(faults.append) == ["models/lists"]
     second = deployment.served["models/lists"]
     assert second.previous.digest == first.digest
-    assert second.previous_device is None
+    assert second.previous_device_file is None
     assert not faults
 
 
@@ -232,7 +233,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_served_whole(
     assert len(served.model.releases_) == 1
     assert served.digest == hashlib.sha256(old).hexdigest()
     faults = []
-    assert watch.take_up_changes(faults.append) == ["models/lists"]
+    assert watch.reload_changed_models(faults.append) == ["models/lists"]
     served = deployment.served["models/lists"]
     assert len(served.model.releases_) == 2
     assert served.digest == hashlib.sha256(new).hexdigest()

@@ -133,9 +133,11 @@ def test_a_taken_port(folder, capsys):
         ("", "names no tenant"),
         ('tenant = "a b"', "names no tenant"),
         ('tenant = "shop"\n[wonders.x]', "is no section"),
-        ('tenant = "shop"\n[models]\nfilms = 3', "[models.NAME]"),
+        ('tenant = "shop"\n[models]\nfilms = 3', "put 'films' into a table [models.NAME]"),
+        ('tenant = "shop"\n[models."a b"]', "a name in [models.NAME] is of a-z"),
         ('tenant = "shop"\nrounds = 3\n[service]\nvisitors = true', "is no section"),
         ('tenant = "shop"\n[service]\nport = "x"', "port is missing or is no whole number"),
+        ('tenant = "shop"\n[service]\nport = -1', "port is below 0"),
         ('tenant = "shop"\n[service]\nwonder = 1', "no setting 'wonder'"),
     ],
 )

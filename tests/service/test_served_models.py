@@ -317,9 +317,9 @@ def test_a_changed_table_of_cold_items_is_taken_up(colours, tmp_path):
     served = {"models/films": ServedModel.from_section(one)}
     deployment = Deployment("shop", dict(served), {"models/films": one})
     watch = ModelWatch(deployment)
-    assert watch.take_up_changes(pytest.fail) == []
+    assert watch.reload_changed_models(pytest.fail) == []
     (tmp_path / "new.csv").write_text(NEW + "N-3,green,A green one,2\n")
-    assert watch.take_up_changes(pytest.fail) == ["models/films"]
+    assert watch.reload_changed_models(pytest.fail) == ["models/films"]
     lists = DeviceLists.decode(deployment.served["models/films"].device_file)
     assert list(lists.cold) == ["N-1", "N-3"]
 
@@ -341,9 +341,9 @@ def test_a_table_that_cannot_be_used_holds_no_new_model_back(colours, tmp_path, 
     mode = "top-items" if table == "mode" else "taste"
     Private(math.inf, mode=mode).fit(ratings_of_colours(6)).save(tmp_path / "m.tacit")
     faults = []
-    assert watch.take_up_changes(faults.append) == ["models/films"]
+    assert watch.reload_changed_models(faults.append) == ["models/films"]
     after = deployment.served["models/films"]
     assert after.digest != before.digest
     assert not after.cold
     assert len(faults) == 1
-    assert watch.take_up_changes(pytest.fail) == []
+    assert watch.reload_changed_models(pytest.fail) == []

@@ -1,13 +1,13 @@
-"""The client of a person's device over HTTP, which decides itself what it sends.
+"""The client of a service over HTTP: for a person's device, and for a shop's backend.
 
-It fetches public files, makes each message on the device, stores it durably, and only then sends
-it. The service receives randomised reports and letters, never a star or an attribute. A letter is
-the standard scheme's message of one epoch: the ratings that the device releases. Only the standard
-library is needed.
+A device decides itself what it sends. It fetches public files, makes each message from the person's
+ratings, stores the message durably, and only then sends it. The service receives randomised reports
+and letters: true stars and attributes stay on the device. A letter is the standard scheme's message
+of one epoch: the obfuscated ratings that the device releases. Only the standard library is needed.
 
 client.py          what a device's program calls
 letters.py         the part of it that sends letters by the standard scheme's calendar
-backend.py         what a shop's program calls, which sends histories
+backend.py         what a shop's program calls, which sends customers' true histories
 accounts.py        the account: the secret of a device
 memories.py        the memory: what a device has decided and sent
 transport.py       HTTP requests

@@ -11,6 +11,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from tacit.client.private_files import create_file, replace_file, report_write_errors
 from tacit.client.strict_json import read_json
@@ -35,8 +36,12 @@ class Account:
     Attributes:
         secret: As passed.
         created: As passed.
-        last_letter_epoch: Of the last letter so far.
-        is_fresh: Whether the account was made by this object, so that no earlier memory exists.
+        last_letter_epoch: Number of the epoch of the last letter so far; -1 before the first.
+        is_fresh: Whether the account was made by this object, so that no earlier memory of it can
+            exist. An account of this class, which is in no file, counts as made here.
+
+    Raises:
+        ConfigError: The secret is too short.
     """
 
     def __init__(self, secret: bytes, created: int = 0, last_letter_epoch: int = -1) -> None:
@@ -48,7 +53,7 @@ class Account:
         self.is_fresh = True
 
     def store_letter_epoch(self, epoch: int) -> None:
-        """Store the epoch of a letter; a `FileAccount` does so durably."""
+        """Store the number of a letter's epoch; a `FileAccount` does so durably."""
         self.last_letter_epoch = epoch
 
 
@@ -67,25 +72,39 @@ class FileAccount(Account):
     def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
         self._path = Path(path)
         created = int(time.time()) if now is None else now
-        new = _encode_account(new_secret(), created, -1)
+        new_data = _encode_account(new_secret(), created, -1)
         with report_write_errors(self._path):
             with suppress(FileExistsError):
-                create_file(self._path, new)
+                create_file(self._path, new_data)
             data = self._path.read_bytes()
-        secret, created, last_letter_epoch = _decode_account(data, self._path)
-        super().__init__(secret, created, last_letter_epoch)
-        self.is_fresh = data == new
+        content = _decode_account(data, self._path)
+        super().__init__(content.secret, content.created, content.last_letter_epoch)
+        self.is_fresh = data == new_data
 
     def store_letter_epoch(self, epoch: int) -> None:
-        """Store the epoch of a letter in the file, then in this object."""
+        """Store the number of a letter's epoch in the file, then in this object.
+
+        Raises:
+            OutputError: The file cannot be written.
+        """
         with report_write_errors(self._path):
             replace_file(self._path, _encode_account(self.secret, self.created, epoch))
         super().store_letter_epoch(epoch)
 
 
 def account_mark(secret: bytes) -> str:
-    """Hash a secret to the text by which a memory names its account."""
+    """Hash a secret to the text by which a memory names its account: 16 hexadecimal digits."""
     return hashlib.sha256(b"tacit account\0" + secret).hexdigest()[:16]
+
+
+class _AccountContent(NamedTuple):
+    """The content of an account's file."""
+
+    secret: bytes
+    created: int
+    """When the account was made, in Unix seconds."""
+    last_letter_epoch: int
+    """Number of the epoch of the last letter; -1 before the first."""
 
 
 def _encode_account(secret: bytes, created: int, last_letter_epoch: int) -> bytes:
@@ -99,11 +118,15 @@ def _encode_account(secret: bytes, created: int, last_letter_epoch: int) -> byte
     return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 
 
-def _decode_account(data: bytes, path: Path) -> tuple[bytes, int, int]:
-    """Decode the content of an account's file: secret, created, last_letter_epoch.
+def _decode_account(data: bytes, path: Path) -> _AccountContent:
+    """Decode the content of an account's file.
+
+    Args:
+        data: The content.
+        path: The file, for errors.
 
     Raises:
-        DataError: The content is not what `_encode_account` writes. It names `path`.
+        DataError: The content is not what `_encode_account` makes.
     """
     try:
         content = read_json(data)
@@ -121,4 +144,4 @@ def _decode_account(data: bytes, path: Path) -> tuple[bytes, int, int]:
             fix="Restore it: with another secret, the device would answer the same questions "
             "again, with other random draws.",
         ) from None
-    return secret, created, last_letter_epoch
+    return _AccountContent(secret, created, last_letter_epoch)

@@ -1,7 +1,7 @@
 """The client of a shop's backend, which sends customers' histories and receives lists.
 
-Unlike a device, it trusts the service with these histories, which the service does not store. Its
-key has the role `recommend`, which can ask for lists and nothing else.
+Unlike a device, a backend trusts the service with true histories; the service does not store them.
+Its key has the role `recommend`: it can ask for lists, and report clicks.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from tacit.client.transport import ServiceError, Transport
 ItemId = str | int
 BackendHistory = Mapping[ItemId, float] | Sequence[ItemId | Mapping[str, Any]]
 """Stars by item; or a list of items that were liked or bought, each an id or an object such as
-`{"item": ..., "quantity": 2}`."""
+`{"item": ..., "quantity": 2}` or `{"item": ..., "stars": 4}`."""
 
 
 @dataclass(frozen=True)
 class ListedItem:
-    """One line of a list."""
+    """One item of a list."""
 
     item_id: str
     score: float
-    """The number by which the list is sorted; not predicted stars."""
+    """The number by which the list is sorted, the highest first; not predicted stars."""
     title: str | None
+    """None if the catalogue has none."""
     cold: bool = False
     """Whether no one rated the item: its features alone were scored."""
 
@@ -40,15 +41,15 @@ class ServedList:
     personal: bool
     """Whether the list depends on the history; otherwise it is the same for everybody."""
     ignored: tuple[str, ...]
-    """Items of the request that the model does not know."""
+    """Items of the request that the model does not know, and that had no effect."""
     customer: str | None = None
-    """The customer's id, as it was sent."""
+    """The customer's id in the request; None if there was none."""
 
 
 class Backend:
     """Asks one service for lists.
 
-    Every method raises ServiceError if the service fails or refuses.
+    Every method raises ServiceError if the service fails or refuses the request.
 
     Args:
         url: Address of the service.
@@ -79,7 +80,7 @@ class Backend:
             model: Name of the served model.
             history: Items that the person liked, bought or rated; if it is empty, the list is the
                 same for everybody.
-            customer: The shop's id of the person; the answer repeats it.
+            customer: The shop's id of the person, which the answer repeats; None: it has none.
             exclude: Items to leave out.
             candidates: Items to choose from; None means all.
             category: Only items of this category are listed; None means any.
@@ -87,7 +88,7 @@ class Backend:
             diversity: Largest number of items of one category; None means any.
             seen: Whether items of the history may be listed.
             cold: Items that no one rated, which may be listed too: public facts of each by the
-                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}.
+                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}; None means none.
         """
         request = {
             "model": model,
@@ -125,9 +126,9 @@ class Backend:
             category: Only items of this category are listed; None means any.
             n: Length of each list.
             diversity: Largest number of items of one category; None means any.
-            seen: Whether items of the history may be listed.
+            seen: Whether items of a person's history may be in their list.
             cold: Items that no one rated, which may be listed too: public facts of each by the
-                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}.
+                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}; None means none.
 
         Returns:
             The lists, by the shop's id of the person.
@@ -153,11 +154,11 @@ class Backend:
         return {customer: _read_list(row, customer) for customer, row in rows.items()}
 
     def similar_items(self, model: str, item: ItemId, *, n: int = 10) -> tuple[ListedItem, ...]:
-        """Ask for the items that are most similar to one item.
+        """Ask for the items that go best with one item, the best first.
 
         Args:
             model: Name of the served model.
-            item: The item.
+            item: Id of the item.
             n: Length of the list.
 
         Raises:
@@ -183,7 +184,7 @@ def _convert_cold_items(cold: Mapping[ItemId, Mapping[str, Any]] | None) -> list
 
 
 def _read_list(answer: Any, customer: str | None) -> ServedList:
-    """Read a list from the service's JSON; ServiceError if it is not one."""
+    """Read a list from the parsed answer; ServiceError if it is not one."""
     items = _read_items(answer)
     ignored = answer.get("ignored")
     personal = answer.get("personal")
@@ -193,7 +194,7 @@ def _read_list(answer: Any, customer: str | None) -> ServedList:
 
 
 def _read_items(answer: Any) -> tuple[ListedItem, ...]:
-    """Read the items of a list from the service's JSON; ServiceError if it holds no such list."""
+    """Read the items of a list from the parsed answer; ServiceError if it has none."""
     try:
         rows = answer["items"]
         return tuple(_read_item(row) for row in rows)

@@ -26,9 +26,10 @@ class SentReport:
     data: bytes
     """The bytes that were sent."""
     meaning: list[list[str]]
-    """The meaning of these bytes: rows of some bytes in hexadecimal digits, and a sentence."""
+    """The meaning of these bytes: rows of two texts, some bytes in hexadecimal digits and a
+    sentence about them."""
     receipt: Any
-    """The service's receipt."""
+    """The service's receipt, parsed from JSON."""
 
 
 class Client(Letters):
@@ -36,17 +37,18 @@ class Client(Letters):
 
     Several programs may share the files of account and memory: they take turns, and the limits
     hold for all of them together. A device that has a copy of the account, but not its memory,
-    decides nothing and sends no letters.
+    decides nothing about ratings, and sends no letters.
 
     Every method raises ServiceError if the service fails, PrivacyError if the device refuses (then
-    nothing was sent), and ConfigError for stars or values that do not fit the request.
+    nothing was sent), and ConfigError for stars or values that do not fit what the service asks.
 
     Args:
         url: Address of the service.
         key: The person's key.
         account: The person's account at the service.
         memory: The account's memory.
-        limits: Limits on what the device reports to campaigns of the sketches design.
+        limits: Limits on what the device reports to campaigns of the sketches design; None: the
+            design's own.
         settings: Further arguments of `Transport`.
     """
 
@@ -73,19 +75,24 @@ class Client(Letters):
 
         Args:
             name: The campaign's name.
-            digest: Its expected SHA-256 in hexadecimal digits; PrivacyError for another one.
+            digest: Its expected SHA-256 in hexadecimal digits; PrivacyError for another one. None:
+                any.
         """
         campaign = self._service.fetch_message(Campaign.decode, "campaigns", name)
         _check_digest("campaign", digest, campaign.digest.hex())
         return campaign
 
     def report(self, name: str, history: History, *, digest: str | None = None) -> SentReport:
-        """Send a randomised report of the history to a campaign; a repetition sends the same bytes.
+        """Send a randomised report of the history to a campaign.
+
+        The report is stored before it is sent. Repeated for the same campaign, the stored bytes are
+        sent, whatever the history is then.
 
         Args:
             name: The campaign's name.
             history: Stars by item.
-            digest: The campaign's expected SHA-256, in hexadecimal digits.
+            digest: The campaign's expected SHA-256, in hexadecimal digits; PrivacyError for another
+                one. None: any.
         """
         campaign = self.campaign(name, digest=digest)
         catalogue = self._service.fetch_catalogue(name, campaign.catalogue_digest)
@@ -126,6 +133,7 @@ class Client(Letters):
             history: Stars by item.
             n: Length of the list.
             digest: The model's expected digest in hexadecimal digits; PrivacyError for another one.
+                None: any.
 
         Raises:
             ServiceError: The model has no file for devices (status 404).
@@ -147,7 +155,8 @@ class Client(Letters):
 
         Args:
             name: The disclosure's name.
-            digest: Its expected digest, 16 hexadecimal digits; PrivacyError for another one.
+            digest: Its expected digest, 16 hexadecimal digits; PrivacyError for another one. None:
+                any.
         """
         disclosure = self._service.fetch_disclosure(name)
         _check_digest("disclosure", digest, disclosure.digest)
@@ -156,7 +165,7 @@ class Client(Letters):
 
 @contextmanager
 def _translate_refusals() -> Iterator[None]:
-    """Raise the refusals of the sketches' device as errors of tacit."""
+    """Raise errors of the sketches' device as errors of tacit: PrivacyError and ConfigError."""
     try:
         yield
     except sketches.RefusalError as refusal:
@@ -165,10 +174,19 @@ def _translate_refusals() -> Iterator[None]:
         raise ConfigError(f"{error}. Nothing was sent.") from None
 
 
-def _check_digest(kind: str, expected: str | None, actual: str) -> None:
-    """Raise PrivacyError if the digest of a file of this kind is not the expected one."""
+def _check_digest(noun: str, expected: str | None, actual: str) -> None:
+    """Check that a file that the service shows is the expected one.
+
+    Args:
+        noun: What the file is, such as "campaign".
+        expected: The expected digest in hexadecimal digits; None: any.
+        actual: Digest of the file, in lower case.
+
+    Raises:
+        PrivacyError: It is another file.
+    """
     if expected is not None and expected.lower() != actual:
         raise PrivacyError(
-            f"The service shows a {kind} with the digest {actual}, which is not the expected one. "
-            f"It may show another {kind} to other people. Nothing was sent."
+            f"The service shows a {noun} with the digest {actual}, which is not the expected one. "
+            f"It may show another {noun} to other people. Nothing was sent."
         )

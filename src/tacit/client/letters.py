@@ -1,8 +1,8 @@
 """The standard scheme over HTTP: one letter in each epoch, and lists that the device makes itself.
 
-A letter is the message with the ratings that the device releases in an epoch. Requests are only
-sent when the calendar requires it, or when a public file is not on the device yet: never because
-the person rated something, and never because a list is made.
+A letter is the message with the obfuscated ratings that the device releases in an epoch. Requests
+are only sent when the calendar requires it, or when a public file is not on the device yet. They
+are never sent because the person rated something. Making a list fetches public files at most.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import floor
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.client.accounts import Account, account_mark
 from tacit.client.memories import Memory, MemoryContent
@@ -42,11 +42,11 @@ class LetterResult:
     """The result of one call of `send_letter`."""
 
     letter: bytes | None
-    """The bytes that were sent; None if no letter was due."""
+    """The bytes that were sent; None if none were."""
     due: int
-    """The Unix second from which on the next letter may be sent."""
+    """The Unix second from which on a call may send the next letter, or this one again."""
     notice: str
-    """A message to the person, mostly why no new ratings are released; may be empty."""
+    """Sentences to the person, mostly why new ratings are not released; may be empty."""
 
 
 class Letters:
@@ -66,8 +66,8 @@ class Letters:
         self._account = account
         self._memory = memory
         self._mark = account_mark(account.secret)
-        self._item_tables: dict[str, tuple[int, Disclosure, ItemTable]] = {}
-        """For each disclosure's name, the epoch in which it was fetched, with its item table."""
+        self._item_tables: dict[str, _FetchedTable] = {}
+        """Item tables by name of their disclosure."""
         self._bind_memory()
 
     def send_letter(
@@ -92,7 +92,12 @@ class Letters:
             now: Unix seconds; by default this machine's time.
             entered: The Unix second at which each rating was first entered; by default that of the
                 first call with this rating.
-            digest: The expected digest of the disclosure; with another one nothing new is released.
+            digest: The expected digest of the disclosure, 16 hexadecimal digits. With another one
+                nothing new is released. None: any is expected.
+
+        Raises:
+            PrivacyError: The account was forgotten, or answers another disclosure.
+            ServiceError: A public file cannot be fetched, or the letter was not answered.
         """
         now = int(time.time()) if now is None else now
         history, refused_ids = split_wire_ids(history)
@@ -106,7 +111,7 @@ class Letters:
         if refused_ids:
             notices.append(f"Not decided, because ids are whole numbers or texts: {refused_ids}.")
         if digest is not None and digest.lower() != disclosure.digest:
-            log = ()
+            log = ()  # nothing is decided for a disclosure that is not in its log
             notices.append("The service shows a disclosure that is not the expected one.")
         with self._memory.transaction() as content:
             state = self._open_state(content, history, now, disclosure)
@@ -124,10 +129,11 @@ class Letters:
             ).make_due_letter(history, entered, now)
             if letter is None:  # no letter up to this epoch remains to be sent
                 content.settled_epoch = max(content.settled_epoch, state.last_epoch)
+            # A letter that is sent again may be for an earlier disclosure, whose bytes are kept.
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
                 content.disclosure_data = disclosure.encode()
             content.name = name
-            if content.settled_epoch >= state.last_epoch:
+            if content.settled_epoch >= state.last_epoch:  # it was accepted or refused before
                 letter = None
             disclosure_data = content.disclosure_data
         if letter is not None:
@@ -150,11 +156,11 @@ class Letters:
             ConfigError: No letter was answered yet.
         """
         disclosure, scores = self._last_answer(name)
-        order = disclosure.item_number
+        item_number = disclosure.item_number
         rated = follow_aliases(history, disclosure.aliases)
         preference = {item: value for item, _, value in scores.scores if item not in rated}
         # The largest preference first; among equals, the order of the disclosure.
-        ranked = sorted(preference, key=lambda item: (-preference[item], order[item]))
+        ranked = sorted(preference, key=lambda item: (-preference[item], item_number[item]))
         return ranked[:n]
 
     def predict(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
@@ -181,7 +187,8 @@ class Letters:
     ) -> list[ItemId]:
         """List the best items not rated yet, by the service's item table and true stars.
 
-        Nothing is sent. The table is fetched once in each epoch by this object, without a key.
+        No rating is sent. The table is fetched at most once in each epoch by this object, without a
+        key.
 
         Args:
             name: The disclosure's name.
@@ -195,6 +202,7 @@ class Letters:
         now = int(time.time()) if now is None else now
         disclosure, table = self._fetch_item_table(name, now)
         rated = follow_aliases(history, disclosure.aliases)
+        # Level 0 is the lowest number of stars on the scale; each further step is one level more.
         levels: dict[ItemId, int] = {}
         for item in disclosure.items:
             if item in rated:
@@ -208,20 +216,20 @@ class Letters:
         return [item for item, _ in ranked[:n]]
 
     def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> Any:
-        """Let the service delete everything that it stores about this account.
+        """Make the service delete everything that it stores about this account.
 
-        First, the memory is emptied. It only keeps the ids of items that are rated now, or about
+        The memory is emptied before. It only keeps the ids of items that are rated now, or about
         which the device decided before, so that a new account with this memory does not decide
         about them again. After this, the account can send nothing but this request, which may be
         repeated, also by a new `Client`.
 
         Args:
             user: The name of the user that the key belongs to.
-            history: All present ratings, or their items.
+            history: All present ratings, or only the ids of their items.
             now: Unix seconds; by default this machine's time.
 
         Returns:
-            The service's receipt.
+            The service's receipt, parsed from JSON.
         """
         now = int(time.time()) if now is None else now
         rated, _ = split_wire_ids(dict.fromkeys(history, 0.0))
@@ -245,8 +253,8 @@ class Letters:
     def _bind_memory(self) -> None:
         """Bind the memory to the account, unless it is bound already.
 
-        An account that this object did not make may have another memory elsewhere, in which
-        decisions are stored. Then the memory here is marked (`is_lost`), and decides nothing.
+        An account that was not made by its present object may have another memory elsewhere, in
+        which decisions are stored. Then the memory here is marked (`is_lost`), and decides nothing.
 
         Raises:
             PrivacyError: The memory is bound to another account.
@@ -268,7 +276,9 @@ class Letters:
     def _store_arrivals(
         self, name: str, history: History, entered: Mapping[ItemId, int], now: int
     ) -> int | None:
-        """Store when ratings arrived, and decide whether to attempt sending a letter now.
+        """Store when ratings arrived, and find out whether to attempt sending a letter now.
+
+        If so, the time of the attempt is stored, too.
 
         Args:
             name: The disclosure's name.
@@ -306,32 +316,35 @@ class Letters:
     def _open_state(
         self, content: MemoryContent, history: History, now: int, disclosure: Disclosure
     ) -> State:
-        """Return the device's state: the stored one, a new one, or one that decides nothing.
+        """Return the device's state: the stored one, a new one, or one after a loss.
 
-        It decides nothing new if the memory is lost or older than the account's last letter.
+        A state decides nothing new if the memory is lost. If the memory is older than the account's
+        last letter, what may have been decided since is not decided again.
         """
+        # None says to `open_state` that another memory may exist.
         last_letter_epoch = None if content.is_lost else self._account.last_letter_epoch
-        is_new = content.state is None and last_letter_epoch == -1
-        if is_new:
+        if content.state is None and last_letter_epoch == -1:
             return State(created=self._account.created or now)
         return open_state(content.state, last_letter_epoch, history, now, disclosure.epoch_length)
 
-    def _close_outdated_state(self, name: str, state: State, length: int, now: int) -> None:
+    def _close_outdated_state(
+        self, name: str, state: State, disclosed_length: int, now: int
+    ) -> None:
         """Close the account on this device if the service has a letter that this memory lacks.
 
-        Then another memory of the account exists, and decides on. The service is only asked when a
-        letter is due.
+        In that case another memory of the account exists, which goes on to decide. The service is
+        only asked when a letter is due.
 
         Args:
             name: The disclosure's name.
             state: State of the account on the device.
-            length: Seconds of an epoch, if the state has none yet.
+            disclosed_length: Seconds of an epoch by the disclosure; used if the state has none yet.
             now: Unix seconds.
         """
-        length = state.epoch_length or length
+        epoch_length = state.epoch_length or disclosed_length
         secret = self._account.secret
-        due = epochs.due_epoch(state.created, state.last_epoch, now, length, secret)
-        if due is None or state.closed:
+        due_epoch = epochs.due_epoch(state.created, state.last_epoch, now, epoch_length, secret)
+        if due_epoch is None or state.closed:
             return
         if self._service.fetch_latest_epoch(name) > state.last_epoch:
             state.closed = True
@@ -351,7 +364,8 @@ class Letters:
             current_digest: Digest of the disclosure that is served now.
 
         Raises:
-            ServiceError: The service refuses the letter, or its scores cannot be used.
+            ServiceError: The service cannot be reached, refuses the letter, or answers with scores
+                that cannot be used.
         """
         release = Release.decode(letter)
         with self._memory.transaction():  # other programs of this account wait
@@ -367,7 +381,7 @@ class Letters:
             if has_other_letter:
                 self._close_state()
             if has_other_letter or is_too_large or is_outdated:
-                # The letter would not be accepted later either.
+                # The service would not accept the letter later either.
                 self._stop_sending(release.epoch)
             raise
         scores = decode_message(Scores.decode, answer)
@@ -382,13 +396,13 @@ class Letters:
         self._stop_sending(release.epoch, (disclosure_data, answer))
 
     def _close_state(self) -> None:
-        """Decide nothing any more, because the service has a letter of another memory."""
+        """Close the account on this device: the service has a letter of another memory."""
         with self._memory.transaction() as content:
             if content.state is not None:
                 content.state.closed = True
 
     def _stop_sending(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
-        """Note that the letter of an epoch is not sent again.
+        """Store that the letter of an epoch is not sent again, and its answer.
 
         Args:
             epoch: The letter's epoch.
@@ -417,28 +431,41 @@ class Letters:
         return Disclosure.decode(disclosure_data), Scores.decode(scores)
 
     def _fetch_item_table(self, name: str, now: int) -> tuple[Disclosure, ItemTable]:
-        """Fetch a disclosure and its item table, at most once in each epoch."""
+        """Return a disclosure and its item table, which are fetched at most once in each epoch.
+
+        Raises:
+            ServiceError: They cannot be fetched, or do not belong together.
+        """
         fetched = self._item_tables.get(name)
         if fetched is not None:
-            epoch, disclosure, table = fetched
-            if epoch == epochs.calendar_epoch(now, disclosure.epoch_length):
-                return disclosure, table
+            present_epoch = epochs.calendar_epoch(now, fetched.disclosure.epoch_length)
+            if fetched.epoch == present_epoch:
+                return fetched.disclosure, fetched.table
         disclosure = self._service.fetch_disclosure(name)
         table = self._service.fetch_message(ItemTable.decode, "disclosures", name, "item-table")
         if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
             raise ServiceError("The service's item table does not belong to its disclosure.")
         epoch = epochs.calendar_epoch(now, disclosure.epoch_length)
-        self._item_tables[name] = (epoch, disclosure, table)
+        self._item_tables[name] = _FetchedTable(epoch, disclosure, table)
         return disclosure, table
+
+
+class _FetchedTable(NamedTuple):
+    """An item table, with its disclosure."""
+
+    epoch: int
+    """Number of the calendar's epoch in which both were fetched."""
+    disclosure: Disclosure
+    table: ItemTable
 
 
 def _forget_content(content: MemoryContent, mark: str, state: State) -> None:
     """Empty a memory, except for the state with which the next account starts.
 
     Args:
-        content: Of the memory; it is changed.
-        mark: Of the account that is forgotten.
-        state: For the next account.
+        content: Content of the memory, which is changed.
+        mark: Mark of the account that is forgotten.
+        state: State for the next account.
     """
     new = MemoryContent(account="", forgotten=mark, state=state)
     content.account = new.account
@@ -456,26 +483,39 @@ def _forget_content(content: MemoryContent, mark: str, state: State) -> None:
 def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
     """Return the Unix second from which on a letter may be sent.
 
-    It is at most `now` if a letter is due, if one was not answered yet, or if the device has not
-    fetched a disclosure yet.
+    It is at most `now` if a letter is due, if the last one was not answered yet, or if the device
+    has fetched no disclosure yet.
+
+    Args:
+        content: Content of the memory.
+        secret: The account's secret, from which the second within the epoch is drawn.
+        now: Unix seconds.
     """
     state = content.state
     if state is None or not content.disclosure_data:
         return now
     if state.letter is not None and state.last_epoch > content.settled_epoch:
         return now
-    length = state.epoch_length or Disclosure.decode(content.disclosure_data).epoch_length
-    epoch = epochs.latest_ended_epoch(state.created, now, length)
-    has_letter = epoch is not None and epoch <= max(state.last_epoch, content.settled_epoch)
-    if epoch is None or has_letter:
-        epoch = _running_epoch(state.created, now, length)
-    return epochs.sending_time(epoch, state.created, length, secret)
+    epoch_length = state.epoch_length or Disclosure.decode(content.disclosure_data).epoch_length
+    epoch = epochs.latest_ended_epoch(state.created, now, epoch_length)
+    is_settled = epoch is not None and epoch <= max(state.last_epoch, content.settled_epoch)
+    if epoch is None or is_settled:
+        epoch = _running_epoch(state.created, now, epoch_length)
+    return epochs.sending_time(epoch, state.created, epoch_length, secret)
 
 
-def _running_epoch(created: int, now: int, length: int) -> int:
-    """Return the number of the epoch that ends next: 0, then 1, then that of the calendar."""
-    if now < epochs.epoch_end(0, created, length):
+def _running_epoch(created: int, now: int, epoch_length: int) -> int:
+    """Return the number of the account's epoch that ends next.
+
+    After epochs 0 and 1, which begin with the account, an account has the calendar's epochs.
+
+    Args:
+        created: When the account was made, in Unix seconds.
+        now: Unix seconds.
+        epoch_length: Seconds of an epoch of the calendar.
+    """
+    if now < epochs.epoch_end(0, created, epoch_length):
         return 0
-    if now < epochs.epoch_end(1, created, length):
+    if now < epochs.epoch_end(1, created, epoch_length):
         return 1
-    return epochs.calendar_epoch(now, length)
+    return epochs.calendar_epoch(now, epoch_length)

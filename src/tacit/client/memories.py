@@ -1,7 +1,8 @@
 """A device's memory: what was decided and sent under one account.
 
-A device that has an account without its memory treats the memory as lost: it decides nothing,
-because the decisions may be stored in another memory.
+A device decides for each rating once whether and how it is released. A device that has an account
+without its memory treats the memory as lost: it decides nothing, because decisions may be stored in
+another memory, and a second decision about a rating would reveal more.
 """
 
 from __future__ import annotations
@@ -36,27 +37,29 @@ class MemoryContent:
     """The content of a memory: reports of sketches, and letters of the standard scheme."""
 
     account: str | None = None
-    """Mark of the account (`account_mark`); None for a new memory, "" after the account was
+    """Mark of the account (`account_mark`); None in a new memory; "" after its account was
     forgotten."""
     reports: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """Epsilon in millionths and bytes of each report, by campaign digest."""
+    """Epsilon in millionths and bytes of each report, by the campaign's digest in hexadecimal
+    digits."""
     name: str | None = None
-    """Name of the disclosure that the account answers."""
+    """Name of the disclosure that the account answers; None before the first."""
     state: State | None = None
-    """State of the standard scheme's device."""
+    """State of the standard scheme's device; None in a new memory."""
     is_lost: bool = False
-    """Whether another memory of this account may exist."""
+    """Whether the account may have another memory elsewhere, so that this one decides nothing."""
     forgotten: str | None = None
-    """Mark of an account that was forgotten here."""
+    """Mark of the account that was forgotten here; None: none was."""
     last_attempt: int = 0
-    """Unix second of the last attempt to send a letter."""
+    """Unix second of the last attempt to send a letter; 0 before the first."""
     settled_epoch: int = -1
-    """Last epoch whose letter the service accepted or refused, so that it is not sent again; -1 at
-    first."""
+    """Number of the last epoch whose letter the service accepted or refused for good, so that it is
+    not sent again; -1 before the first."""
     disclosure_data: bytes = b""
-    """Bytes of the disclosure that the last letter was made for."""
+    """Bytes of the disclosure that the last letter was made for; empty before the first letter."""
     last_answer: tuple[bytes, bytes] = (b"", b"")
-    """Bytes of the disclosure of the last answered letter, and of the scores that answered it."""
+    """Bytes of the disclosure of the last answered letter, and of the scores that answered it;
+    empty before the first answer."""
 
 
 class Memory:
@@ -87,11 +90,11 @@ class Memory:
 class FileMemory(Memory):
     """One account's memory in a file that only its owner can read; processes take turns.
 
-    The file reveals which items were rated and not released, so it must be protected like the stars
-    themselves.
+    The file reveals which items were rated and not released, so it must be protected as well as the
+    ratings themselves.
 
     Args:
-        path: The file. A second file, with `.lock` after its name, makes processes take turns.
+        path: The file. Processes take turns by a lock on a second file, PATH.lock.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -122,7 +125,7 @@ class FileMemory(Memory):
             os.close(lock)
 
     def _read(self) -> bytes:
-        """Read the file; without one, return the bytes of a new memory."""
+        """Return the content of the file; without a file that of a new memory."""
         try:
             return self._path.read_bytes()
         except FileNotFoundError:
@@ -153,8 +156,12 @@ def _encode_memory(content: MemoryContent) -> bytes:
 def _decode_memory(data: bytes, path: Path) -> MemoryContent:
     """Decode the content of a memory's file.
 
+    Args:
+        data: The content.
+        path: The file, for errors.
+
     Raises:
-        DataError: The content is not what `_encode_memory` writes. It names `path`.
+        DataError: The content is not what `_encode_memory` makes.
     """
     try:
         fields = read_json(data)
@@ -171,23 +178,27 @@ def _decode_memory(data: bytes, path: Path) -> MemoryContent:
 
 
 def _parse_content(fields: dict[str, Any]) -> MemoryContent:
-    """Read the fields of a memory; an error of several types if one is missing or malformed."""
+    """Make the content of a memory from the fields in its file.
+
+    Raises:
+        ValueError, TypeError, KeyError or AttributeError: A field is missing or malformed.
+    """
     reports = {}
     for digest, (epsilon, report) in fields["reports"].items():
         reports[digest] = (_require_integer(epsilon), bytes.fromhex(report))
     state = fields["state"]
-    tables, scores = fields["answer"]
+    answered_disclosure, scores = fields["answer"]
     return MemoryContent(
-        account=_require_text(fields["account"]),
+        account=_require_text_or_none(fields["account"]),
         reports=reports,
-        name=_require_text(fields["name"]),
+        name=_require_text_or_none(fields["name"]),
         state=None if state is None else State.decode(state.encode()),
         is_lost=fields["lost"] is True,
-        forgotten=_require_text(fields["forgotten"]),
+        forgotten=_require_text_or_none(fields["forgotten"]),
         last_attempt=_require_integer(fields["tried"]),
         settled_epoch=_require_integer(fields["settled"]),
         disclosure_data=fields["tables"].encode(),
-        last_answer=(tables.encode(), scores.encode()),
+        last_answer=(answered_disclosure.encode(), scores.encode()),
     )
 
 
@@ -198,7 +209,7 @@ def _require_integer(value: Any) -> int:
     return value
 
 
-def _require_text(value: Any) -> str | None:
+def _require_text_or_none(value: Any) -> str | None:
     """Return a value that is a text or None; ValueError for others."""
     if not isinstance(value, str | None):
         raise ValueError

@@ -11,13 +11,14 @@ from pathlib import Path
 from tacit.errors import OutputError
 
 OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+"""Flags that open a file for reading and writing, and create it if there is none."""
 OWNER_ONLY = 0o600
 """Permissions of a file that only its owner can read and write."""
 
 
 @contextmanager
 def report_write_errors(path: Path) -> Iterator[None]:
-    """Raise the system's errors as OutputError, which names the file."""
+    """Raise errors of the operating system in the block as OutputError, which names the file."""
     try:
         yield
     except OSError as error:
@@ -25,10 +26,10 @@ def report_write_errors(path: Path) -> Iterator[None]:
 
 
 def create_file(path: Path, data: bytes) -> None:
-    """Create a file durably.
+    """Create a file for its owner only, complete and durable once it has its name.
 
     Raises:
-        FileExistsError: There is a file of this name already, which is complete.
+        FileExistsError: There is a file of this name already.
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
@@ -40,7 +41,7 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file's content durably. After a crash it has all of the new content or the old."""
+    """Replace a file durably. After a crash it has either the new or the old content, complete."""
     draft = path.with_name(path.name + ".new")
     _write_durably(draft, data)
     draft.replace(path)

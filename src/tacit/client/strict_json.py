@@ -10,8 +10,8 @@ def read_json(data: bytes) -> Any:
     """Parse JSON.
 
     Raises:
-        ValueError: The bytes are not JSON in UTF-8, a key occurs twice in an object, or a number is
-            not finite.
+        ValueError: The bytes are not JSON in UTF-8, a key occurs twice in an object, a number is
+            NaN or infinite, or the nesting is too deep.
     """
     try:
         return json.loads(
@@ -30,5 +30,5 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and infinities, which `json.loads` would accept."""
+    """Refuse NaN, Infinity and -Infinity, which `json.loads` would accept."""
     raise ValueError(f"{name} is not a number")

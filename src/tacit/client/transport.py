@@ -31,14 +31,17 @@ MessageType = TypeVar("MessageType")
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed later."""
 _PUBLIC_HEADERS = {"User-Agent": "tacit-client"}
+"""Headers of a request without the key."""
 _LONGEST_PAUSE = 30.0
-"""Largest number of seconds between two attempts."""
+"""Largest number of seconds between two attempts, also if the service asks for more."""
+_MOST_DIGITS_OF_PAUSE = 8
+"""Most digits of a Retry-After that is read as a number of seconds."""
 _FIRST_PAUSE = 0.5
 """Seconds between the first two attempts; each further pause is twice as long."""
 _CHUNK_BYTES = 1 << 16
-"""Bytes of an answer that are read at once."""
+"""Most bytes of an answer that are read at once."""
 _MOST_SHOWN = 300
-"""Largest number of characters of the service's text that are shown."""
+"""Largest number of characters of the service's text that an error shows."""
 
 
 class ServiceError(TacitError):
@@ -46,7 +49,8 @@ class ServiceError(TacitError):
 
     Args:
         sentence: The error in words.
-        status: Status of the HTTP response; None if no whole one came.
+        status: HTTP status of the answer; None if there was no whole answer, or one of status 200
+            cannot be used.
     """
 
     def __init__(self, sentence: str, status: int | None = None) -> None:
@@ -58,12 +62,12 @@ class ServiceError(TacitError):
         return {"status": self.status}
 
 
-class _RetryableError(Exception):  # never leaves this file
-    """A failure after which the request is sent again.
+class _RetryableError(Exception):
+    """A failure after which the request is sent again. It is never raised out of this file.
 
     Args:
-        error: Raised after the last attempt.
-        pause: Seconds until the next attempt, if the service names them.
+        error: The error that is raised if this was the last attempt.
+        pause: Seconds until the next attempt, if the service names them; None: it does not.
     """
 
     def __init__(self, error: ServiceError, pause: float | None = None) -> None:
@@ -86,11 +90,11 @@ class Transport:
     Args:
         url: Address of the service: https, or http on this machine.
         key: Sent in the header `Authorization: Bearer`.
-        timeout: Seconds to connect, between two parts of an answer's head, and for the whole
-            answer.
-        attempts: How often a request is sent before its failure is raised.
+        timeout: Most seconds to connect, most seconds between two parts of an answer, and most
+            seconds from the request to the end of the answer's body.
+        attempts: How often a request is sent at most.
         largest: Largest number of bytes of an answer.
-        sleep: Waits for a number of seconds.
+        sleep: Function that waits for a number of seconds.
 
     Raises:
         ConfigError: An argument is malformed.
@@ -111,43 +115,48 @@ class Transport:
             raise ConfigError("A key is printable ASCII without spaces, as it was handed out.")
         if not (timeout > 0 and attempts >= 1 and largest >= 1):
             raise ConfigError("timeout, attempts and largest are above 0.")
-        self._own_headers = _PUBLIC_HEADERS | {"Authorization": f"Bearer {key}"}
+        self._headers_with_key = _PUBLIC_HEADERS | {"Authorization": f"Bearer {key}"}
         self._timeout = timeout
         self._attempts = attempts
         self._largest = largest
         self._sleep = sleep
-        # {} uses no proxy; None uses those of the environment, which are for other machines.
+        # {}: no proxy; None: those that environment variables name. A proxy does not reach this
+        # machine.
         proxies: dict[str, str] | None = {} if is_local else None
         self._opener = build_opener(_NoRedirects(), ProxyHandler(proxies))
 
     def get(self, path: str, *, with_key: bool = False) -> bytes:
-        """Fetch the body of an answer.
+        """Send a GET request, and return the body of the answer.
 
         Args:
-            path: Path of the address.
-            with_key: Whether the key is sent, for data about this person. Public files are fetched
-                without it, so that the service cannot show different ones to different people.
+            path: Path and query of the address.
+            with_key: Whether the key is sent, as for data about this person. Public files are
+                fetched without it, so that the service cannot show different ones to different
+                people.
+
+        Raises:
+            ServiceError: No attempt had a usable answer of status 200 to 299.
         """
-        headers = self._own_headers if with_key else _PUBLIC_HEADERS
+        headers = self._headers_with_key if with_key else _PUBLIC_HEADERS
         return self._send_with_retries(Request(self._url + path, headers=headers))
 
     def post(self, path: str, body: bytes) -> bytes:
-        """Send a message, and return the body of the answer.
+        """Send a message of bytes, and return the body of the answer.
 
-        A retry, also by another process, has the same bytes and the same Idempotency-Key, which is
-        a hash of them.
+        A retry, also by another process, has the same Idempotency-Key, which is a hash of path and
+        message.
         """
         key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
         headers = {
             "Idempotency-Key": key,
             "Content-Type": "application/octet-stream",
-            **self._own_headers,
+            **self._headers_with_key,
         }
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
     def post_json(self, path: str, content: Any) -> bytes:
         """Send a JSON request that changes nothing, and return the body of the answer."""
-        headers = {"Content-Type": "application/json", **self._own_headers}
+        headers = {"Content-Type": "application/json", **self._headers_with_key}
         body = json.dumps(content, allow_nan=False).encode()
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
@@ -158,7 +167,7 @@ class Transport:
             path: Path of the address.
             key: The Idempotency-Key; a retry has the same one.
         """
-        headers = self._own_headers | {"Idempotency-Key": key}
+        headers = self._headers_with_key | {"Idempotency-Key": key}
         return self._send_with_retries(Request(self._url + path, headers=headers, method="DELETE"))
 
     def parse_json(self, data: bytes) -> Any:
@@ -169,9 +178,14 @@ class Transport:
             raise ServiceError(f"{self._url} answered with invalid JSON: {error}.") from None
 
     def fetch_rows(self, *parts: str) -> list[dict[str, Any]]:
-        """Fetch a list of rows, at the path of these parts.
+        """Fetch a list of rows, without the key.
 
-        The answer is an object that holds the list under the last part's name.
+        Args:
+            parts: Parts of the path after /api. The answer is an object that has the list under the
+                name of the last part.
+
+        Raises:
+            ServiceError: The list cannot be fetched, or the answer is no such object.
         """
         noun = parts[-1]
         answer = self.parse_json(self.get(_api_path(*parts)))
@@ -181,16 +195,28 @@ class Transport:
         return rows
 
     def fetch_message(self, decode: Callable[[bytes], MessageType], *parts: str) -> MessageType:
-        """Fetch and decode a message, at the path of these parts.
+        """Fetch a message without the key, and decode it.
+
+        Args:
+            decode: Function that decodes the message's bytes.
+            parts: Parts of the path after /api.
 
         Raises:
-            ServiceError: There is no such message (status 404), or the bytes are not one (no
-                status).
+            ServiceError: There is no such message (status 404), it cannot be fetched, or the bytes
+                are not one (no status).
         """
         return decode_message(decode, self.get(_api_path(*parts)))
 
     def fetch_catalogue(self, name: str, digest: bytes) -> list[ItemId]:
-        """Fetch the item ids of a campaign; ServiceError unless they have this digest."""
+        """Fetch the item ids of a campaign, in the campaign's order.
+
+        Args:
+            name: The campaign's name.
+            digest: SHA-256 that the ids must have, as the campaign or its clusters name it.
+
+        Raises:
+            ServiceError: The ids cannot be fetched, or have another digest.
+        """
         answer = self.parse_json(self.get(_api_path("campaigns", name, "catalogue")))
         items: Any = answer.get("items") if isinstance(answer, dict) else None
         are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
@@ -199,11 +225,11 @@ class Transport:
         return list(items)
 
     def fetch_disclosure(self, name: str) -> Disclosure:
-        """Fetch a disclosure."""
+        """Fetch a disclosure; ServiceError if there is none or it is malformed."""
         return self.fetch_message(Disclosure.decode, "disclosures", name)
 
     def fetch_digest_log(self, name: str) -> Log:
-        """Fetch the epochs and digests of a disclosure's public log."""
+        """Fetch the public log of a disclosure: pairs of an epoch and the digest from it on."""
         rows = self.fetch_rows("disclosures", name, "log")
         for row in rows:
             if type(row.get("epoch")) is not int or type(row.get("digest")) is not str:
@@ -214,7 +240,10 @@ class Transport:
         """Fetch the epoch of the account's latest letter, with the key.
 
         Returns:
-            The epoch; -1 if there is no letter, or if the disclosure is no longer served.
+            Number of the epoch; -1 if there is no letter, or if the disclosure is not served.
+
+        Raises:
+            ServiceError: It cannot be fetched.
         """
         try:
             data = self.get(_api_path("disclosures", name, "latest"), with_key=True)
@@ -228,10 +257,14 @@ class Transport:
         return int(answer["latest"])
 
     def _send_with_retries(self, request: Request) -> bytes:
-        """Send a request up to `attempts` times, and return the body of the answer."""
+        """Send a request up to `attempts` times, and return the body of the answer.
+
+        Raises:
+            ServiceError: The error of the last attempt, or of one after which no retry helps.
+        """
         for attempt in range(1, self._attempts + 1):
             try:
-                return self._send(request)
+                return self._send_once(request)
             except _RetryableError as retryable:
                 if attempt == self._attempts:
                     raise retryable.error from None
@@ -241,7 +274,7 @@ class Transport:
             self._sleep(min(pause, _LONGEST_PAUSE))
         raise AssertionError  # the last attempt returns or raises
 
-    def _send(self, request: Request) -> bytes:
+    def _send_once(self, request: Request) -> bytes:
         """Send a request once, and return the body of the answer.
 
         Raises:
@@ -251,7 +284,7 @@ class Transport:
         deadline = time.monotonic() + self._timeout
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                return self._read(response, deadline)
+                return self._read_body(response, deadline)
         except HTTPError as answer:
             with answer:
                 raise self._make_error(answer, deadline) from None
@@ -266,7 +299,7 @@ class Transport:
             failure = ServiceError(f"{self._url} gave no whole answer: {reason}.")
             raise _RetryableError(failure) from None
 
-    def _read(self, response: Any, deadline: float) -> bytes:
+    def _read_body(self, response: Any, deadline: float) -> bytes:
         """Read the body of an answer.
 
         Args:
@@ -294,7 +327,11 @@ class Transport:
         return b"".join(parts)
 
     def _make_error(self, answer: HTTPError, deadline: float) -> Exception:
-        """Make the error for an answer of a status other than 200 to 299."""
+        """Make the error for an answer of a status other than 200 to 299.
+
+        Returns:
+            A ServiceError; or a _RetryableError where another attempt may succeed.
+        """
         status = answer.code
         if 300 <= status < 400:
             return ServiceError(
@@ -307,13 +344,16 @@ class Transport:
         if status not in _RETRYABLE_STATUSES:
             return error
         seconds = answer.headers.get("Retry-After", "")
-        has_pause = seconds.isdecimal() and len(seconds) < 9
+        has_pause = seconds.isdecimal() and len(seconds) <= _MOST_DIGITS_OF_PAUSE
         return _RetryableError(error, float(seconds) if has_pause else None)
 
     def _read_problem(self, answer: HTTPError, deadline: float) -> str:
-        """Return title and detail of a problem response (RFC 9457) on one line."""
+        """Return title and detail of a problem response (RFC 9457), on one line.
+
+        For an answer without them, a sentence says that it has none.
+        """
         try:
-            problem = json.loads(self._read(answer, deadline))
+            problem = json.loads(self._read_body(answer, deadline))
             parts = [str(problem[name]) for name in ("title", "detail") if name in problem]
         except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
             parts = []
@@ -333,7 +373,7 @@ def _parse_address(url: str) -> tuple[str, bool]:
     try:
         parts = urlsplit(url)
         host = parts.hostname
-        _ = parts.port  # which raises ValueError for a malformed one
+        _ = parts.port  # raises ValueError for a malformed port
     except ValueError:
         raise ConfigError(f"{_to_one_line(url)} is not the address of a service.") from None
     has_more_parts = parts.username or parts.password or parts.query or parts.fragment
@@ -351,7 +391,7 @@ def _parse_address(url: str) -> tuple[str, bool]:
 
 
 def _is_local(host: str) -> bool:
-    """Return whether a host is this machine: `localhost` or a loopback address."""
+    """Say whether a host is this machine: `localhost` or a loopback address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -359,7 +399,10 @@ def _is_local(host: str) -> bool:
 
 
 def _to_one_line(text: str) -> str:
-    """Put the service's text on one line, without control characters that a terminal obeys."""
+    """Put a text of the service on one line, without its last full stop.
+
+    Control characters, which a terminal would obey, become blanks. A long text is cut.
+    """
     characters = [character if character.isprintable() else " " for character in text[:_MOST_SHOWN]]
     return " ".join("".join(characters).split()).rstrip(".")
 
@@ -373,7 +416,7 @@ def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> Messa
 
 
 def _api_path(*parts: str) -> str:
-    """Return the path of an API resource."""
+    """Return the path of these parts below /api, each quoted."""
     return "/api/" + "/".join(map(quote_name, parts))
 
 

@@ -1,4 +1,8 @@
-"""Roles of resources, and the arguments that their signatures take from a request."""
+"""What the routes of all resources are declared with: their roles, and types of their arguments.
+
+A resource is a noun of the interface, such as models; a route is a function that answers the
+requests of one address and method.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +25,22 @@ from tacit.service.strict_json import PRINTABLE
 Thing = TypeVar("Thing", bound=ServedThing)
 NOT_FOUND = "There is nothing at this address."
 NAME_PATTERN = f"^{NAME.pattern}$"
+"""Pattern of a whole name in the OpenAPI document."""
 
 CurrentService = Annotated[Service, FromRequest(lambda request: request.app.state.service)]
-"""The service, in a resource's signature."""
+"""Type of a route's argument: the service that answers the request."""
 
 CurrentCaller = Annotated[Caller, FromRequest(lambda request: request.state.caller)]
-"""Who sends the request, in a resource's signature."""
+"""Type of a route's argument: who sent the request."""
 
 CurrentMetrics = Annotated[Metrics, FromRequest(lambda request: request.app.state.metrics)]
-"""The worker's counts for Prometheus, in a resource's signature."""
+"""Type of a route's argument: the counts of this worker process for Prometheus."""
 
 PathName = Annotated[str, Path(pattern=NAME_PATTERN)]
-"""The name of a thing or a person, in the path of a resource."""
+"""Type of a part of the path: the name of something that is served, such as a model."""
 
 CustomerPath = Annotated[str, Path(min_length=1, max_length=LONGEST_CUSTOMER_ID, pattern=PRINTABLE)]
-"""A person in the path of a resource: their name, or the id that a shop has for them."""
+"""Type of a part of the path: a person, by their name or by the id that a shop has for them."""
 
 IdempotencyKey = Annotated[
     str,
@@ -47,28 +52,36 @@ IdempotencyKey = Annotated[
         description="Made by the sender for this one request; a retry repeats it.",
     ),
 ]
+"""Type of a route's argument: the header that names a request that changes something."""
 
 
 def _read_octets(request: Request) -> bytes:
-    """Return the body of a request; Problem 415 where it is of another media type."""
+    """Return the body of a request; raise Problem 415 unless its media type is OCTETS."""
     content_type = request.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().lower() != OCTETS:
+    media_type, _, _ = content_type.partition(";")
+    if media_type.strip().lower() != OCTETS:
         raise Problem(415, f"Content of this address is {OCTETS}.")
     body: bytes = request.state.octets
     return body
 
 
 BodyBytes = Annotated[bytes, FromRequest(_read_octets)]
-"""The body of a request as bytes, in a resource's signature."""
+"""Type of a route's argument: the body of the request as bytes."""
 
 _DOCUMENTED_PROBLEMS = (400, 401, 403, 404, 408, 409, 411, 413, 415, 422, 429, 431, 500, 503)
 """Statuses of the problems that any operation may answer with."""
 _PROBLEM_CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
+"""Content of a problem, as the OpenAPI document describes it."""
 _OCTETS_CONTENT = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
+"""Content that is bytes, as the OpenAPI document describes it."""
 
 
 def allow(*roles: Role) -> dict[str, Any]:
-    """Make the arguments of a route: its roles, and the problems that it may answer with."""
+    """Make keyword arguments for the declaration of a route: roles, and documented problems.
+
+    Args:
+        roles: Who may use the route; ANONYMOUS among them: everybody, without a key.
+    """
     responses = {}
     for status in _DOCUMENTED_PROBLEMS:
         responses[status] = {"description": TITLES[status], "content": _PROBLEM_CONTENT}
@@ -82,10 +95,10 @@ def allow(*roles: Role) -> dict[str, Any]:
 def allow_bytes(
     *roles: Role, request: str | None = None, response: str | None = None
 ) -> dict[str, Any]:
-    """Make the arguments of a route whose request or answer is bytes.
+    """Make keyword arguments for the declaration of a route whose request or answer is bytes.
 
     Args:
-        roles: Who may use it.
+        roles: As for `allow`.
         request: Description of the bytes of the request; None for a route that takes no bytes.
         response: Description of the bytes of the answer; None for a route that answers in JSON.
     """
@@ -104,7 +117,10 @@ def allow_bytes(
 
 @asynccontextmanager
 async def release_place(request: Request) -> AsyncIterator[None]:
-    """Let other requests use this one's place, and thread, while it waits for another service."""
+    """Give up the request's place while the block waits for another service, then wait for one.
+
+    There is one place for each operation that may run at a time (`Middleware.places`).
+    """
     places: Semaphore = request.state.places
     places.release()
     try:
@@ -114,10 +130,10 @@ async def release_place(request: Request) -> AsyncIterator[None]:
 
 
 def find_served(service: Service, kind: type[Thing], name: str) -> Thing:
-    """Find what is served under a name.
+    """Find the thing of one class that is served under a name.
 
     Raises:
-        Problem: Status 404; nothing of this kind has the name.
+        Problem: Status 404; no thing of this class has the name.
     """
     thing = service.deployment.find(kind, name)
     if thing is None:
@@ -126,10 +142,11 @@ def find_served(service: Service, kind: type[Thing], name: str) -> Thing:
 
 
 def check_self(caller: Caller, name: str) -> None:
-    """Check that a person asks about themselves.
+    """Check that a person asks only about themselves; callers of other roles ask about anyone.
 
     Raises:
-        Problem: Status 404, as for a person who does not exist, where they ask about another one.
+        Problem: Status 404; a person asks about another one. The answer is the same for a name that
+            nobody has.
     """
     if caller.role is Role.SUBJECT and caller.name != name:
         raise Problem(404, NOT_FOUND)

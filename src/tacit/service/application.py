@@ -38,29 +38,31 @@ from tacit.service.service import Service
 from tacit.service.split_releases import release_by_clock
 
 READING_RULES = (
-    "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
-    "that is given twice, whole numbers beyond 64 bits, more than 32 levels, and texts beyond "
-    "4,096 characters, outside of Unicode's composed form (NFC), or with control, format, "
+    "JSON that parsers may read differently is refused with 400: NaN and infinity, a key that an "
+    "object has twice, whole numbers beyond 64 bits, more than 32 levels, and texts that have more "
+    "than 4,096 characters, are not in Unicode's composed form (NFC), or hold control, format, "
     "private-use or unassigned characters. A field or a query parameter that is not in this "
     "document is refused with 422. HEAD is answered wherever GET is."
 )
 """How every operation reads its request: the description in the OpenAPI document."""
 GARBAGE_THRESHOLDS = (10_000, 20, 20)
-"""Arguments of `gc.set_threshold`. A request leaves few cycles of references, so a collection after
-each 700 allocations, Python's default, is too often."""
+"""Arguments of `gc.set_threshold`: allocations before a collection of the youngest objects, and
+collections of one generation before one of the next. A request leaves few cycles of references, so
+Python's default, a collection after some hundred allocations, is too often."""
 
 
 class Application(FastAPI):
     """The ASGI application of a service.
 
-    FastAPI describes the operations, and handles start and stop. Requests do not pass through it:
-    `middleware_app` answers them.
+    FastAPI makes the OpenAPI document, and handles start and stop. It does not handle requests:
+    these are passed to `middleware_app`.
     """
 
     middleware_app: Middleware
+    """Answers the requests."""
 
     def openapi(self) -> dict[str, Any]:
-        """Make the OpenAPI document, with keys and problems."""
+        """Make the OpenAPI document: FastAPI's, with the form of problems and of keys added."""
         document = super().openapi()
         components = document.setdefault("components", {})
         schemas = components.setdefault("schemas", {})
@@ -78,7 +80,7 @@ class Application(FastAPI):
 
 
 def create_app(service: Service, *, log: EventLog | None = None) -> Application:
-    """Create the ASGI application of an opened service. It closes the service when it stops.
+    """Create the ASGI application of an opened service, which it closes when it stops.
 
     Args:
         service: The opened service.
@@ -133,13 +135,13 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
     for router in _list_routers():
         app.router.routes.extend(router.routes)
     operations = [route for route in app.routes if isinstance(route, Operation)]
-    names = documented_names(app.openapi())
-    app.middleware_app = Middleware(operations, service, metrics, log, names)
+    names_in_document = documented_names(app.openapi())
+    app.middleware_app = Middleware(operations, service, metrics, log, names_in_document)
     return app
 
 
 def _list_routers() -> Iterator[APIRouter]:
-    """Yield all routers, the page's last: its files may have any address that is not taken."""
+    """Yield the routers of all resources and of the installed designs."""
     yield health.router
     yield models.router
     yield recommendations.router

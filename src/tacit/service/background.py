@@ -1,4 +1,4 @@
-"""Work that goes on beside the requests of a worker until it stops."""
+"""Coroutines that run beside the requests of a worker process, until it stops."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Commits of several changes at once: the first change waits some milliseconds for others.
 
-A commit takes two syncs of the disk, and as much time of the processor as several changes, whatever
-the number of its changes. So the event loop gathers a group of changes, and one thread hands the
-group to the ledger. No request is answered before the commit that holds its change.
+However many changes it holds, a commit costs two syncs of the disk, and as much processor time as
+several changes. So the event loop gathers a group of changes, and one thread hands the group to the
+ledger. No request is answered before the commit that holds its change.
 
-A change waits only while others are expected. That is decided by the times at which changes came,
-never by whose they are or what they say.
+A change waits only while other changes are expected. Whether they are is decided by the times at
+which earlier changes came, never by whose changes they were or what these said.
 """
 
 from __future__ import annotations
@@ -24,47 +24,54 @@ MOST_CHANGES = 64
 MOST_DELAY = 0.02
 """Most seconds that the first change of a group waits for others."""
 OVERLAP_TO_WAIT = 0.2
-"""Least share of recent changes that came while another was in progress, for a change to wait. With
-a client that sends one request after the other the share is 0, and no change waits."""
+"""A change waits only if at least this share of recent changes came while another change waited or
+was being committed. The share is 0, and no change waits, if a single client sends one request after
+the other."""
 SMOOTHING_WINDOW = 16
-"""Number of recent changes over which that share and the mean interval are averaged, roughly."""
+"""Rough number of recent changes over which that share and the interval between changes are
+averaged."""
 MOST_INTERVAL = 1.0
-"""Longest interval between two changes, in seconds, that enters the mean: a pause counts as this
-much."""
+"""Longest interval between two changes, in seconds, that enters the mean: a longer pause counts as
+this much."""
 
 REQUEST_DEADLINE: ContextVar[float] = ContextVar("REQUEST_DEADLINE")
-"""Time of the loop at which the request of the running operation is answered with a problem."""
+"""Time, by the event loop's clock, from which on the request of the running operation is answered
+with a problem. It is not set outside of a request: then there is no deadline."""
 
 
 @dataclass
 class _Change:
-    """A change that waits for its commit. Times are the loop's."""
+    """A change that waits for its commit. Times are those of the event loop's clock, in seconds."""
 
     spending: SpendRequest
     """What the ledger is asked to charge, draw and store."""
     deadline: float
-    """When its request is answered with a problem, committed or not."""
+    """When its request is answered with a problem, whether the change is committed or not; infinity
+    where there is no deadline."""
     commit_at: float
-    """When its commit starts, if it is the first of a group."""
+    """When the commit of its group starts, if the change is the first of the group."""
     outcome: asyncio.Future[Release]
-    """Set to the release once it is committed, or to the error."""
+    """The release, once it is committed; or the error why it is not."""
 
 
 class CommitQueue:
-    """The changes of one ledger that wait for a commit, on one loop."""
+    """The changes of one ledger that wait for a commit, all on one event loop."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._thread = ThreadPoolExecutor(1, "commits")
         self._queue: list[_Change] = []
         self._task: asyncio.Task[None] | None = None
+        """The task that commits the queue; None while no change waits or is being committed."""
         self._closed = False
         self._last_arrival = float("-inf")
         self._mean_interval = MOST_INTERVAL
+        """Mean time between recent changes, in seconds."""
         self._mean_overlap = 0.0
+        """Share of recent changes that came while another waited or was being committed."""
 
     def close(self) -> None:
-        """Start no further commit."""
+        """Start no further commit; changes that wait are answered with status 503."""
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -72,35 +79,44 @@ class CommitQueue:
         """Do what `Ledger.release` does, in a commit with other changes.
 
         Raises:
-            Problem: Status 503; the request's deadline passed before the commit started, and
-                nothing was stored.
+            Problem: Status 503; the request's deadline passed before the commit started, or the
+                queue is closed. Nothing was stored.
+            TacitError: As `Ledger.release` does.
         """
         loop = asyncio.get_running_loop()
+        now = loop.time()
         deadline = REQUEST_DEADLINE.get(float("inf"))
-        commit_at = self._commit_time(loop.time(), deadline)
+        self._count_arrival(now)
+        commit_at = self._choose_commit_time(now, deadline)
         change = _Change(spending, deadline, commit_at, loop.create_future())
         self._queue.append(change)
         if self._task is None:
             self._task = loop.create_task(self._commit_all())
         return await change.outcome
 
-    def _commit_time(self, now: float, deadline: float) -> float:
-        """Compute when the commit starts of a change that comes now and is first in its group.
-
-        The change waits for at most half of the time that its request has left.
-        """
+    def _count_arrival(self, now: float) -> None:
+        """Add a change that comes now to the exponential moving averages over the changes."""
         overlap = 1.0 if self._task is not None else 0.0
         interval = min(now - self._last_arrival, MOST_INTERVAL)
-        # Exponential moving averages over the changes.
         self._mean_overlap += (overlap - self._mean_overlap) / SMOOTHING_WINDOW
         self._mean_interval += (interval - self._mean_interval) / SMOOTHING_WINDOW
         self._last_arrival = now
+
+    def _choose_commit_time(self, now: float, deadline: float) -> float:
+        """Choose when to commit a group whose first change comes now.
+
+        The change waits for at most MOST_DELAY, and at most half of the time until its deadline. It
+        does not wait where no other change is expected within MOST_DELAY.
+        """
         if self._mean_interval > MOST_DELAY or self._mean_overlap < OVERLAP_TO_WAIT:
             return now
         return now + min(MOST_DELAY, (deadline - now) / 2)
 
     async def _commit_all(self) -> None:
-        """Commit one group after the other until no change waits."""
+        """Commit one group after the other until no change waits.
+
+        A change whose deadline has passed is answered with a problem, and not committed.
+        """
         loop = asyncio.get_running_loop()
         while self._queue:
             await asyncio.sleep(self._queue[0].commit_at - loop.time())

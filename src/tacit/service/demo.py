@@ -17,10 +17,11 @@ _FIRST_LINES = f"""# What is served, on generated data. Each setting: docs/setti
 tenant = "{TENANT}"
 """
 _SPLIT_SECTION = """[splits.home]
-model = "lists"  # a shop compares them with popular items: the people who click, in noisy figures
+model = "lists"  # its lists are compared with popular items: who clicked, in noisy daily figures
 """
+"""The comparison of the demonstration."""
 _ROLES = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR, Role.RECOMMEND, Role.EDITOR)
-"""The roles that get a key of the demonstration."""
+"""The roles for which a key is made, which is named after the role."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class Demo:
 
 
 def make_demo(folder: Path) -> Demo:
-    """Make the folder of a demonstration, which takes some seconds.
+    """Make the folder of a demonstration: models, tacit.toml and keys. It takes some seconds.
 
     Args:
-        folder: Folder to make; an empty one may exist.
+        folder: Folder to make; it may exist if it is empty.
 
     Raises:
         ConfigError: The folder is not empty.
@@ -46,13 +47,16 @@ def make_demo(folder: Path) -> Demo:
         raise ConfigError(
             f"{folder}: is not empty. Name a new folder for --demo, or serve this one without it."
         )
+    # A design's function writes its files into the folder, and returns its sections of tacit.toml.
     sections = [_FIRST_LINES]
     for name in names():
-        one_design = design(name)
-        if MODELS in one_design.parts:
-            sections.append(one_design.part(MODELS)(folder))
-    for one_design, served in served_sections().values():
-        sections.append(one_design.load(served.demo)(folder))
+        model_design = design(name)
+        if MODELS in model_design.parts:
+            write_model = model_design.part(MODELS)
+            sections.append(write_model(folder))
+    for served_design, served in served_sections().values():
+        write_things = served_design.load(served.demo)
+        sections.append(write_things(folder))
     sections.append(_SPLIT_SECTION)
     write_whole(folder / TOML, "\n".join(sections).encode())
     keys = {}

@@ -8,12 +8,13 @@ from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 
 ITEMS = 200
+"""Number of items of the generated ratings."""
 _SEED = 7
 
 
 @lru_cache(maxsize=1)
 def population() -> Ratings:
-    """Generate ratings of people of two genders, none of whom exists."""
+    """Generate the ratings of 600 people, with a gender each."""
     return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
 
 
@@ -50,13 +51,14 @@ def book_titles(count: int) -> list[str]:
 def _pair_words(first: str, second: str, count: int) -> list[tuple[str, str]]:
     """Make different pairs of a first and a second word.
 
-    Both words change from one pair to the next. After each round through all words, the second ones
-    are shifted by one against the first ones.
+    Both words change from one pair to the next: pair number i has first word i and second word i,
+    each counted round and round. After each round through all words, the second words are shifted
+    by one more against the first words.
 
     Args:
-        first: First words, divided by blanks.
+        first: The first words, separated by blanks.
         second: As many second words.
-        count: Number of pairs, at most the square of the number of words.
+        count: Number of pairs, at most the square of the number of first words.
     """
     first_words = first.split()
     second_words = second.split()

@@ -1,4 +1,7 @@
-"""The deployment: everything that is served, read from tacit.toml before anybody is answered."""
+"""The deployment: everything that is served, read from tacit.toml before the first request.
+
+The address of a thing is its noun and name, such as "models/films".
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from tacit.service.settings import SECTION
 
 Thing = TypeVar("Thing", bound=ServedThing)
 Kinds = Mapping[str, Callable[[], type[ServedThing]]]
-"""Functions that load the class of the things of a noun, by the noun, such as "models"."""
+"""For each noun, such as "models": a function that loads the class of the things of this noun."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,9 @@ class Deployment:
     tenant: str
     """Name of the organisation whose keys, people and budgets these are."""
     served: dict[str, ServedThing]
-    """What is served, by noun and name, such as "models/films"."""
+    """The things that are served, by address."""
     sections: Mapping[str, Section]
-    """The section that each thing was made from."""
+    """The section of tacit.toml that each thing was made from, by address."""
 
     @classmethod
     def read(cls, folder: Path, kinds: Kinds) -> Self:
@@ -37,10 +40,10 @@ class Deployment:
 
         Args:
             folder: The service's folder.
-            kinds: Nouns that a section may have, with what loads their classes.
+            kinds: The nouns that a section may have, each with the function that loads its class.
 
         Raises:
-            ConfigError: Something in the file is wrong, or cannot be served.
+            ConfigError: The file is missing or wrong, or a thing that it names cannot be served.
         """
         tenant = read_tenant(folder)
         served: dict[str, ServedThing] = {}
@@ -55,7 +58,10 @@ class Deployment:
         return deployment
 
     def replace(self, address: str, thing: ServedThing) -> None:
-        """Serve another thing under an address. Requests in progress go on with the old one."""
+        """Serve another thing under an address.
+
+        Requests that have found the old thing go on with it.
+        """
         self.cards[address] = sort_refuted_first(thing.guarantees())
         self.largest_bodies.update(thing.largest_bodies())
         self.served[address] = thing
@@ -78,7 +84,7 @@ class Deployment:
 
     @cached_property
     def cards(self) -> dict[str, tuple[Guarantee, ...]]:
-        """The guarantee cards of everything that is served, by noun and name."""
+        """The guarantee cards of each thing, by address; cards of refuted claims first."""
         cards = {}
         for address, thing in self.served.items():
             cards[address] = sort_refuted_first(thing.guarantees())
@@ -86,7 +92,7 @@ class Deployment:
 
     @cached_property
     def largest_bodies(self) -> dict[str, int]:
-        """Bytes of the largest bodies, by address, of everything that is served."""
+        """The most bytes of a request's body, for each path with a limit of its own."""
         sizes: dict[str, int] = {}
         for thing in self.served.values():
             sizes.update(thing.largest_bodies())
@@ -94,10 +100,10 @@ class Deployment:
 
 
 def read_tenant(folder: Path) -> str:
-    """Read the tenant, whose folder it is, from the folder's tacit.toml.
+    """Read from a folder's tacit.toml the name of the tenant: the organisation that it belongs to.
 
     Raises:
-        ConfigError: The file names no tenant, or one that is not a name.
+        ConfigError: The file is missing, or it names no tenant, or the name is malformed.
     """
     tenant = read_toml(folder).get("tenant")
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
@@ -110,7 +116,11 @@ def read_tenant(folder: Path) -> str:
 def _read_sections(
     folder: Path, tenant: str, kinds: Kinds
 ) -> Iterator[tuple[str, type[ServedThing], Section]]:
-    """Yield the address, the class and the section of each thing that tacit.toml names."""
+    """Yield the address, the class and the section of each thing that tacit.toml names.
+
+    Raises:
+        ConfigError: A noun is unknown, or a section is malformed.
+    """
     path = folder / TOML
     for noun, tables in read_toml(folder).items():
         if noun in ("tenant", SECTION):
@@ -125,8 +135,14 @@ def _read_sections(
 def _read_named_tables(
     path: Path, noun: str, tables: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the lines of each table of one noun, after a check of the name."""
+    """Yield the name and the lines of each table of one noun.
+
+    Raises:
+        ConfigError: A name is malformed, or a line is in no table [NOUN.NAME].
+    """
     for name, values in tables.items():
-        if not NAME.fullmatch(name) or not isinstance(values, dict):
+        if not isinstance(values, dict):
+            raise ConfigError(f"{path}: put '{name}' into a table [{noun}.NAME].")
+        if not NAME.fullmatch(name):
             raise ConfigError(f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -.")
         yield name, values

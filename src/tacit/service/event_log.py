@@ -1,6 +1,6 @@
-"""The service's log, in lines of JSON: which operation, which status, how long.
+"""The service's log, in lines of JSON: the operation, status and duration of each request.
 
-It holds no names of people, nothing of a body, and no message of an error.
+It holds no name of a person, nothing of a request's body, and no message of an error.
 """
 
 from __future__ import annotations
@@ -16,17 +16,24 @@ _write_json = json.JSONEncoder(sort_keys=True).encode
 
 
 class EventLog:
-    """Writes whole lines to a stream, whichever thread writes.
+    """Writes events to a stream, each as one line of JSON. Any thread may write.
 
     Args:
-        stream: Where lines go; by default standard error.
+        stream: Stream of the lines; None: standard error.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
 
     def write_request(self, request_id: str, operation: str, status: int, seconds: float) -> None:
-        """Write which operation was answered, with which status, after how long."""
+        """Write that a request was answered.
+
+        Args:
+            request_id: Id of the request, which the answer has in X-Request-Id.
+            operation: Method and path of the operation, as the code writes them.
+            status: Status of the answer; 0: none was sent.
+            seconds: Time from the request's start to its answer.
+        """
         self.write(
             "request",
             request_id=request_id,
@@ -35,13 +42,18 @@ class EventLog:
             milliseconds=round(1000 * seconds, 1),
         )
 
-    def write_fault(self, request_id: str, error: BaseException | None) -> None:
-        """Write the class of an error and where it was raised, never its message."""
+    def write_fault(self, origin: str, error: BaseException) -> None:
+        """Write the class of an error and where it was raised, never its message.
+
+        Args:
+            origin: Id of the request that failed; or the name of other work, such as "copy".
+            error: The error.
+        """
         kind = type(error).__name__
-        self.write("fault", request_id=request_id, kind=kind, place=_place_in_code(error))
+        self.write("fault", request_id=origin, kind=kind, place=_find_place_in_code(error))
 
     def write(self, event: str, **facts: Any) -> None:
-        """Write any other event, such as start and stop, with public facts about it."""
+        """Write an event, such as "started", with public facts about it."""
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         line = _write_json({**facts, "event": event, "time": now})
         if self._stream.closed:  # the process is ending
@@ -51,7 +63,7 @@ class EventLog:
 
 
 def redirect_library_warnings(log: EventLog) -> None:
-    """Have the warnings of all libraries written to this log, without their messages."""
+    """Have warnings and errors that any library logs written to this log, without messages."""
     root = logging.getLogger()
     root.handlers[:] = [_LibraryHandler(log)]
     root.setLevel(logging.WARNING)
@@ -59,9 +71,9 @@ def redirect_library_warnings(log: EventLog) -> None:
 
 
 class _LibraryHandler(logging.Handler):
-    """Writes the name of a library and the class of its error, and no message.
+    """Writes of a library's message only who logged it, its level, and the class of its error.
 
-    A message may hold people's data.
+    The message itself may hold people's data.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -75,12 +87,12 @@ class _LibraryHandler(logging.Handler):
             name=record.name,
             level=record.levelname.lower(),
             kind="" if error is None else type(error).__name__,
-            place=_place_in_code(error),
+            place=_find_place_in_code(error),
         )
 
 
-def _place_in_code(error: BaseException | None) -> str:
-    """Return the file and line where an error was raised; "" if there is none."""
+def _find_place_in_code(error: BaseException | None) -> str:
+    """Return where an error was raised, as FILE:LINE; "" for None or an error never raised."""
     if error is None:
         return ""
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Reading the body of a request, before its operation is found; what cannot be read is refused."""
+"""Reads the body of a request, before its operation is found; refuses one that cannot be read."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ OCTETS = "application/octet-stream"
 MEDIA_TYPES = (JSON, OCTETS)
 """Media types of the bodies that are read."""
 BODY_SECONDS = 10.0
-"""Time in which the whole body of a request has to arrive."""
+"""Most seconds from a request's headers to the end of its body."""
 MOST_HEAD_BYTES = 16 * 1024
 """Most bytes of a request's line and headers together."""
 MISSING: Any = object()
-"""The value of what a request left out."""
+"""Stands for the value of a body or a parameter that a request does not have."""
 _HEADER_OVERHEAD = 4
-"""Bytes that a header takes beside its name and value: a colon, a blank and an end of line."""
+"""Bytes of a header's line beside its name and value: colon, blank, and two that end the line."""
 
 _SINGLE_HEADERS = (b"authorization", b"content-encoding", b"content-type", b"idempotency-key")
 """Headers that may be sent once only, because two would have no single meaning."""
 
 
 async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[bytes, Any]:
-    """Read and parse the whole body of a request, once.
+    """Read the whole body of a request, and parse it.
 
     Args:
         scope: The request's ASGI scope.
@@ -36,11 +36,13 @@ async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[by
         most_bytes: Most bytes of a body.
 
     Returns:
-        The bytes and their value: what JSON says, or the bytes again for octets, or MISSING where
+        The bytes, and their value: parsed JSON; the bytes themselves for octets; MISSING where
         there is no body.
 
     Raises:
-        Problem: The request is malformed, too large, too slow, or of another media type.
+        Problem: Status 400, the request is malformed; 408, it is too slow; 411, its length is not
+            stated; 413, it is too large; 415, it is compressed or of another media type; 431, its
+            headers are too large.
     """
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", closes=True)
@@ -70,11 +72,11 @@ def head_too_large() -> Problem:
 
 
 def _read_single_headers(scope: Scope) -> dict[bytes, bytes]:
-    """Read the first header of each name.
+    """Return the headers by name; of a repeated header the first value.
 
     Raises:
-        Problem: Status 431, where the address and the headers as they were sent are too large; 400,
-            where a header of `_SINGLE_HEADERS` is repeated.
+        Problem: Status 431, the path, the query and the headers have more than MOST_HEAD_BYTES;
+            400, a header of `_SINGLE_HEADERS` is repeated.
     """
     headers: dict[bytes, bytes] = {}
     repeated = None
@@ -93,7 +95,11 @@ def _read_single_headers(scope: Scope) -> dict[bytes, bytes]:
 
 
 async def _receive_all(receive: Receive, most_bytes: int) -> bytes:
-    """Receive a body to its end; Problem 413 where it has more than `most_bytes`."""
+    """Receive a body to its end.
+
+    Raises:
+        Problem: Status 413, it has more than `most_bytes`; 400, the connection ended before.
+    """
     pieces: list[bytes] = []
     size = 0
     while True:
@@ -114,7 +120,11 @@ def _body_too_large(most_bytes: int) -> Problem:
 
 
 def _decode(headers: dict[bytes, bytes], body: bytes) -> Any:
-    """Read the value of a body by its media type."""
+    """Parse a body by the media type in its headers.
+
+    Raises:
+        Problem: Status 415, the media type or the charset is not read here; 400, it is not JSON.
+    """
     content_type = headers.get(b"content-type", b"").decode("latin-1")
     media_type, _, parameters = content_type.lower().partition(";")
     media_type = media_type.strip()

@@ -1,9 +1,9 @@
-"""Connections and the bytes that come from them: bounds that hold before there is a request.
+"""Bounds on connections, and on the bytes of a request before it is parsed.
 
 uvicorn parses with httptools (llhttp, the parser of Node), which refuses requests that can be read
-in two ways. Added here: a bound on the size of a request's head; exactly one host; a time within
-which a request arrives, after which its connection ends; a bound on connections; and refusals in
-the form of all other problems.
+in two ways. `BoundedHttpProtocol` adds a bound on the size of a request's head; the rule that a
+request names exactly one host; a time within which a request has to arrive, or its connection ends;
+a bound on the number of connections; and refusals in the form of all other problems.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tacit.service.limits import network_of
 from tacit.service.problems import Problem
 
 REQUEST_SECONDS = 15.0
-"""Most seconds from connecting, or from the first byte of a request, to its last byte; then the
-connection ends without an answer. A body has less time (`http_bodies.BODY_SECONDS`), after which a
-problem is answered."""
+"""Most seconds from connecting, or from the first byte of a request, to its last byte. After that
+the connection ends without an answer. A body has less time, and is then refused with a problem
+(`http_bodies.BODY_SECONDS`)."""
 MOST_CONNECTIONS = 800
 """Most connections of one worker: below the 1024 files that a process commonly may open."""
 MOST_CONNECTIONS_OF_NETWORK = 200
 """Most connections of one network, so that no network holds all of a worker's. It is not applied
 behind a proxy, from which all connections come."""
 MOST_PIPELINED = 16
-"""Most requests that wait on a connection behind the one that is answered. One piece of data could
-hold thousands, and each takes memory before rates are counted."""
+"""Most requests that wait on a connection while an earlier one is answered. A single piece of data
+could hold thousands, and each takes memory before the rate limits count it."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.", closes=True)
 
 
@@ -37,18 +37,22 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection, with bounds on its requests in size, number and time."""
 
     _deadline: asyncio.TimerHandle | None = None
+    """Timer that closes the connection; None while no request is arriving."""
     _is_in_head = True
+    """Whether the head of a request is arriving, or expected next."""
     _head_bytes = 0
-    """Bytes that came since the last head was complete."""
+    """Bytes that arrived since the last head was complete."""
     _refusal = _UNREADABLE
-    """The problem that answers what cannot be parsed."""
+    """The problem with which a request is answered that cannot be parsed."""
 
     def connection_made(self, transport: Any) -> None:
         """Start the deadline; close a connection that is beyond the bounds."""
         super().connection_made(transport)
         self._start_deadline()
-        most = MOST_CONNECTIONS if self.config.proxy_headers else MOST_CONNECTIONS_OF_NETWORK
-        if len(self.connections) > MOST_CONNECTIONS or self._count_connections_of_network() > most:
+        is_behind_proxy = self.config.proxy_headers
+        most_of_network = MOST_CONNECTIONS if is_behind_proxy else MOST_CONNECTIONS_OF_NETWORK
+        has_too_many = len(self.connections) > MOST_CONNECTIONS
+        if has_too_many or self._count_connections_of_network() > most_of_network:
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -57,8 +61,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read bytes, and refuse a head that is too large."""
-        self._start_deadline()  # also for bytes that start no request, so that the connection ends
+        """Pass bytes to the parser, and refuse a head that is too large."""
+        # Also for bytes that begin no request: otherwise the connection could stay open for ever.
+        self._start_deadline()
         self._head_bytes += len(data)
         super().data_received(data)
         head_is_too_large = self._is_in_head and self._head_bytes > MOST_HEAD_BYTES
@@ -73,7 +78,11 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Check a complete head. httptools turns what is raised into its own error: a refusal."""
+        """Check a complete head.
+
+        A ValueError that is raised here becomes an error of httptools, for which uvicorn calls
+        `send_400_response`.
+        """
         self._is_in_head = False
         self._head_bytes = 0
         if not self.url.startswith(b"/") or b"#" in self.url:
@@ -95,7 +104,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer a request that cannot be parsed with a problem, and end the connection.
 
-        An answer that is being written is finished first; then no refusal is sent.
+        While an earlier request is being answered, that answer is completed instead, and the
+        connection ends without a problem.
 
         Args:
             msg: uvicorn's own sentence, which is not sent.
@@ -108,7 +118,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _count_connections_of_network(self) -> int:
-        """Count the connections of the network that this connection comes from."""
+        """Count the connections from this one's network, itself included; 0 without an address."""
         if not self.client:
             return 0
         network = network_of(self.client[0])
@@ -121,6 +131,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         return count
 
     def _start_deadline(self) -> None:
+        """Close the connection after REQUEST_SECONDS, unless a deadline is running already."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 

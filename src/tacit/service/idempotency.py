@@ -1,19 +1,21 @@
-"""Answers that are stored before they are sent: the one way in which anything is changed.
+"""Answers that are stored before they are sent. All changes to stored data are made this way.
 
 A request that changes something carries an Idempotency-Key. Its charge, its draw, its new state and
 its answer are one transaction of the ledger; a retry gets the same bytes and pays nothing.
 
-The ledger's log is kept for ever and holds the key of each request and SHA-256 of its payload and
-its answer. Where there are few possible payloads or answers, all three could be guessed from the
-log. So the key and the payload are hashed with the service's secret, and an answer is stored with
-random bytes before it.
+The ledger's log is kept for ever, and holds the key of each request and the SHA-256 of its payload
+and of its answer. A reader of the log could guess each of these and compare hashes, where few
+values are possible. So key and payload are hashed with the service's secret, and an answer is
+stored with random bytes before it.
 
-What is stored for ever is bounded: by the budget that it is charged to, or by how much one person
-may change in a day. Beyond that bound the ledger is not asked, so a refusal does not grow its log.
+How much is stored for ever is bounded: by the budget that a request is charged to, or by the number
+of changes that one person may make in a day. A request beyond that number is refused without asking
+the ledger, so that refusals do not grow its log.
 
-The log holds the SHA-256 of every state too. Anyone who knows the previous state could try what the
-next person may have said until the hash fits. So each state begins with fresh random bytes, its
-salt, which the next state overwrites: after that no old hash can be checked against a guess.
+The log holds the SHA-256 of every state, too. Anyone who knows the previous state could try out
+what the next person may have said until the hash fits. So each state begins with fresh random
+bytes, its salt, which the next state overwrites. Once it is overwritten, no guess can be checked
+against the hash.
 """
 
 from __future__ import annotations
@@ -36,10 +38,11 @@ from tacit.service.keys import Caller, Role
 from tacit.service.service import Service
 
 SALT_BYTES = 16
-"""Random bytes at the start of an answer, and of a state that is one person's alone."""
+"""Number of random bytes at the start of a stored answer, and of a salted state."""
 MOST_STORED_BYTES = 256 * 1024
-"""Most bytes of an answer, which is stored for as long as the ledger. No request that is accepted
-comes near it; a larger answer changes nothing, and is replaced by a refusal, also for retries."""
+"""Most bytes of an answer, which is stored for as long as the ledger exists. In place of a larger
+answer a refusal is stored and sent, also to retries, and no state is changed. Accepted requests
+come nowhere near it."""
 _MOST_STATE_NAME = 128
 """Most characters of a state's name in the ledger, with the tenant's name."""
 _WORD_BYTES = 8
@@ -55,11 +58,12 @@ class Reply:
     """
 
     status: int
+    """HTTP status."""
     media_type: str
     body: bytes
 
     def encode(self) -> bytes:
-        """Encode the answer as it is stored."""
+        """Encode the answer as it is stored: a line `STATUS MEDIA_TYPE`, then the body."""
         return f"{self.status} {self.media_type}\n".encode("ascii") + self.body
 
     @classmethod
@@ -70,7 +74,7 @@ class Reply:
         return cls(int(status), media_type, body)
 
     def response(self, *, is_repeated: bool = False) -> Response:
-        """Make the HTTP response; a repeated one says so in a header."""
+        """Make the HTTP response; one that is sent to a retry says so in a header."""
         headers = {"Idempotency-Replayed": "true"} if is_repeated else None
         return Response(
             self.body, status_code=self.status, media_type=self.media_type, headers=headers
@@ -78,13 +82,13 @@ class Reply:
 
 
 def reply(content: Any, status: int = 200) -> Reply:
-    """Make an answer whose body is JSON, always with the same bytes for the same content."""
+    """Make an answer whose body is JSON: without blanks, in ASCII, keys in the content's order."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     return Reply(status, JSON, text.encode("ascii"))
 
 
 def refusal(status: int, detail: str, kind: str | None = None) -> Reply:
-    """Make a problem that is stored like any answer, with the arguments of `problem_body`."""
+    """Make an answer that is a problem; the arguments are those of `problem_body`."""
     text = json.dumps(problems.problem_body(status, detail, kind), separators=(",", ":"))
     return Reply(status, problems.MEDIA_TYPE, text.encode("ascii"))
 
@@ -109,25 +113,26 @@ async def answer_once(
 ) -> Response:
     """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
 
-    A person's change that is not charged counts as one of their free changes of the day. A retry
-    does not count, nor does a request that the ledger refused, since nothing was stored.
+    A change by a person that is not charged counts as one of their free changes of the day. A retry
+    does not count, nor does a request that the ledger refused, since nothing was stored for it.
 
     Args:
         service: The service.
         caller: Sender of the request.
         operation: Name of the operation in the log.
         key: The request's Idempotency-Key.
-        payload: What the request says; another payload under the same key is refused.
+        payload: Content of the request; a request with the same key and another payload is refused.
         transition: Makes the answer and the new state.
-        state: The state's name within the tenant; None stores no state.
-        charges: What the request costs, and the budgets that pay.
-        counted_apart: Whether the change has a daily count of its own, which the person's other
-            changes cannot use up.
-        prepaid: Whether this is a later step of a request that was charged before under the same
-            key, so that a budget bounds it already.
+        state: Name of the state within the tenant; None: no state is read or stored.
+        charges: What the request costs, and the budgets that pay; empty: it costs nothing.
+        counted_apart: Whether a free change is counted by a daily limit of its own, so that the
+            person's other changes cannot use it up. Deletions are.
+        prepaid: Whether this is a later step of a request whose first step was charged, so that a
+            budget bounds it already.
 
     Raises:
-        Problem: Status 429; the person changed as much as they may for free. Nothing is released.
+        Problem: Status 429; the person made as many free changes as they may. Nothing is stored.
+        TacitError: The ledger refuses the request or cannot be reached; see `Ledger.release`.
     """
 
     def draw(source: Source, stored: bytes | None) -> tuple[bytes, bytes | None]:
@@ -157,7 +162,7 @@ async def answer_once(
 
 
 def _make_stored_response(release: Release) -> Response:
-    """Make the response of a stored answer, which has random bytes before it."""
+    """Make the HTTP response of an answer that the ledger stores, with random bytes before it."""
     stored = Reply.decode(release.answer[SALT_BYTES:])
     return stored.response(is_repeated=release.repeated)
 
@@ -167,8 +172,8 @@ def _make_ledger_request(
 ) -> Request:
     """Make the request as the ledger's log holds it, with hashes of its key and payload.
 
-    A role before the name of staff keeps their Idempotency-Keys apart from those of a person of the
-    same name.
+    The name of a caller who is no person has their role before it, so that their Idempotency-Keys
+    are not those of a person of the same name.
     """
     name = caller.name if caller.role is Role.SUBJECT else f"{caller.role}:{caller.name}"
     hidden_key = service.keys.digest(f"key {operation}", key.encode()).hex()
@@ -177,7 +182,7 @@ def _make_ledger_request(
 
 
 def salt_states(transition: Transition) -> Transition:
-    """Wrap a transition of plain states, so that states are stored with salt."""
+    """Wrap a transition that reads and returns states without salt as one of salted states."""
 
     def salted_transition(source: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
         answer, new_state = transition(source, remove_salt(stored))
@@ -189,12 +194,27 @@ def salt_states(transition: Transition) -> Transition:
 
 
 def personal_state_name(kind: str, user: str) -> str:
-    """Name a state of one person alone, by a digest, since the person's name may be too long."""
+    """Name a state that is one person's alone.
+
+    The name has a digest of the person's name, which itself may be too long for it.
+
+    Args:
+        kind: What the state holds, such as "feedback".
+        user: Name of the person.
+    """
     return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
 
 
 def thing_state_name(noun: str, tenant: str, name: str) -> str:
-    """Name the state of a thing that is served, by a digest where the name would be too long."""
+    """Name the state of a thing that is served.
+
+    It has a digest of the thing's name where the state's name would otherwise be too long.
+
+    Args:
+        noun: Noun of the thing, such as "splits".
+        tenant: Name of the tenant, which is put before the state's name in the ledger.
+        name: Name of the thing.
+    """
     plain = f"{noun}/{name}"
     if len(f"{tenant}/{plain}") <= _MOST_STATE_NAME:
         return plain
@@ -202,7 +222,7 @@ def thing_state_name(noun: str, tenant: str, name: str) -> str:
 
 
 def add_salt(source: Source, content: bytes) -> bytes:
-    """Put random bytes before a content, so that its SHA-256 reveals nothing of it."""
+    """Put SALT_BYTES random bytes before a content, so that SHA-256 of both reveals nothing."""
     return source.words(SALT_BYTES // _WORD_BYTES).tobytes() + content
 
 

@@ -25,33 +25,45 @@ from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError, DataError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""Names of tenants, models, campaigns and people, as addresses and a ledger contain them."""
+"""A name of a tenant, a model, a campaign or a person, as addresses and the ledger hold it."""
 CUSTOMER_PREFIX = "customer-"
 """First characters of the pseudonym of a person whose id does not match `NAME`."""
 LONGEST_CUSTOMER_ID = 256
 """Most characters of the id that a shop has for a person."""
 _PSEUDONYM = re.compile(rf"{CUSTOMER_PREFIX}[0-9a-f]{{40}}")
+"""A pseudonym that `KeyRing.person_name` makes."""
 _STAFF_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
+"""A key in the keys' file: its name, and its secret part in hexadecimal digits."""
 _PERSON_PREFIX = "tacit_person_"
+"""First characters of a person's key, before their name."""
 _NO_HASH = "0" * 64
-"""A key whose name is not in the file is compared with this, to take as long as any other."""
+"""Stands for the hash of a key whose name is not in the file, so that the comparison takes as long
+as for a name that is."""
 
 
 LISTS = ("personal", "popularity")
-"""Kinds of lists that a key may get: made from histories; or popular items, for a comparison."""
+"""Kinds of lists that a key may get: made from histories; or of popular items, for a comparison."""
 
 
 class Role(StrEnum):
     """Role of a caller. Everything that is not granted to a role is refused to it."""
 
     ANONYMOUS = "anonymous"
+    """A caller without a key."""
     SUBJECT = "subject"
+    """A person, who may ask about themselves alone."""
     ANALYST = "analyst"
+    """Staff who read and close campaigns."""
     AUDITOR = "auditor"
+    """Staff who read budgets and the ledger's log."""
     VENDOR = "vendor"
+    """A neighbouring vendor, which forwards to a vendor of this service."""
     RECOMMEND = "recommend"
+    """A shop's backend, which asks for lists of its customers."""
     EDITOR = "editor"
+    """A newsroom, which lists the articles of vendors."""
     OPERATOR = "operator"
+    """Staff who administer the service."""
 
 
 @dataclass(frozen=True)
@@ -91,23 +103,32 @@ ANONYMOUS = Caller("", Role.ANONYMOUS, "")
 
 
 class KeyRing:
-    """The keys' file and the service's secret. A changed file is noticed at the next request.
+    """The keys of one service: those in the keys' file, and those made from the service's secret.
+
+    A changed file is read again at the next request with a key of staff.
 
     Args:
-        path: The keys' file; without one there are no keys of staff.
+        path: The keys' file; there are no keys of staff while it does not exist.
         secret: The service's secret, at least 32 bytes.
-        tenant: Whose service it is; keys of other tenants are refused.
+        tenant: Name of the service's tenant; keys of other tenants are refused.
+
+    Raises:
+        ConfigError: The secret is too short.
+        DataError: The file is not one of keys.
     """
 
     def __init__(self, path: Path, secret: bytes, tenant: str) -> None:
         if len(secret) < 32:
             raise ConfigError("The service's secret has at least 32 bytes.")
         self._path = path
-        # A copy of it is used for each digest, since `hmac.digest` releases the interpreter's lock.
+        # Each digest starts from a copy of this: `hmac.digest` would release the interpreter's
+        # lock.
         self._keyed_hash = hmac.new(secret, digestmod="sha256")
         self._tenant = tenant
         self._entries: Mapping[str, KeyEntry] = {}
+        """Entries of the keys' file by name."""
         self._file_stamp: tuple[int, int, int] | None = None
+        """Time of change in nanoseconds, bytes and inode of the file that was read; None: none."""
         self._read_changed_file()
 
     def find_caller(self, key: str | None) -> Caller | None:
@@ -118,6 +139,10 @@ class KeyRing:
 
         Returns:
             The caller; ANONYMOUS without a key; None for a key that nobody has.
+
+        Raises:
+            DataError: The keys' file was changed, and is not one of keys.
+            OSError: It cannot be read.
         """
         if key is None:
             return ANONYMOUS
@@ -126,14 +151,15 @@ class KeyRing:
         return self._find_staff(key)
 
     def person_key(self, name: str) -> str:
-        """Make the key of one person. It is the same as long as the service's secret is."""
+        """Make the key of one person. It stays the same as long as the service's secret does."""
         return f"{_PERSON_PREFIX}{name}.{self._authenticate_name(name)}"
 
     def person_name(self, customer: str) -> str:
         """Return the name of a person by the id that a shop has for them.
 
-        An id that is a name stays as it is. For any other, such as an e-mail address, a pseudonym
-        is made with the service's secret, so that logs and the ledger never hold the id.
+        An id that matches `NAME` is the name. For any other id, such as an e-mail address, the name
+        is a pseudonym, made with the service's secret, so that logs and the ledger never hold the
+        id. An id that begins as pseudonyms do gets one, too, unless it is one already.
 
         Args:
             customer: An id of printable characters, or a name, or a pseudonym made here.
@@ -174,8 +200,8 @@ class KeyRing:
         self._read_changed_file()
         entry = self._entries.get(name)
         digest = hashlib.sha256(secret.encode()).hexdigest()
-        is_right = hmac.compare_digest(digest, _NO_HASH if entry is None else entry.sha256)
-        if entry is None or not is_right:
+        is_secret_right = hmac.compare_digest(digest, _NO_HASH if entry is None else entry.sha256)
+        if entry is None or not is_secret_right:
             return None
         if entry.revoked or entry.tenant != self._tenant:
             return None
@@ -189,13 +215,17 @@ class KeyRing:
         """Read the keys' file if it changed.
 
         While it cannot be read, none of its keys is accepted: one could have been revoked.
+
+        Raises:
+            DataError: It is not a file of keys.
+            OSError: It cannot be read.
         """
         try:
-            file = self._path.stat()
+            status = self._path.stat()
         except FileNotFoundError:
             self._forget_entries()
             return
-        stamp = (file.st_mtime_ns, file.st_size, file.st_ino)
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         if stamp == self._file_stamp:
             return
         self._forget_entries()
@@ -241,16 +271,18 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
 
     Args:
         path: The keys' file, made if there is none.
-        name: The key's name: 1 to 64 of a-z, 0-9, _ and -.
-        role: A role of staff, or VENDOR.
-        tenant: Whose service the key is for.
+        name: The key's name, which matches `NAME`.
+        role: Any role but ANONYMOUS and SUBJECT.
+        tenant: Name of the tenant whose service the key is for.
         lists: Which lists a key of the role `recommend` gets: one of LISTS.
 
     Returns:
-        The key, which is stored nowhere and shown this once.
+        The key, which is stored nowhere: only its hash is.
 
     Raises:
-        ConfigError: The name is malformed or taken, or the role has no keys in the file.
+        ConfigError: The name is malformed or taken, the role has no keys in the file, or it has no
+            choice of lists.
+        DataError: The file is not one of keys.
     """
     if not NAME.fullmatch(name) or f"{name}_".startswith("person_"):
         raise ConfigError(
@@ -273,10 +305,11 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
 
 
 def revoke_key(path: Path, name: str) -> None:
-    """Mark a key as revoked; its name stays taken.
+    """Mark a key as revoked; no other key can get its name.
 
     Raises:
         ConfigError: No key of this name is in the file.
+        DataError: The file is not one of keys.
     """
     entries = {entry.name: entry for entry in read_keys(path)}
     if name not in entries:
@@ -286,7 +319,11 @@ def revoke_key(path: Path, name: str) -> None:
 
 
 def read_secret(path: Path) -> bytes:
-    """Read the service's secret, which is made on first use and readable by its owner alone."""
+    """Read the service's secret; without a file, make one of 32 bytes, for its owner alone.
+
+    Raises:
+        ConfigError: The file cannot be read, or others may open it.
+    """
     with suppress(FileExistsError):
         create_private_file(path, secrets.token_bytes(32))
     return read_private_file(path, "the keys of all people")
@@ -310,7 +347,7 @@ def read_private_file(path: Path, exposes: str) -> bytes:
 
     Args:
         path: The file.
-        exposes: What anyone who reads the file has, such as "the keys of all people"; for the
+        exposes: What anyone who reads the file gets, such as "the keys of all people", for the
             error's sentence.
 
     Raises:
@@ -330,5 +367,6 @@ def read_private_file(path: Path, exposes: str) -> bytes:
 
 
 def _write_keys(path: Path, entries: tuple[KeyEntry, ...]) -> None:
+    """Replace the keys' file by one of these entries."""
     content = {"keys": [asdict(entry) for entry in entries]}
     write_whole(path, json.dumps(content, indent=2).encode() + b"\n")

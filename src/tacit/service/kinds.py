@@ -1,6 +1,6 @@
-"""Kinds of things that can be served: models, comparisons, and those of designs in the registry.
+"""The classes of things that can be served: models, comparisons, and those of registered designs.
 
-The rest of the service knows no design: kinds of things and routers are passed in from here.
+The other files of the service name no design: they get classes and routers of designs from here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SPLITS = "splits"
 
 
 def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
-    """List what loads the class of each kind, by noun. A design is loaded by that call."""
+    """Return for each noun the function that loads its class. The call imports the design."""
     kinds: dict[str, Callable[[], type[ServedThing]]] = {
         MODELS: lambda: ServedModel,
         SPLITS: lambda: Split,
@@ -37,27 +37,27 @@ def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
 
 
 def installed_routers() -> Iterator[APIRouter]:
-    """Load the resources of all designs."""
+    """Import the designs that have resources of their own, and yield their routers."""
     for design, served in served_sections().values():
         yield design.load(served.router)
 
 
 def open_service(settings: Settings) -> Service:
-    """Open a service with all kinds that are installed.
+    """Open a service of things of all installed classes.
 
     Raises:
-        ConfigError: The folder cannot be served; the sentence says why.
+        ConfigError: The folder cannot be served.
     """
     return Service.open(settings, installed_kinds())
 
 
 def list_charged_by_name(folder: Path) -> tuple[str, ...]:
-    """List the things of a folder that give each new name a budget or a place of its own.
+    """List the things of a folder that give each new name of a person a budget or a place.
 
-    Nothing is loaded or checked.
+    Only tacit.toml is read: no class is imported, and no section is checked.
 
     Returns:
-        Addresses, such as "campaigns/videos".
+        Addresses of the things, such as "campaigns/videos".
     """
     content = read_toml(folder)
     charged = []

@@ -1,6 +1,7 @@
-"""Limits on how often a key, or an address without a key, may do something.
+"""Limits on how often a key, or a network address without a key, may do something.
 
-Each has a bucket of tokens that refills; a request takes a token, and an empty bucket refuses it.
+Each has a bucket of tokens that refills. A request takes a token; it is refused if the bucket is
+empty.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import NamedTuple
 from tacit.service.problems import Problem
 
 MOST_BUCKETS = 100_000
-"""Most buckets in memory. The one that was unused for longest is dropped; it is full when it is
-used again."""
+"""Most buckets in memory. Beyond that the bucket that was unused for longest is dropped; it is full
+when it is used again."""
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_DAY = 86_400
 _ADDRESS = "address/"
@@ -54,10 +55,10 @@ class RateLimits:
 
     @classmethod
     def per_day(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> RateLimits:
-        """Limit how many free changes one person makes in a day, since each is stored for ever.
+        """Make limits on the free changes of a day, with a bucket for each person.
 
         Args:
-            changes: How many one person may make in a day.
+            changes: Number of free changes that one person may make in a day.
             clock: Monotonic clock, in seconds.
         """
         sentence = (
@@ -82,15 +83,19 @@ class RateLimits:
             raise Problem(429, self._sentence, retry_after=max(seconds, 1))
 
     def give_back(self, name: str) -> None:
-        """Give back a token that was taken for a retry, which is free."""
+        """Give back a token that was taken for a request that does not count, such as a retry.
+
+        Args:
+            name: Name of the bucket; names `address/IP` are not understood here.
+        """
         self._add_tokens(name, 1)
 
     def _add_tokens(self, name: str, change: int) -> float:
-        """Add tokens to a bucket, or take tokens from it where it holds enough.
+        """Add tokens to a bucket, up to its burst; or take tokens from it if it holds as many.
 
         Args:
             name: Name of the bucket.
-            change: Tokens to add; below 0 to take.
+            change: Number of tokens to add; below 0: to take.
 
         Returns:
             Tokens in the bucket before the change.
@@ -110,19 +115,19 @@ class RateLimits:
 
 
 class _Bucket(NamedTuple):
-    """Tokens of one name."""
+    """The tokens of one name at the last change of their number."""
 
     tokens: float
-    """Tokens that were left at the last change."""
+    """Number of tokens after the change."""
     changed_at: float
-    """Time of the last change, by the clock."""
+    """Time of the change, by the clock."""
 
 
 class VisitorLimits:
-    """Limits how many new names one address may take. A name that comes back counts once.
+    """Limits how many new names the visitors from one network may take; each name counts once.
 
     Args:
-        per_hour: New names of one address in an hour.
+        per_hour: Number of new names from one network in an hour.
         clock: Monotonic clock, in seconds.
     """
 
@@ -130,13 +135,18 @@ class VisitorLimits:
         sentence = "Too many visitors came from this address. Wait, then go on."
         self._limits = RateLimits(per_hour / SECONDS_PER_HOUR, per_hour, clock, sentence=sentence)
         self._admitted: OrderedDict[str, None] = OrderedDict()
+        """Names that were admitted, the one that came back least recently first."""
         self._lock = threading.Lock()
 
     def admit(self, address: str, name: str) -> None:
         """Admit a visitor.
 
+        Args:
+            address: IP address of the visitor.
+            name: Name of the visitor.
+
         Raises:
-            Problem: Status 429; the name is new, and the address has taken as many as it may.
+            Problem: Status 429; the name is new, and the network took as many as it may.
         """
         with self._lock:
             if name not in self._admitted:

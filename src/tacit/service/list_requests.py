@@ -1,9 +1,9 @@
 """Requests for lists: histories in three forms, and choices about the list.
 
-A history is the ids of what a person liked or bought, alone, or each with stars, or each with a
-quantity; an item with a quantity counts as liked. Items that the model does not know are left out
-and named in the answer, so that one new product does not make the request fail. Stars off the
-model's scale are refused.
+A history lists the ids of what a person liked or bought: alone, or with stars, or with a quantity.
+An item with a quantity counts as liked. Items that the model does not know are left out and named
+in the answer, so that one new product does not make the request fail. Stars off the model's scale
+are refused.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ MOST_FACTS = 16
 """Most columns of an item without ratings, and most values in one of them."""
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
+"""A number of items in a list."""
 ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 AnyItemId = ItemId | Annotated[int, Field(ge=-LARGEST_INTEGER - 1, le=LARGEST_INTEGER)]
-"""Id of an item, as a text or as a whole number, where a shop's ids are numbers."""
+"""Id of an item: a text, or a whole number where a shop's ids are numbers."""
 Stars = Annotated[float, Field(allow_inf_nan=False)]
 Quantity = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 CustomerId = Annotated[str, Field(min_length=1, max_length=LONGEST_CUSTOMER_ID, pattern=PRINTABLE)]
@@ -46,7 +47,7 @@ class HistoryItem(RequestModel):
     item: AnyItemId
     stars: Stars | None = None
     quantity: Quantity | None = None
-    """How many were bought or how often it was played: any number above 0 is a like."""
+    """How many were bought, or how often it was played. Any quantity is a like."""
 
     @model_validator(mode="after")
     def _check_one_amount(self) -> Self:
@@ -71,18 +72,19 @@ Fact = (
 
 
 class ColdItem(RequestModel):
-    """An item that no one rated, with what the catalogue says of it."""
+    """An item that no one rated, with what the shop's catalogue says of it."""
 
     item: AnyItemId
     facts: Annotated[
         dict[ItemId, Fact | Annotated[list[Fact], Field(max_length=MOST_FACTS)]],
         Field(max_length=MOST_FACTS),
     ]
-    """Values by the names of the columns of which the model's features were made."""
+    """One value or several, by the name of the catalogue's column. The model's features were made
+    of these columns."""
 
 
 class ListQuestion(RequestModel):
-    """Choices of a person or a shop about a list."""
+    """Choices about a list, made by a person or a shop."""
 
     candidates: ManyItems | None = None
     """Items to choose from; null: all."""
@@ -91,20 +93,21 @@ class ListQuestion(RequestModel):
     ) = None
     """A category of the catalogue that every listed item has; null: any."""
     n: Length = 10
+    """Length of the list."""
     diversity: Length | None = None
     """Most items of one category in the list; null: any number."""
     seen: bool = False
     """Whether items of the history may be listed."""
     cold: Annotated[list[ColdItem], Field(max_length=MOST_COLD_ITEMS)] = Field(default=[])
-    """Items that no one rated, which may be listed beside the others. They are scored by their
-    features, at the popularity of an average item, and marked."""
+    """Items that no one rated, which may be listed, too. Each is scored by its features, at the
+    popularity of an average item, and marked in the list."""
 
 
 class PersonQuestion(RequestModel):
     """One person whose list is asked for. The history is not stored.
 
-    Where lists are compared ([splits.NAME]), a keyed hash of the customer is, once for each
-    request, until the figures of the day are released.
+    Where lists are compared ([splits.NAME]), a keyed hash of the customer's id is stored, once for
+    each request, until the figures of the day are released.
     """
 
     customer: CustomerId | None = None
@@ -116,20 +119,21 @@ class PersonQuestion(RequestModel):
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question in the terms of a model."""
+    """A question for a list, with stars for the items that a model knows."""
 
     ratings: dict[str, float]
-    """Stars by item of the catalogue."""
+    """Stars of each item of the history that the model knows, by the item's id as text."""
     options: ListOptions
     """What the list may hold."""
     ignored: tuple[str, ...]
-    """Items that the model does not know, each once, in the order of the question."""
+    """Items that have no effect, since the model knows neither them nor, if they are cold items,
+    any of their features; each once."""
 
 
 def parse_question(
     served: ServedModel, person: PersonQuestion, choices: ListQuestion
 ) -> ParsedQuestion:
-    """Translate a question into the terms of a model.
+    """Translate a question into ratings and choices that a model can use.
 
     Args:
         served: The model.
@@ -139,7 +143,7 @@ def parse_question(
     Raises:
         Problem: Status 422; stars are off the model's scale, or the model cannot score cold items.
     """
-    cold = {}
+    cold = {}  # an item that the model knows is no cold item
     for entry in choices.cold:
         if str(entry.item) not in served.ids:
             cold[str(entry.item)] = entry.facts
@@ -166,15 +170,19 @@ def parse_question(
     known_ratings = {item: stars for item, stars in ratings.items() if item in served.ids}
     check_stars(served, known_ratings)
     unknown = [item for item in named_items if item not in served.ids and item not in cold]
-    ignored = (*dict.fromkeys(unknown), *unknown_cold)  # each once
+    ignored = (*dict.fromkeys(unknown), *unknown_cold)  # `fromkeys`: each once
     return ParsedQuestion(known_ratings, options, ignored)
 
 
 def check_stars(served: ServedModel, ratings: dict[str, float]) -> None:
-    """Check that stars of the catalogue's items are on the model's scale.
+    """Check that the model knows the rated items, and that the stars are on its scale.
+
+    Args:
+        served: The model.
+        ratings: Stars by item.
 
     Raises:
-        Problem: Status 422; some stars are off the scale.
+        Problem: Status 422; the model does not know an item, or some stars are off its scale.
     """
     if len(served.usable_ratings(ratings)) < len(ratings):
         raise Problem(
@@ -185,7 +193,10 @@ def check_stars(served: ServedModel, ratings: dict[str, float]) -> None:
 
 
 def _read_history(served: ServedModel, history: History) -> dict[str, float]:
-    """Read the stars of each item of a history; an item without stars has the most of the scale."""
+    """Return the stars of each item of a history; of an item that is listed twice the last ones.
+
+    An item without stars gets the most stars of the model's scale.
+    """
     if isinstance(history, dict):
         return dict(history)
     stars_of_like = served.scale.maximum

@@ -1,8 +1,8 @@
 """Counts for Prometheus, by operation, status and model: nothing about any person.
 
 Anyone who reads the share of the catalogue that was shown, before and after one list, would learn
-how many items of that list were new to everybody. So it changes once in a hundred lists, in whole
-percents.
+how many items of that list had never been shown. So the share is set only once in a hundred lists,
+and in whole percents.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 
 COUNTS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Environment variable that names the folder of the counts of all workers, where a service has
-several."""
+"""Environment variable of a service with several workers: the folder in which each worker stores
+its counts. `prometheus_client` reads it."""
 LISTS_BETWEEN_SHARES = 100
-"""Lists of one model and kind after which the share of its catalogue is set again."""
+"""Number of lists of one model and kind after which the share of its catalogue is set again."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Media type of Prometheus's text format."""
 
 
 class Metrics:
-    """The counts of one worker. Where there are several, each shows the counts of all."""
+    """The counts of one worker process. Of several workers, each shows the counts of all."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -49,43 +50,54 @@ class Metrics:
             multiprocess_mode="max",
         )
         self._counters: dict[tuple[str, int], Counter] = {}
+        """Counter of requests by operation and status."""
         self._histograms: dict[str, Histogram] = {}
+        """Histogram of seconds by operation."""
         self._shown: dict[tuple[str, str], set[str]] = {}
+        """Items that were in a list, by model and kind of list."""
         self._lock = threading.Lock()
+        """Held while `_shown` and `_lists_since_share` are changed."""
         self._lists_since_share: dict[tuple[str, str], int] = {}
+        """Number of lists since the share was set, by model and kind of list."""
 
-    def count_list(self, model: str, lists: str, items: Iterable[str], catalogue: int) -> None:
+    def count_list(self, model: str, lists: str, items: Iterable[str], catalogue_size: int) -> None:
         """Count one list.
 
         Args:
             model: The model's name.
-            lists: What the key's lists are: "personal" or "popularity".
-            items: Items of the list. Whether an item was ever shown is stored, not how often.
-            catalogue: Number of items of the model.
+            lists: Kind of the list: "personal" or "popularity".
+            items: Items of the list. Only whether an item was ever shown is stored, not how often.
+            catalogue_size: Number of items of the model.
         """
-        kind = (model, lists)
-        self._lists.labels(*kind).inc()
+        labels = (model, lists)
+        self._lists.labels(*labels).inc()
         with self._lock:
-            shown = self._shown.setdefault(kind, set())
+            shown = self._shown.setdefault(labels, set())
             shown.update(items)
-            self._lists_since_share[kind] = self._lists_since_share.get(kind, 0) + 1
-            if self._lists_since_share[kind] < LISTS_BETWEEN_SHARES:
+            self._lists_since_share[labels] = self._lists_since_share.get(labels, 0) + 1
+            if self._lists_since_share[labels] < LISTS_BETWEEN_SHARES:
                 return
-            self._lists_since_share[kind] = 0
-            percents = 100 * len(shown) // catalogue
-        self._shown_share.labels(*kind).set(percents / 100)
+            self._lists_since_share[labels] = 0
+            percents = 100 * len(shown) // catalogue_size
+        self._shown_share.labels(*labels).set(percents / 100)
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
-        """Count one answer of an operation."""
-        answer = (operation, status)
-        if answer not in self._counters:  # `labels` takes longer than counting: once is enough
-            self._counters[answer] = self._requests.labels(operation, str(status))
+        """Count one request.
+
+        Args:
+            operation: Method and path of the operation that answered it.
+            status: Status of the answer; 0: none was sent.
+            seconds: Time from the request's start to its answer.
+        """
+        operation_and_status = (operation, status)
+        if operation_and_status not in self._counters:  # `labels` takes longer than counting
+            self._counters[operation_and_status] = self._requests.labels(operation, str(status))
             self._histograms[operation] = self._seconds.labels(operation)
-        self._counters[answer].inc()
+        self._counters[operation_and_status].inc()
         self._histograms[operation].observe(seconds)
 
     def text(self) -> bytes:
-        """Format the counts in Prometheus's text format."""
+        """Format the counts of all workers in Prometheus's text format."""
         if COUNTS_FOLDER not in os.environ:
             return generate_latest(self._registry)
         registry = CollectorRegistry()

@@ -29,20 +29,22 @@ from tacit.service.security_headers import HEADERS
 from tacit.service.service import Service
 
 LIVENESS_PATH = "/healthz"
-"""Path that is answered however many requests wait, so that a monitor does not take a busy process
-for a dead one."""
+"""Path that is answered even when too many requests wait, so that a monitor does not take a busy
+process for a dead one."""
 _RAW_HEADERS = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
+"""The common headers of all answers, in ASGI's form."""
 
 
 class Middleware:
     """The ASGI application that answers HTTP requests.
 
     Args:
-        operations: All operations; the first that fits an address answers it.
+        operations: All operations; see `OperationTable`.
         service: The service.
         metrics: Where answers are counted.
         log: Where answers and faults are written.
-        documented_names: Names in the OpenAPI document, which problems may repeat.
+        documented_names: Names of parameters and fields in the OpenAPI document. A problem may
+            contain these, and no other name that a request has.
     """
 
     def __init__(
@@ -67,14 +69,15 @@ class Middleware:
         self.running: set[asyncio.Future[Response]] = set()
         """The operations that were started and have not ended."""
         self._waiting = 0
+        """Number of requests that wait for a place."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and write one line of log about it."""
         started = time.perf_counter()
         request_id = secrets.token_hex(8)
-        status = 0
+        status = 0  # while no answer was sent
         is_head = scope["method"] == "HEAD"
-        if is_head:  # a copy, because the server looks at its own scope, too
+        if is_head:  # answered as GET, without the body; in a copy, since the server uses its scope
             scope = {**scope, "method": "GET"}
         try:
             response = await self._answer_or_problem(self._answer(scope, receive), request_id)
@@ -87,7 +90,7 @@ class Middleware:
             body = b"" if is_head else response.body
             await send({"type": "http.response.body", "body": body})
         finally:
-            # The route as it is written in the code, never the address that was sent.
+            # The route's path as the code writes it. The path that was sent may name a person.
             route = scope.get("route")
             operation = f"{scope['method']} {route.path_format}" if route else "none"
             seconds = time.perf_counter() - started
@@ -95,9 +98,10 @@ class Middleware:
             self._log.write_request(request_id, operation, status, seconds)
 
     async def _answer_or_problem(self, answer: Awaitable[Response], request_id: str) -> Response:
-        """Return an operation's answer, or the problem that answers for its exception.
+        """Return an operation's answer; of an operation that raises, the problem for its exception.
 
-        No exception is raised from here: its text could hold a person's data.
+        No exception leaves this method, since a server would log its text, which could hold a
+        person's data.
         """
         try:
             return await answer
@@ -132,15 +136,17 @@ class Middleware:
         return max(self.settings.most_body, self._deployment.largest_bodies.get(path, 0))
 
     def _admit(self, scope: Scope) -> Caller:
-        """Find the caller of a request, and count the request.
+        """Find the caller of a request, and count the request against the caller's rate.
+
+        Requests for LIVENESS_PATH are not counted.
 
         Raises:
-            Problem: Status 401, the key is unknown; 429, too many requests of this caller; 503, too
-                many requests wait, or keys cannot be checked.
+            Problem: Status 401, the key is unknown or malformed; 429, this caller sent too many
+                requests; 503, too many requests wait, or keys cannot be checked.
         """
         try:
             caller = self._keys.find_caller(_read_key(scope))
-        except (TacitError, OSError):  # the file is being edited by hand
+        except (TacitError, OSError):  # such as while the keys' file is edited by hand
             raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
         if scope["path"] != LIVENESS_PATH:
             self._rate_limits.take(_name_bucket(scope, caller))
@@ -151,10 +157,12 @@ class Middleware:
         return caller
 
     async def _run(self, operation: Operation, request: Request) -> Response:
-        """Run an operation, or answer 503 when it takes too long.
+        """Run an operation, and return its answer.
 
-        An operation that has not started by then does not start. One that has started runs to its
-        end, and its answer is stored for the retry.
+        Raises:
+            Problem: Status 503; the operation did not start or end before the deadline. One that
+                has started goes on to its end, so that a retry gets the answer that it stores.
+            Exception: What the operation raises.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.settings.answer_within
@@ -173,7 +181,11 @@ class Middleware:
         raise problems.retry_later(problems.LATE)
 
     async def _acquire_place(self, deadline: float) -> None:
-        """Wait for a place; Problem 503 where too many requests wait, or none is free in time."""
+        """Wait for a place for one operation.
+
+        Raises:
+            Problem: Status 503; too many requests wait, or no place is free before the deadline.
+        """
         if not self.places.locked():
             await self.places.acquire()
             return
@@ -189,14 +201,14 @@ class Middleware:
             self._waiting -= 1
 
     def _leave_place(self, work: asyncio.Future[Response]) -> None:
-        """Give the place of an operation that ended to the next one."""
+        """Free the place of an operation that ended, for the next one."""
         self.running.discard(work)
         self.places.release()
 
     def _log_late_fault(self, work: asyncio.Future[Response]) -> None:
         """Log an error of an operation that ended after its request was answered.
 
-        Problems and errors of the library are not logged: a retry is answered with them.
+        Problems and errors of tacit are not logged: a retry is answered with them.
         """
         error = None if work.cancelled() else work.exception()
         if error is not None and not isinstance(error, Problem | TacitError):
@@ -204,16 +216,16 @@ class Middleware:
 
 
 def _list_headers(response: Response, request_id: str) -> list[tuple[bytes, bytes]]:
-    """List the response's own headers, those of every answer that it does not set, and its id."""
+    """List the headers to send: the response's own, the common ones it lacks, the request's id."""
     headers = list(response.raw_headers)
-    present = {name for name, _ in headers}
-    headers += [header for header in _RAW_HEADERS if header[0] not in present]
+    own_names = {name for name, _ in headers}
+    headers += [(name, text) for name, text in _RAW_HEADERS if name not in own_names]
     headers.append((b"x-request-id", request_id.encode()))
     return headers
 
 
 def _read_host(scope: Scope) -> str | None:
-    """Read the name in the header Host, without port; None where there is not exactly one."""
+    """Read the name in the header Host, without port; None for no such header or several."""
     values: list[bytes] = [value for name, value in scope["headers"] if name == b"host"]
     if len(values) != 1:
         return None
@@ -224,7 +236,11 @@ def _read_host(scope: Scope) -> str | None:
 
 
 def _read_key(scope: Scope) -> str | None:
-    """Read the key in the header Authorization; None where there is none."""
+    """Read the key in the header Authorization; None without the header.
+
+    Raises:
+        Problem: Status 401; there are several such headers, or one of another form.
+    """
     values: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
     if not values:
         return None
@@ -235,7 +251,12 @@ def _read_key(scope: Scope) -> str | None:
 
 
 def _name_bucket(scope: Scope, caller: Caller | None) -> str:
-    """Name the bucket that counts a request: the caller's, or the address's without a key."""
+    """Name the bucket that counts a request: the caller's, or else the network address's.
+
+    Args:
+        scope: The request's ASGI scope.
+        caller: Sender of the request; ANONYMOUS without a key, None for an unknown key.
+    """
     if caller is not None and caller.name:
         return f"{caller.role}/{caller.name}"
     client = scope.get("client")

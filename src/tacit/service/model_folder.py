@@ -19,17 +19,19 @@ MODEL_FILE = "model.tacit"
 
 
 def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, dict[str, str]]:
-    """Make the folder beside a model file, or copy the model into it again.
+    """Make a service's folder beside a model file; if it was made before, only copy the model.
 
     Args:
         model: A model file NAME.tacit; the folder is NAME-service.
-        item_word: What one item is called on the page; None: as in the folder, or "item".
+        item_word: What one item is called on the page; None: as in a folder that was made before,
+            or else "item".
 
     Returns:
-        The folder, and the keys that were made for it, by role: none when it was there already.
+        The folder, and the keys that were made for it, by role; no keys if it was made before.
 
     Raises:
-        ConfigError: The folder's name is taken by something else, or the word is refused.
+        ConfigError: Something else has the folder's name, or the word is refused.
+        ModelFileError: The file is no model.
     """
     if item_word is not None:
         read_words("--item-word", item_word)
@@ -55,7 +57,10 @@ def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, 
 
 
 def _make_first_settings(stem: str, item_word: str) -> str:
-    """Make the text of tacit.toml for one model, which is named after the stem of its file."""
+    """Make the text of tacit.toml for one model, which is named after the stem of its file.
+
+    Other characters than a-z, 0-9, _ and - become hyphens in the name.
+    """
     name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.
 tenant = "{TENANT}"

@@ -1,9 +1,9 @@
-"""Model files that are replaced while the service runs: each worker serves the new ones.
+"""Notices model files that are replaced while the service runs, and serves the new ones.
 
-Every two seconds a worker looks whether a model file, or the table of cold items beside it, has
-changed. A changed one is read and checked in a thread, while requests go on; then the new model
-replaces the old one in one step. A file that cannot be served is logged and skipped, and the old
-model stays.
+Every two seconds a worker looks whether a model file, or the table of cold items that belongs to
+it, has changed. A changed one is read and checked in a thread, while requests go on. Then the new
+model replaces the old one in one step. A file that cannot be served is logged, and the old model is
+served on.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from contextlib import asynccontextmanager
 from tacit.errors import ModelFileError, TacitError
 from tacit.service.background import run_in_background
 from tacit.service.deployment import Deployment
-from tacit.service.served_models import FileStamp, ServedModel, read_stamps
+from tacit.service.served_models import ModelStamps, ServedModel, read_stamps
 
 SECONDS_BETWEEN_LOOKS = 2.0
+"""Seconds between two looks at the stamps of the files."""
 
 
 class ModelWatch:
@@ -25,17 +26,19 @@ class ModelWatch:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._stamps: dict[str, tuple[FileStamp, FileStamp | None] | None] = {}
+        self._stamps: dict[str, ModelStamps | None] = {}
+        """Stamps at the last look, by address of the model."""
         for address, served in deployment.served.items():
             if isinstance(served, ServedModel):
-                self._stamps[address] = served.stamps  # these were read before the file was
+                # Read before the file itself, so that a change since then is noticed.
+                self._stamps[address] = served.stamps
 
-    def take_up_changes(self, report_fault: Callable[[BaseException], None]) -> list[str]:
-        """Serve the files that changed since the last call.
+    def reload_changed_models(self, report_fault: Callable[[BaseException], None]) -> list[str]:
+        """Read the model files that changed since the last call, and serve the new models.
 
         Args:
-            report_fault: Called with the error of a file, or table of cold items, that cannot be
-                used. Without a usable table the new model is served without cold items.
+            report_fault: Called with the error of a model file or a table of cold items that cannot
+                be used. Without a usable table the new model is served without cold items.
 
         Returns:
             Addresses of the models that were replaced.
@@ -45,7 +48,7 @@ class ModelWatch:
             stamps = self._read_stamps(address)
             if stamps is None or stamps == self._stamps[address]:
                 continue
-            self._stamps[address] = stamps  # a file that cannot be read is not tried again
+            self._stamps[address] = stamps  # an unusable file is not read again until it changes
             try:
                 section = self._deployment.sections[address]
                 new_model = ServedModel.from_section(section, report_fault)
@@ -54,7 +57,7 @@ class ModelWatch:
                 continue
             old_model = self._deployment.served[address]
             if isinstance(old_model, ServedModel) and new_model.differs_from(old_model):
-                self._deployment.replace(address, new_model.replace_model(old_model))
+                self._deployment.replace(address, new_model.with_previous(old_model))
                 replaced.append(address)
         return replaced
 
@@ -63,8 +66,8 @@ class ModelWatch:
         served = self._deployment.served.items()
         return [address for address, thing in served if isinstance(thing, ServedModel)]
 
-    def _read_stamps(self, address: str) -> tuple[FileStamp, FileStamp | None] | None:
-        """Read the stamps of a model's files; None while there is no model file."""
+    def _read_stamps(self, address: str) -> ModelStamps | None:
+        """Read the stamps of a model's files; None if there is no model file now."""
         try:
             return read_stamps(self._deployment.sections[address])
         except ModelFileError:
@@ -77,20 +80,20 @@ async def watch_models(
     report_fault: Callable[[BaseException], None],
     report_change: Callable[[str], None],
 ) -> AsyncIterator[None]:
-    """Serve changed model files until the end of the block.
+    """Serve model files that change, until the end of the block.
 
     Args:
         deployment: The deployment whose models are watched.
         report_fault: Called with the error of a file that cannot be used.
-        report_change: Called with the address of a model that was replaced.
+        report_change: Called with the address of each model that was replaced.
     """
     watch = ModelWatch(deployment)
 
-    async def look() -> None:
+    async def reload_repeatedly() -> None:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-            for address in await asyncio.to_thread(watch.take_up_changes, report_fault):
+            for address in await asyncio.to_thread(watch.reload_changed_models, report_fault):
                 report_change(address)
 
-    async with run_in_background(look()):
+    async with run_in_background(reload_repeatedly()):
         yield

@@ -1,10 +1,10 @@
 """Operations: routes that name the roles that may use them.
 
-FastAPI describes the operations and makes the schemas that check their requests. It does not run
-them, since that took more than half of the processor's time. What running an operation needs is
-found once, when it is made: its roles, what its signature takes from the path, the query, the
-headers and the body, and from where parameters marked `FromRequest` are read, such as the service
-or the caller.
+FastAPI describes the operations, and makes the schemas that check their requests. It does not run
+them, since that would take more than half of the processor's time. What is needed to run an
+operation is found once, when the operation is made: its roles; what its signature takes from the
+path, the query, the headers and the body; and how to read the parameters that are marked
+`FromRequest`, such as the service or the caller.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ IsQuick = Callable[..., bool]
 
 @dataclass(frozen=True)
 class FromRequest:
-    """Mark a parameter, as `Annotated[T, FromRequest(read)]`: its argument is `read(request)`."""
+    """Mark of a parameter `Annotated[T, FromRequest(read)]`, whose argument is `read(request)`."""
 
     read: ReadRequest
 
@@ -54,21 +54,26 @@ class _Parameter:
     """One parameter of an operation that FastAPI describes and checks."""
 
     part: str
-    """Where it is sent: path, query, header or body."""
+    """The part of a request that holds it: "path", "query", "header" or "body"."""
     name: str
     """Its name in the operation's signature."""
     alias: str
     """Its name in the request."""
     validate: Callable[..., tuple[Any, Any]]
-    """Checks a value: returns the argument and a list of errors."""
+    """Function that checks a value, and returns the argument and a list of errors."""
     is_required: bool
     """Whether a request without it is refused."""
     default: Any
-    """The argument where a request does not have it."""
+    """The argument for a request that does not have it."""
 
 
 class Operation(APIRoute):
     """A route with roles.
+
+    Args:
+        path: Path of the route, with its parameters in braces.
+        endpoint: Function that answers a request.
+        options: Arguments of FastAPI's `APIRoute`, among them those that `allow` makes.
 
     Raises:
         ConfigError: The route names no roles.
@@ -79,15 +84,16 @@ class Operation(APIRoute):
         if roles is None:
             raise ConfigError(f"{path} names no roles: add `**allow(...)` to its route.")
         self._roles = frozenset(map(Role, roles))
-        self._readers, description = _split_signature(endpoint)
+        self._readers, endpoint_for_fastapi = _split_signature(endpoint)
         self._endpoint = endpoint
         self._is_coroutine = inspect.iscoroutinefunction(endpoint)
         self._is_quick: IsQuick = getattr(endpoint, "is_quick", _is_never_quick)
-        super().__init__(path, description, **options)
+        super().__init__(path, endpoint_for_fastapi, **options)
         # Listed once here, since FastAPI's fields compute these at each access.
         self._parameters = self._list_parameters()
-        query_parameters = [field for field in self._parameters if field.part == "query"]
-        self._query_names = {parameter.alias for parameter in query_parameters}
+        self._query_names = {
+            parameter.alias for parameter in self._parameters if parameter.part == "query"
+        }
 
     def check_role(self, caller: Caller) -> None:
         """Check that a caller may use this operation.
@@ -102,7 +108,7 @@ class Operation(APIRoute):
         raise Problem(403, "The role of this key does not do this.")
 
     def prepare(self, request: Request) -> partial[Any]:
-        """Make the call of the operation, with all its arguments.
+        """Make the call of the operation, with all its arguments read from the request.
 
         Raises:
             InvalidRequest: A parameter or the body does not fit the OpenAPI document.
@@ -114,7 +120,11 @@ class Operation(APIRoute):
         return partial(self._endpoint, **arguments)
 
     def runs_on_loop(self, call: partial[Any]) -> bool:
-        """Say whether a prepared call neither waits nor computes for long, and needs no thread."""
+        """Say whether a prepared call neither waits nor computes for long, and needs no thread.
+
+        Raises:
+            Problem: The request is refused by what was read to find that out.
+        """
         return self._is_quick(**call.keywords)
 
     def start(self, request: Request, call: Callable[[], Any]) -> Future[Response]:
@@ -131,7 +141,7 @@ class Operation(APIRoute):
         """Make the HTTP response of what the operation returned.
 
         Raises:
-            TypeError: The answer does not fit the OpenAPI document, which is a fault of ours.
+            TypeError: The answer does not fit the OpenAPI document: a fault of the service.
         """
         if isinstance(answer, Response):
             return answer
@@ -144,11 +154,14 @@ class Operation(APIRoute):
         return Response(field.serialize_json(value, by_alias=True), media_type=JSON)
 
     def _read_query(self, text: bytes) -> dict[str, str]:
-        """Read the query. An operation outside of the document, such as the page, ignores it."""
-        return _read_query(text, self._query_names) if self.include_in_schema else {}
+        """Read the query's parameters, by name.
+
+        An operation that is not in the OpenAPI document, such as the page, ignores the query.
+        """
+        return _parse_query(text, self._query_names) if self.include_in_schema else {}
 
     def _list_parameters(self) -> list[_Parameter]:
-        """List what the operation takes from the path, the query, the headers and the body."""
+        """List the parameters that are sent in the path, the query, the headers and the body."""
         fields: list[tuple[str, Any]] = []
         fields += [("path", field) for field in self.dependant.path_params]
         fields += [("query", field) for field in self.dependant.query_params]
@@ -169,10 +182,11 @@ class Operation(APIRoute):
         return parameters
 
     def _read_parameters(self, request: Request) -> dict[str, Any]:
-        """Read and check the arguments that FastAPI describes, by name.
+        """Read and check the arguments of the parameters that FastAPI describes, by name.
 
         Raises:
             InvalidRequest: A value is missing or wrong.
+            Problem: The query has a parameter twice, or one that is unknown.
         """
         scope = request.scope
         values_by_part: dict[str, Any] = {
@@ -205,7 +219,7 @@ class Operation(APIRoute):
 
 
 def _is_clean_text(value: Any) -> bool:
-    """Return False for a text with control characters or bytes that are not UTF-8, else True."""
+    """Return False for a text that `check_text` refuses or whose bytes are not UTF-8, else True."""
     if not isinstance(value, str):
         return True
     try:
@@ -216,17 +230,17 @@ def _is_clean_text(value: Any) -> bool:
 
 
 def run_in_thread(request: Request, call: Callable[[], T]) -> Future[T]:
-    """Run a call, which waits or computes, in one of the service's threads."""
+    """Run a call that waits or computes in one of the threads of the service."""
     return get_running_loop().run_in_executor(request.app.state.threads, call)
 
 
 def run_on_loop(endpoint: Endpoint) -> Endpoint:
-    """Mark an operation that runs on the loop: it neither asks the ledger nor computes for long."""
+    """Mark an operation that runs on the event loop, since it never waits or computes for long."""
     return run_on_loop_where(lambda **_: True)(endpoint)
 
 
 def run_on_loop_where(is_quick: IsQuick) -> Callable[[Endpoint], Endpoint]:
-    """Mark an operation whose quick calls run on the loop; the others need a thread.
+    """Mark an operation whose quick calls run on the event loop; its other calls need a thread.
 
     Args:
         is_quick: Function of the operation's arguments: whether the call neither waits for the
@@ -241,22 +255,24 @@ def run_on_loop_where(is_quick: IsQuick) -> Callable[[Endpoint], Endpoint]:
 
 
 def _is_never_quick(**_: Any) -> bool:
+    """Say that a call is not quick: for operations that no decorator marks."""
     return False
 
 
 class OperationTable:
     """All operations, found by the address and the method of a request.
 
-    Most addresses begin with two fixed parts, such as /api/models. Operations are grouped by these,
-    so that few patterns are tried for a request.
+    Most paths begin with two fixed parts, such as /api/models. Operations are grouped by these, so
+    that few patterns are tried for a request.
 
     Args:
-        operations: All operations; the first that fits an address answers it.
+        operations: All operations. A request is answered by the first whose path and method fit;
+            operations whose first two parts are fixed come before those with a parameter in them.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._by_start: dict[str, list[Operation]] = defaultdict(list)
-        """Operations by the first two parts of their addresses."""
+        """Operations by the first two parts of their paths."""
         self._others: list[Operation] = []
         """Operations with a parameter in one of the first two parts."""
         for operation in operations:
@@ -272,7 +288,8 @@ class OperationTable:
                 into it, as "route" and "path_params".
 
         Raises:
-            Problem: Status 404; or 405, with the methods of the address.
+            Problem: Status 404, no operation has the path; 405, none of those that have it takes
+                the method. The header Allow names the methods that are taken.
         """
         allowed: set[str] = set()
         path = scope["path"]
@@ -300,14 +317,18 @@ class OperationTable:
 
 
 def _first_two_parts(path: str) -> str:
-    """Return the beginning of an address: /api/models for /api/models/films/items."""
+    """Return the beginning of a path: /api/models for /api/models/films/items."""
     return "/".join(path.split("/", 3)[:3])
 
 
-def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
-    """Read the parameters of the query.
+def _parse_query(text: bytes, known_names: set[str]) -> dict[str, str]:
+    """Parse the parameters of a query.
 
     An unknown parameter is refused, since its sender would think that it had an effect.
+
+    Args:
+        text: The query, without the question mark.
+        known_names: Names of the parameters that the operation takes.
 
     Raises:
         Problem: Status 400, a parameter is repeated; 422, one is unknown.
@@ -328,15 +349,16 @@ def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
 def _split_signature(
     endpoint: Callable[..., Any],
 ) -> tuple[dict[str, ReadRequest], Callable[..., Any]]:
-    """Split an endpoint's parameters into those that we read and those that FastAPI describes.
+    """Split an endpoint's parameters into those marked `FromRequest` and those for FastAPI.
 
     Returns:
-        Functions that read arguments from the request, by the names of their parameters; and a
-        function for FastAPI with the endpoint's name, docstring and other parameters.
+        For each marked parameter, and each of the type `Request`, the function that reads its
+        argument, by name; and a function for FastAPI to describe, which has the endpoint's name,
+        docstring and other parameters.
     """
 
     @wraps(endpoint)
-    def description(**_: Any) -> Any:
+    def endpoint_for_fastapi(**_: Any) -> Any:
         raise AssertionError(f"{endpoint.__name__} runs as an operation")
 
     readers: dict[str, ReadRequest] = {}
@@ -348,14 +370,14 @@ def _split_signature(
             readers[name] = read
         else:
             other_parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    description.__signature__ = signature.replace(  # type: ignore[attr-defined]
+    endpoint_for_fastapi.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=other_parameters
     )
-    return readers, description
+    return readers, endpoint_for_fastapi
 
 
 def _find_reader(parameter: inspect.Parameter) -> ReadRequest | None:
-    """Find the function that reads a parameter from the request; None if FastAPI describes it."""
+    """Find the function that reads an argument from the request; None if FastAPI describes it."""
     if parameter.annotation is Request:
         return lambda request: request
     for mark in get_args(parameter.annotation)[1:]:

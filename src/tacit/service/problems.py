@@ -1,14 +1,14 @@
 """Problem responses (RFC 9457): what went wrong and what to do, without a word of the request.
 
-An error message could reveal data, too. So a problem holds a fixed sentence of this file or of a
-resource: never the value that was wrong, never the holder of a budget, never an amount.
+An error message could reveal data, too. So the detail of a problem is a fixed sentence: it never
+holds the value that was wrong, the holder of a budget, or an amount of one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
@@ -18,14 +18,14 @@ from tacit.service.schemas import AnswerModel
 
 MEDIA_TYPE = "application/problem+json"
 ADDRESS = "/api/problems"
-"""Address of the list of all kinds. A problem's `type` is ADDRESS#NAME, with the kind's name."""
+"""Path of the list of all kinds. The `type` of a problem is ADDRESS#NAME, with the kind's name."""
 
 
 class KindBody(AnswerModel):
     """One kind of problem."""
 
     type: str
-    """The address of this kind: what a problem's `type` holds."""
+    """The address of this kind, as the `type` of a problem has it."""
     status: int
     title: str
     do: str
@@ -33,6 +33,7 @@ class KindBody(AnswerModel):
 
 
 def _define(name: str, status: int, title: str, do: str) -> KindBody:
+    """Make a kind of problem from its name and what answers say of it."""
     return KindBody(type=f"{ADDRESS}#{name}", status=status, title=title, do=do)
 
 
@@ -55,9 +56,10 @@ KINDS = (
     _define("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
     _define("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
 )
+"""All kinds of problems. The first kind of a status is the one of problems that name no kind."""
 _BY_TYPE = {kind.type: kind for kind in KINDS}
 _BY_STATUS = {kind.status: kind for kind in reversed(KINDS)}
-"""The first kind of each status."""
+"""The first kind of each status: in reversed order the first one overwrites the others."""
 TITLES = {status: kind.title for status, kind in _BY_STATUS.items()}
 """Title of the first kind of each status."""
 
@@ -69,9 +71,12 @@ class Problem(Exception):
         status: HTTP status, 400 or higher.
         detail: A fixed sentence, without anything of the request.
         kind: Name of a kind in KINDS; by default the first kind of the status.
-        retry_after: Seconds after which the request may be sent again.
+        retry_after: Seconds after which the request may be sent again; None: the answer names none.
         closes: Whether the connection ends with this answer, because the rest of the request is
             not read.
+
+    Attributes:
+        headers: HTTP headers of the answer.
     """
 
     def __init__(
@@ -100,7 +105,7 @@ class InvalidRequest(Exception):
     """Parameters or a body that do not fit the OpenAPI document: a problem of status 422.
 
     Args:
-        errors: pydantic's errors, each with its location.
+        errors: pydantic's errors: mappings with "type" and with "loc", where in the request.
     """
 
     def __init__(self, errors: Iterable[Mapping[str, Any]]) -> None:
@@ -127,8 +132,8 @@ def problem_body(status: int, detail: str, kind: str | None = None) -> dict[str,
         detail: A fixed sentence.
         kind: Name of a kind in KINDS; by default the first kind of the status.
     """
-    described = _BY_STATUS[status] if kind is None else _BY_TYPE[f"{ADDRESS}#{kind}"]
-    return {"type": described.type, "title": described.title, "status": status, "detail": detail}
+    kind_body = _BY_STATUS[status] if kind is None else _BY_TYPE[f"{ADDRESS}#{kind}"]
+    return {"type": kind_body.type, "title": kind_body.title, "status": status, "detail": detail}
 
 
 def problem_response(problem: Problem) -> Response:
@@ -147,63 +152,77 @@ UNAVAILABLE = (
     "The record of budgets cannot be reached now. Nothing was released. Ask again with the same "
     "Idempotency-Key."
 )
+"""Detail of a problem where the ledger's store cannot be reached."""
 BUSY = "The service has too many requests now. Nothing was done. Send this one again."
+"""Detail of a problem where an operation was not started."""
 LATE = (
     "This was not done in time. It may be done and charged all the same, once: ask again with the "
     "same Idempotency-Key."
 )
+"""Detail of a problem where an operation did not end in time."""
+
+
+class _ErrorProblem(NamedTuple):
+    """The problem that answers the errors of one class."""
+
+    error_class: type[TacitError]
+    status: int
+    detail: str
+    kind: str | None = None
+    """Name of a kind in KINDS; None: the first kind of the status."""
 
 
 def problem_of_error(error: Exception) -> Problem:
-    """Choose the problem that answers an error of the library, or any other error.
+    """Choose the problem that answers an error of tacit, or any other error.
 
     The error's own sentence may name people or values, so it is not sent.
     """
+    # A LedgerFailed is a LedgerUnavailable that a retry does not mend: it is in the table.
     if isinstance(error, ledger.LedgerUnavailable) and not isinstance(error, ledger.LedgerFailed):
         return retry_later(UNAVAILABLE)
-    for error_class, status, detail, kind in _PROBLEMS_OF_ERRORS:
-        if isinstance(error, error_class):
-            return Problem(status, detail, kind=kind)
+    for error_problem in _PROBLEMS_OF_ERRORS:
+        if isinstance(error, error_problem.error_class):
+            return Problem(error_problem.status, error_problem.detail, kind=error_problem.kind)
     return Problem(500, "Something broke here. It was recorded without your data.")
 
 
-_PROBLEMS_OF_ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
-    (
+_PROBLEMS_OF_ERRORS = (
+    _ErrorProblem(
         ledger.LedgerRefused,
         503,
         "The record of budgets is closed after a fault: tell the operator.",
-        None,
     ),
-    (
+    _ErrorProblem(
         ledger.LedgerFailed,
         503,
         "The disk under the record of budgets failed. Nothing was released: tell the operator.",
-        None,
     ),
-    (
+    _ErrorProblem(
         ledger.BudgetExhausted,
         409,
-        (
-            "A budget of this request does not cover its cost. Nothing was spent. Earlier answers "
-            "can be asked for with their own keys."
-        ),
+        "A budget of this request does not cover its cost. Nothing was spent. Earlier answers can "
+        "be asked for with their own keys.",
         "budget-exhausted",
     ),
-    (
+    _ErrorProblem(
         ledger.KeyReused,
         422,
         "This Idempotency-Key was used for another request. Use a new one for a new request.",
         "key-reused",
     ),
-    (ledger.DrawFailed, 409, "This could not be done. Asking again with a new key may help.", None),
-    (PrivacyError, 409, "Doing this would break a stated guarantee.", None),
-    (DataError, 422, "The content of the request does not fit what is served here.", None),
-    (ConfigError, 422, "The request does not fit what is served here.", None),
+    _ErrorProblem(
+        ledger.DrawFailed, 409, "This could not be done. Asking again with a new key may help."
+    ),
+    _ErrorProblem(PrivacyError, 409, "Doing this would break a stated guarantee."),
+    _ErrorProblem(DataError, 422, "The content of the request does not fit what is served here."),
+    _ErrorProblem(ConfigError, 422, "The request does not fit what is served here."),
 )
+"""Problems of classes of errors. The first class that an error is an instance of decides, so that
+subclasses stand before their base classes."""
 
 
 def describe_invalid(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
-    """Name in a sentence the wrong fields of a request.
+    """Write a sentence that names the wrong fields of a request.
 
     Args:
         errors: pydantic's errors. The location of one may hold a key that the sender made up, which
@@ -215,12 +234,14 @@ def describe_invalid(errors: Iterable[Mapping[str, Any]], names: Collection[str]
         if error["type"] == "extra_forbidden":
             fields.add("an unknown field")
         else:
-            fields.add(_find_documented_field(error["loc"][1:], names))
+            # A location begins with the part of the request, such as "query".
+            _, *path_to_field = error["loc"]
+            fields.add(_find_documented_field(path_to_field, names))
     return f"Wrong or missing: {', '.join(sorted(fields))}. See /api/openapi.json."
 
 
 def _find_documented_field(location: Iterable[Any], names: Collection[str]) -> str:
-    """Return the first documented name of an error's location, or "the body"."""
+    """Return the first documented name in an error's location; "the body" if there is none."""
     for part in location:
         if isinstance(part, str) and part in names:
             return part
@@ -230,7 +251,10 @@ def _find_documented_field(location: Iterable[Any], names: Collection[str]) -> s
 def documented_names(part: Any) -> frozenset[str]:
     """Collect all names of parameters and fields in the OpenAPI document, or in a part of it.
 
-    A problem may repeat these, since they are ours and not the sender's.
+    A problem may contain these names, since they do not come from the sender of a request.
+
+    Args:
+        part: Any value in the document: an object, a list, or one that holds no names.
     """
     if isinstance(part, list):
         return _collect_names(part)
@@ -246,6 +270,7 @@ def documented_names(part: Any) -> frozenset[str]:
 
 
 def _collect_names(parts: Iterable[Any]) -> frozenset[str]:
+    """Collect the names in several parts of the OpenAPI document."""
     names: set[str] = set()
     for part in parts:
         names |= documented_names(part)

@@ -36,16 +36,19 @@ GRACE_SECONDS = 2
 THREAD_GRACE_SECONDS = 0.4
 """Further seconds for threads that still run, such as one that waits for a database."""
 _RESTART_SECONDS = 1.0
-"""Pause before a worker that ended is replaced."""
+"""Seconds before a worker that ended is replaced."""
 _POLL_SECONDS = 0.1
-"""Seconds between two checks whether a signal came."""
+"""Most seconds between two checks whether a signal came or all workers are ready."""
+_KEEP_ALIVE_SECONDS = 30
+"""Seconds after which a connection without a request is closed."""
 _M_ARENA_MAX = -8
-"""Parameter of glibc's mallopt, as malloc.h names it: number of arenas."""
+"""Parameter of glibc's mallopt, as malloc.h names it: the most arenas."""
 _M_MMAP_THRESHOLD = -3
 """Parameter of glibc's mallopt: bytes from which on an allocation has pages of its own."""
 _MALLOC_ARENAS = 2
+"""Number of arenas that the threads of a worker share."""
 _LARGE_ALLOCATION = 2**18
-"""Bytes from which on memory is given back to the system when it is freed."""
+"""Bytes of an allocation from which on its memory is returned to the system when it is freed."""
 
 ReportReady = Callable[[], object]
 """Function that is called once, when the service answers."""
@@ -61,7 +64,8 @@ def serve(settings: Settings, report_address: Callable[[str], None]) -> None:
         report_address: Called once with the address, when the service answers.
 
     Raises:
-        ConfigError: The address cannot be listened on, or what is served cannot be read.
+        ConfigError: The address cannot be listened on, what is served cannot be read, or one of
+            several workers does not start.
     """
     _limit_malloc()
     with _open_listener(settings) as listener, _record_stop_signals() as is_stopped:
@@ -99,11 +103,12 @@ def _run_workers(
     is_stopped: IsStopped,
 ) -> None:
     """Run several processes, each with a socket of its own at the port, until a signal to stop."""
-    # Opened once here, so that an error is reported once, and the ledger is there for all workers.
+    # Opened once here, so that an error is reported only once, and the ledger exists before the
+    # workers open it.
     open_service(settings).close()
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
         os.environ[COUNTS_FOLDER] = folder
-        shutil.copy(settings.folder / TOML, folder)
+        shutil.copy(settings.folder / TOML, folder)  # the workers read this copy: PINNED_FOLDER
         workers = _Workers(settings, listener)
         try:
             if not is_stopped():
@@ -124,11 +129,12 @@ class _Workers:
     def __init__(self, settings: Settings, listener: socket.socket) -> None:
         self._settings = settings
         self._address = (listener.family, listener.getsockname())
+        """Family of the service's address, and its host and port."""
         self._context: SpawnContext = get_context("spawn")
         self._ready = self._context.Semaphore(0)
         """Released by each worker when it is ready to answer."""
         self._starting = settings.workers
-        """Number of the first workers that are not ready yet."""
+        """Number of the workers of `start_all` that are not ready yet."""
         self._processes: list[BaseProcess] = []
 
     def start_all(self) -> None:
@@ -136,13 +142,15 @@ class _Workers:
         self._processes = [self._start() for _ in range(self._settings.workers)]
 
     def are_all_up(self) -> bool:
-        """Say whether all of the first workers are ready to answer."""
+        """Say whether as many workers as `start_all` started have become ready to answer."""
         while self._starting and self._ready.acquire(timeout=0):
             self._starting -= 1
         return self._starting == 0
 
     def replace_ended(self) -> None:
-        """Wait a moment for workers that end, and start new ones in their place.
+        """Start a new worker in the place of each that ended.
+
+        It waits up to _POLL_SECONDS for one to end, and _RESTART_SECONDS before new ones start.
 
         Raises:
             ConfigError: A worker ended before all were ready.
@@ -165,10 +173,11 @@ class _Workers:
             process.terminate()
         for process in self._processes:
             process.join(max(0.0, end - time.monotonic()))
-            process.kill()
+            process.kill()  # does nothing to a process that has ended
             process.join()
 
     def _start(self) -> BaseProcess:
+        """Start one worker process."""
         arguments = (self._settings, self._address, self._ready)
         process = self._context.Process(target=_run_worker_process, args=arguments)
         process.start()
@@ -178,13 +187,13 @@ class _Workers:
 def _run_worker_process(
     settings: Settings, address: tuple[socket.AddressFamily, Any], ready: Semaphore
 ) -> None:
-    """Run one of several workers.
+    """Run one of several workers, as the main function of its process.
 
-    It ends with its parent, since it would otherwise hold the port of the next service.
+    The process ends with its parent: if it went on, it would share the port with the next service.
 
     Args:
         settings: How the service runs.
-        address: Family of the address, and host and port, of the service.
+        address: Family of the service's address, and its host and port.
         ready: Released when the worker is ready to answer.
     """
     _limit_malloc()
@@ -200,6 +209,7 @@ def _run_worker_process(
     family, name = address
     try:
         listener = _bind(family, name, is_shared=True)
+        # A signal before uvicorn handles signals ends this process, so none has to be recorded.
         _run_worker(settings, listener, ready.release, lambda: False)
     except TacitError as error:
         EventLog().write_fault("worker", error)
@@ -208,12 +218,12 @@ def _run_worker_process(
 
 
 def _limit_malloc() -> None:
-    """Make glibc keep less freed memory; called before there are threads.
+    """Make glibc keep less freed memory. It is called before there are threads.
 
     By default glibc has eight arenas for each core, and memory that is freed in one arena is not
-    used by the others: the many threads of a service would fill all of them. It also raises its
-    threshold for large allocations, such as a checkpoint's, so that they are no longer given back
-    to the system.
+    used by the others: the many threads of a service would fill all of them. When a large
+    allocation is freed, such as that of a checkpoint, glibc also raises the size from which on it
+    returns memory to the system. Setting that size here keeps it fixed.
     """
     with suppress(OSError, AttributeError):
         glibc = ctypes.CDLL(None)
@@ -224,7 +234,7 @@ def _limit_malloc() -> None:
 def exit_soon() -> None:
     """End the process after THREAD_GRACE_SECONDS.
 
-    It ends even if a thread still waits for the database; the interpreter would wait for that.
+    Without this the interpreter would wait for a thread that still waits for the database.
     """
     timer = threading.Timer(THREAD_GRACE_SECONDS, os._exit, (0,))
     timer.daemon = True
@@ -232,7 +242,7 @@ def exit_soon() -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which reports when it is up, and stops if a signal came before."""
+    """uvicorn's server, which reports when it is up, and stops if a signal had come before."""
 
     def __init__(
         self, config: uvicorn.Config, report_ready: ReportReady, is_stopped: IsStopped
@@ -262,14 +272,21 @@ def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
         server_header=False,
         proxy_headers=settings.behind_tls,
         forwarded_allow_ips="127.0.0.1,::1",
-        timeout_keep_alive=30,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
 
 @contextmanager
 def _open_listener(settings: Settings) -> Iterator[socket.socket]:
-    """Yield a socket at the service's address; ConfigError where it cannot be listened on."""
+    """Yield a socket at the service's address.
+
+    With several workers the socket only holds the port, also one that the system chose: each worker
+    binds a socket of its own.
+
+    Raises:
+        ConfigError: The address cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listener = _bind(family, (settings.host, settings.port))
@@ -294,12 +311,13 @@ def _bind(family: socket.AddressFamily, name: Any, *, is_shared: bool = False) -
 
     Args:
         family: IPv4 or IPv6.
-        name: Host and port, as the family has them.
-        is_shared: Whether each worker binds a socket of its own at the port. If all shared one
-            socket, a worker that happens to be awake would take every waiting connection.
+        name: Host and port, as `socket.bind` takes them for the family.
+        is_shared: Whether several sockets may be bound to the address: one of each worker. If
+            workers shared one socket, one that happens to be awake would take every waiting
+            connection.
     """
-    # TCP is named, since asyncio sets TCP_NODELAY only then: without it the body of each answer
-    # would wait for 40 ms (Nagle's algorithm).
+    # The protocol TCP is named, since asyncio sets TCP_NODELAY only on sockets that name it.
+    # Without TCP_NODELAY the body of each answer would wait for 40 ms (Nagle's algorithm).
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if is_shared:
@@ -314,10 +332,11 @@ def _bind(family: socket.AddressFamily, name: Any, *, is_shared: bool = False) -
 
 @contextmanager
 def _record_stop_signals() -> Iterator[IsStopped]:
-    """Record SIGTERM and SIGINT in the block, in place of ending it or raising KeyboardInterrupt.
+    """Record SIGTERM and SIGINT in the block, which would otherwise end the process.
 
     With one worker, uvicorn handles the signals that come while its server runs, and raises them
-    again after it; they are recorded then. With several, all signals come here.
+    again when the server has stopped: they are recorded then. With several workers, all signals to
+    this process are recorded at once.
 
     Yields:
         Function that says whether such a signal came.

@@ -5,8 +5,8 @@
     scale = "1:5:1"                 # where the file does not hold it
     without_guarantee = false       # true serves a model that promises no privacy
 
-A model file holds items and no people. Lists are made from the ratings that a person stored here or
-sends with a question. No model learns from these, so they cost no budget.
+A model file holds items and no people. A list is made from the ratings that a person stored here or
+sent with the question. No model learns from these ratings, so lists cost no budget.
 """
 
 from __future__ import annotations
@@ -79,26 +79,28 @@ class CatalogueItem:
 
     item_id: str
     title: str | None
+    """None where the catalogue has none."""
     domain: str | None
+    """None in a model without domains."""
     recommended: bool
     """Whether it may be in a list."""
     categories: tuple[str, ...] = ()
     price: str | None = None
     """As the catalogue writes it."""
     image: str | None = None
-    """Address of a picture, over HTTPS or written out as `data:`."""
+    """Address of a picture: `https:`, or `data:` with the picture itself."""
     cold: bool = False
-    """Whether no one rated it. It may be in a list; in a history it is ignored."""
+    """Whether no one rated it. Such an item may be in a list; in a history it is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemWords:
-    """Words for items in sentences."""
+    """Words for the items of a model, for sentences on the page."""
 
     one: str
-    """What one item is called."""
+    """What one item is called, such as "film"."""
     many: str
-    """What several items are called."""
+    """What several items are called, such as "films"."""
 
 
 ColdFacts = Mapping[str, Any]
@@ -107,7 +109,7 @@ ColdFacts = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """Choices about a list. Items are texts, of the catalogue or not."""
+    """Choices about a list. Items are ids as texts; the model need not know them."""
 
     n: int = 10
     """Length of the list, from 1 to LONGEST_LIST."""
@@ -122,11 +124,11 @@ class ListOptions:
     keep_seen: bool = False
     """Whether items of the history may be listed."""
     cold: Mapping[str, ColdFacts] = field(default_factory=dict, hash=False)
-    """Public facts of further items that may be listed though no one rated them, by item."""
+    """Public facts of each item that may be listed although no one rated it, by item."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether all choices but the length are the defaults."""
+        """Whether all choices, except for the length, are the defaults."""
         default = ListOptions()
         return replace(self, n=default.n) == default
 
@@ -142,29 +144,36 @@ class FileStamp(NamedTuple):
     """Number of the file in its file system."""
 
 
-def read_stamps(section: Section) -> tuple[FileStamp, FileStamp | None]:
-    """Read the stamps of a model's files.
+class ModelStamps(NamedTuple):
+    """The stamps of a model's files."""
 
-    Returns:
-        Stamp of the model file, and that of the table of cold items, None where there is no table.
+    model: FileStamp
+    """Stamp of the model file."""
+    cold_items: FileStamp | None
+    """Stamp of the table of cold items; None where there is no table."""
+
+
+def read_stamps(section: Section) -> ModelStamps:
+    """Read the stamps of the files that a model's section names.
 
     Raises:
         ModelFileError: There is no model file.
+        ConfigError: The section names none.
     """
     model = _read_stamp(section.folder / section.text("file"))
     if "cold_items" not in section.values:
-        return model, None
+        return ModelStamps(model, None)
     try:
-        return model, _read_stamp(section.folder / section.text("cold_items"))
+        return ModelStamps(model, _read_stamp(section.folder / section.text("cold_items")))
     except ModelFileError:
-        return model, None
+        return ModelStamps(model, None)
 
 
 def _read_stamp(path: Path) -> FileStamp:
     """Read the stamp of a file.
 
     Raises:
-        ModelFileError: There is no such file.
+        ModelFileError: There is no such file, or it cannot be accessed.
     """
     try:
         status = path.stat()
@@ -177,18 +186,19 @@ def _read_stamp(path: Path) -> FileStamp:
 class ServedModel(ServedThing):
     """A fitted model that is served.
 
-    Item ids are texts in requests and answers; the model's own ids, which may be numbers, are used
-    inside. Threads share one object: nothing changes after it is made.
+    Items are named by texts here, as in requests and answers. The recommender `model` has ids of
+    its own, which may be numbers; `ids` translates. Threads share one object, which does not change
+    after it is made.
     """
 
     SETTINGS: ClassVar = ModelSettings
 
     name: str
-    """Name of the model, which stands in addresses."""
+    """Name of the model, which is a part of addresses."""
     kind: str
-    """The recommender's name in its file."""
+    """Name of the recommender, as the model file has it."""
     variant: str | None
-    """Variant of the design; None for a recommender without variants."""
+    """Variant of the design, such as "sound"; None for a recommender without variants."""
     scale: RatingScale
     """Stars that people may give."""
     model: Any
@@ -196,16 +206,18 @@ class ServedModel(ServedThing):
     words: ItemWords = ItemWords("item", "items")
     """Words for its items on the page."""
     digest: str = ""
-    """SHA-256 of the model file."""
+    """SHA-256 of the model file, in hexadecimal digits."""
     date_made: date = date.min
-    """The day of the model file."""
-    stamps: tuple[FileStamp, FileStamp | None] | None = None
-    """Stamps of the model file and of the table of cold items, by which a change is noticed; None
-    for a model that was not read from a file."""
+    """The day, in UTC, on which the model file was last changed."""
+    stamps: ModelStamps | None = None
+    """Stamps of its files, by which a change is noticed; None for a model that was not read from a
+    file."""
     cold: Mapping[str, ColdFacts] = field(default_factory=dict, repr=False)
-    """Public facts of items that no one rated and that lists made on devices may hold, by item."""
+    """Public facts of the items that no one rated and that lists made on devices may hold, by
+    item."""
     previous: ServedModel | None = field(default=None, repr=False)
-    """The model that this one replaced while the service ran, without its own previous one."""
+    """The model that this one replaced while the service ran; None if it replaced none. Its own
+    `previous` is None."""
 
     @classmethod
     def from_section(
@@ -215,21 +227,28 @@ class ServedModel(ServedThing):
 
         Args:
             section: The section of tacit.toml.
-            report_cold_fault: Called with the error where the table of cold items cannot be used;
+            report_cold_fault: Called with the error if the table of cold items cannot be used;
                 the model is then served without it. None: the error is raised.
+
+        Raises:
+            ConfigError: A setting is wrong, or the model is not served.
+            ModelFileError: The file is no model.
         """
         where = f"models.{section.name}"
         settings = section.read_settings(ModelSettings)
         path = section.file_path("file")
-        stamps = read_stamps(section)  # before the files are read: no later change is missed
-        content = container.read_bytes(path)  # read once, since a refit may replace the file
+        # Before the files are read, so that a change since then is noticed.
+        stamps = read_stamps(section)
+        # Once, so that the model and its digest are of the same bytes: a refit may replace the
+        # file.
+        content = container.read_bytes(path)
         header, arrays = container.unpack(content, path)
         kind = str(header.get("recommender"))
         variant = header.get("settings", {}).get("variant")
-        # Refused by its header, before anything else of the file is loaded.
+        # Refused by the header, before a model is made of the rest of the file.
         for name in (variant, kind):
-            if name in _REFUSED_KINDS:
-                raise ConfigError(f"{where} is {_REFUSED_KINDS[name]}")
+            if name in _REFUSAL_BY_NAME:
+                raise ConfigError(f"{where} is {_REFUSAL_BY_NAME[name]}")
         model = model_from_parts(header, arrays, path)
         _check_promise(where, tuple(model.guarantees()), settings.without_guarantee)
         scale = _read_scale(where, model, settings.scale)
@@ -242,7 +261,7 @@ class ServedModel(ServedThing):
             model,
             words,
             digest=hashlib.sha256(content).hexdigest(),
-            date_made=datetime.fromtimestamp(stamps[0].changed / 1e9, UTC).date(),
+            date_made=datetime.fromtimestamp(stamps.model.changed / 1e9, UTC).date(),
             stamps=stamps,
             cold=_read_cold_items_or_report(where, section, model, report_cold_fault),
         )
@@ -250,25 +269,26 @@ class ServedModel(ServedThing):
         return served
 
     def _compute_cached(self) -> None:
-        """Compute the properties that lists need now, so that the first person does not wait."""
-        _ = (self.popular, self.positions, self.device_file, self.previous_device)
+        """Compute cached properties that requests need, so that the first request does not wait."""
+        _ = (self.popular, self.positions, self.device_file, self.previous_device_file)
 
     def differs_from(self, other: ServedModel) -> bool:
         """Say whether the model file or the cold items differ from those of another."""
         return self.digest != other.digest or self.cold != other.cold
 
-    def replace_model(self, old: ServedModel) -> ServedModel:
-        """Return this model as the successor of another, which it has as its `previous`."""
+    def with_previous(self, old: ServedModel) -> ServedModel:
+        """Return a copy of this model whose `previous` is an older model."""
         successor = replace(self, previous=replace(old, previous=None))
         successor._compute_cached()
         return successor
 
     @cached_property
-    def previous_device(self) -> bytes | None:
-        """Device file of the previous model; None where there is none to give out.
+    def previous_device_file(self) -> bytes | None:
+        """Device file of the previous model; None where there is none that may be given out.
 
-        A file that holds likes of people who agreed to that is not given out once it is replaced:
-        some of them may have withdrawn, and a withdrawal takes effect with the next file.
+        A model that was fitted to consenting people holds likes of theirs. Its file is not given
+        out once it is replaced: some of them may have withdrawn their consent, and a withdrawal
+        takes effect with the next file.
         """
         if self.previous is None:
             return None
@@ -276,15 +296,15 @@ class ServedModel(ServedThing):
         return self.previous.device_file if n_consenting == 0 else None
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the cards of the model."""
+        """Return the guarantee cards of the model."""
         return tuple(self.model.guarantees())
 
     def fit_count(self) -> FitCount | None:
-        """Count the fits of the model's people."""
+        """Count the fits made to the data of the model's people, and those left."""
         return fit_count(self.model)
 
     def describe_releases(self) -> str:
-        """Say in a person's receipt what the model and its lists keep."""
+        """Return what was released and cannot be recalled, for a person's receipt."""
         return (
             f"the model '{self.name}', and lists that others got from it: it was fitted before, on "
             "ratings that its makers had; what you rated here never went into it"
@@ -292,25 +312,26 @@ class ServedModel(ServedThing):
 
     @cached_property
     def ids(self) -> Mapping[str, Any]:
-        """The model's item ids, by the texts that requests use for them."""
+        """The model's own ids of its items, by their texts."""
         known_items = (*self.model.history_ids_.tolist(), *self.model.item_ids_.tolist())
         return {str(item): item for item in known_items}
 
     @cached_property
     def items(self) -> tuple[CatalogueItem, ...]:
-        """The catalogue, in the model's order."""
+        """The catalogue: the model's items, in the order of `ids`, then the cold items."""
+        # A list that is long enough holds every item that may be in a list.
         recommended = set(self.model.recommend(history={}, n=len(self.ids)).item_ids)
         domain_by_item = self._map_items_to_domains()
         titles = self.model.titles_
         details_by_item = getattr(self.model, "details_", {})
         items = []
-        for text, item in self.ids.items():
-            details = details_by_item.get(item, ItemDetails())
+        for text, model_id in self.ids.items():
+            details = details_by_item.get(model_id, ItemDetails())
             row = CatalogueItem(
                 item_id=text,
-                title=titles.get(item),
-                domain=domain_by_item.get(item),
-                recommended=item in recommended,
+                title=titles.get(model_id),
+                domain=domain_by_item.get(model_id),
+                recommended=model_id in recommended,
                 categories=details.categories,
                 price=details.price,
                 image=_find_safe_image(details.image),
@@ -329,7 +350,7 @@ class ServedModel(ServedThing):
         return frozenset(origins)
 
     def _map_items_to_domains(self) -> Mapping[Any, str]:
-        """Return the domain of each item; empty where the model has no domains."""
+        """Return the domain of each item, by the model's id; empty if the model has no domains."""
         catalogue = getattr(self.model, "catalogue_", None)
         if catalogue is None:
             return {}
@@ -337,12 +358,12 @@ class ServedModel(ServedThing):
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        """Position of each item in `items`."""
+        """Position of each item in `items`, from 0."""
         return {item.item_id: position for position, item in enumerate(self.items)}
 
     @cached_property
     def popular(self) -> tuple[Recommendation, ...]:
-        """The list of a person who rated nothing, made once for everybody."""
+        """The list of everybody who rated nothing, of LONGEST_LIST items."""
         return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
 
     @cached_property
@@ -357,7 +378,7 @@ class ServedModel(ServedThing):
             return None
 
     def usable_ratings(self, ratings: Mapping[str, float]) -> dict[str, float]:
-        """Keep the ratings that a list can be made from: known items, with stars on the scale.
+        """Return the ratings that a list can be made from: known items, with stars on the scale.
 
         Args:
             ratings: Stars by item.
@@ -372,7 +393,7 @@ class ServedModel(ServedThing):
 
     @cached_property
     def categories(self) -> Mapping[str, tuple[str, ...]]:
-        """Categories of each item of the model."""
+        """Categories of each item of the model, by item; cold items are not among them."""
         return {item.item_id: item.categories for item in self.items if not item.cold}
 
     def recommend(
@@ -387,20 +408,20 @@ class ServedModel(ServedThing):
         if not ratings and options.is_plain:
             return self.popular[: options.n]
         history = {self.ids[item]: stars for item, stars in ratings.items()}
-        length = options.n
+        n_ranked = options.n
         if options.diversity is not None:  # all items are ranked, and some are left out below
-            length = len(self.ids) + len(options.cold)
-        further_arguments: dict[str, Any] = {}
+            n_ranked = len(self.ids) + len(options.cold)
+        optional_arguments: dict[str, Any] = {}
         cold = self._select_cold_items(ratings, options)
-        if cold:  # not every recommender takes cold items
-            further_arguments["cold"] = cold
+        if cold:  # not every recommender has this parameter
+            optional_arguments["cold"] = cold
         ranked = self.model.recommend(
             history=history,
-            n=length,
+            n=n_ranked,
             exclude=[self.ids[item] for item in options.exclude if item in self.ids],
             candidates=self._collect_candidates(options),
             keep_seen=options.keep_seen,
-            **further_arguments,
+            **optional_arguments,
         )
         if options.diversity is None:
             return tuple(ranked)
@@ -410,17 +431,20 @@ class ServedModel(ServedThing):
         self, ratings: Mapping[str, float], options: ListOptions
     ) -> dict[str, ColdFacts]:
         """Return the facts of the cold items that a list may hold, by item."""
-        allowed = {}
+        selected = {}
         for item, facts in options.cold.items():
             categories = details_of_facts(facts).categories
-            in_category = options.category is None or options.category in categories
-            is_seen = item in ratings and not options.keep_seen
-            if in_category and not is_seen and item not in options.exclude:
-                allowed[item] = facts
-        return allowed
+            is_in_category = options.category is None or options.category in categories
+            is_left_out_as_seen = item in ratings and not options.keep_seen
+            if is_in_category and not is_left_out_as_seen and item not in options.exclude:
+                selected[item] = facts
+        return selected
 
     def unknown_cold_items(self, cold: Mapping[str, ColdFacts]) -> tuple[str, ...]:
-        """List the cold items that are never listed, since the model knows none of their features.
+        """Return the cold items that can be in no list, since the model knows no feature of theirs.
+
+        Args:
+            cold: Public facts of cold items, by item.
 
         Raises:
             ConfigError: The model cannot score cold items.
@@ -434,8 +458,11 @@ class ServedModel(ServedThing):
     def similar_items(self, item: str, options: ListOptions) -> tuple[Recommendation, ...]:
         """List the items that go best with one item of the catalogue, best first.
 
+        For a model without similarities it is the list of a person who gave this item the most
+        stars and rated nothing else.
+
         Args:
-            item: An item of the catalogue.
+            item: An item of the model.
             options: What the list may hold.
         """
         if not hasattr(self.model, "similar_items"):
@@ -451,17 +478,17 @@ class ServedModel(ServedThing):
         return _renumber(rows[: options.n])
 
     def _collect_candidates(self, options: ListOptions) -> frozenset[Any] | None:
-        """Collect the model's ids of the items that a list is chosen from; None: all."""
+        """Collect the model's ids of the items that a list is chosen from; None: of all items."""
         if options.candidates is None and options.category is None:
             return None
-        texts = self.ids.keys() if options.candidates is None else options.candidates
-        allowed = set()
-        for text in texts:
-            categories = self.categories.get(text, ())
-            in_category = options.category is None or options.category in categories
-            if text in self.ids and in_category:
-                allowed.add(self.ids[text])
-        return frozenset(allowed)
+        items = self.ids.keys() if options.candidates is None else options.candidates
+        candidate_ids = set()
+        for item in items:
+            categories = self.categories.get(item, ())
+            is_in_category = options.category is None or options.category in categories
+            if item in self.ids and is_in_category:
+                candidate_ids.add(self.ids[item])
+        return frozenset(candidate_ids)
 
     def _find_categories(self, item: str, options: ListOptions) -> tuple[str, ...]:
         """Return the categories of an item of the catalogue or of the options' cold items."""
@@ -472,15 +499,19 @@ class ServedModel(ServedThing):
     def _limit_categories(
         self, ranked: Iterable[Recommendation], options: ListOptions
     ) -> tuple[Recommendation, ...]:
-        """Keep the best n rows such that no category has more than `diversity` of them."""
+        """Keep the best n rows such that no category has more than `diversity` of them.
+
+        Args:
+            ranked: Rows, the best first.
+            options: Choices about the list, with a `diversity`.
+        """
         most_of_category = options.diversity or LONGEST_LIST
         counts: Counter[str] = Counter()
         kept: list[Recommendation] = []
         for row in ranked:
-            item = str(row.item_id)
-            categories = self._find_categories(item, options)
             if len(kept) == options.n:
                 break
+            categories = self._find_categories(str(row.item_id), options)
             if all(counts[category] < most_of_category for category in categories):
                 counts.update(categories)
                 kept.append(row)
@@ -495,12 +526,21 @@ class ServedModel(ServedThing):
 
 
 def _read_cold_items(where: str, section: Section, model: Any) -> dict[str, ColdFacts]:
-    """Read the table of cold items, without those that the model has or cannot score.
+    """Read the section's table of cold items, without those that the model has or cannot score.
 
     The model may have an item of the table, if people have rated it since the table was written.
 
+    Args:
+        where: Name of the section, for errors.
+        section: The section of tacit.toml.
+        model: The recommender.
+
+    Returns:
+        Facts by item; empty if the section names no table.
+
     Raises:
         ConfigError: The model cannot score cold items, or the table's columns do not fit it.
+        DataError: The table cannot be read.
     """
     if "cold_items" not in section.values:
         return {}
@@ -522,7 +562,7 @@ def _read_cold_items_or_report(
     model: Any,
     report_fault: Callable[[BaseException], None] | None,
 ) -> dict[str, ColdFacts]:
-    """Read the table of cold items; where it cannot be used, report that and return no items.
+    """Read the table of cold items; if it cannot be used, report the error and return no items.
 
     With `report_fault` None the error is raised.
     """
@@ -536,7 +576,7 @@ def _read_cold_items_or_report(
 
 
 def _describe_cold_item(item: str, facts: ColdFacts) -> CatalogueItem:
-    """Describe an item that no one rated by what its table says."""
+    """Make the catalogue's row of an item that no one rated."""
     details = details_of_facts(facts)
     return CatalogueItem(
         item_id=item,
@@ -551,22 +591,25 @@ def _describe_cold_item(item: str, facts: ColdFacts) -> CatalogueItem:
 
 
 def _renumber(rows: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
-    """Give rows the ranks 1, 2, 3 and so on."""
+    """Return rows with the ranks 1, 2, 3 and so on."""
     return tuple(replace(row, rank=rank) for rank, row in enumerate(rows, 1))
 
 
-_REFUSED_KINDS = {
+_REFUSAL_BY_NAME = {
     "published": "the published variant, made to reproduce what a paper got wrong. It is not "
     "served. Fit it again with  --variant sound.",
     "standard-scheme": "a standard scheme, whose people send obfuscated ratings from their "
     "devices; a model here gets true ones. Serve it as [disclosures.NAME].",
 }
-"""Variants and recommenders that are not served as models, each with the reason."""
+"""Variants and recommenders that are not served as models, each with what it is and the reason."""
 
 
 _WORD = re.compile(r"[^\W\d_]([^\W\d_]|[ -]){0,39}")
+"""A word for an item: a letter, then up to 39 letters, blanks and hyphens."""
 _IMAGE = re.compile(r"https://[a-z0-9.-]{1,253}(:[0-9]{1,5})?/[\x21-\x7e]{0,2000}", re.IGNORECASE)
+"""An address of a picture that the page may load."""
 _IMAGE_DATA = re.compile(r"data:image/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/=]{1,200000}")
+"""A picture that is written out in its address."""
 
 
 def _find_safe_image(address: str | None) -> str | None:
@@ -596,10 +639,15 @@ def read_words(where: str, word: str) -> ItemWords:
 
 
 def _check_promise(where: str, cards: tuple[Guarantee, ...], without_guarantee: bool) -> None:
-    """Refuse a model whose claim is refuted, or that claims nothing unless that is asked for.
+    """Check that a model may be served for what its guarantee cards promise.
+
+    Args:
+        where: Name of the section, for errors.
+        cards: The model's cards.
+        without_guarantee: Whether a model that promises no privacy may be served.
 
     Raises:
-        ConfigError: The model is refused.
+        ConfigError: A claim is refuted; or nothing is promised, and that is not allowed.
     """
     if any(card.basis is Basis.REFUTED for card in cards):
         raise ConfigError(f"{where} rests on a claim that is refuted. It is not served.")

@@ -1,7 +1,7 @@
 """Things that can be served, and the sections of tacit.toml that they are made from.
 
-Each section is read by the class of its noun, a `ServedThing`. Its name is a part of addresses, so
-it is short and plain. Files are named relative to the service's folder and lie in it.
+A section [NOUN.NAME] is read by the class of its noun, a `ServedThing`. Files are named relative to
+the service's folder, and are inside it.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ class Section:
     """One table of tacit.toml, from which one thing that is served is made."""
 
     tenant: str
-    """Whose service it is."""
+    """Name of the service's tenant."""
     name: str
-    """The table's name, which is a part of addresses."""
+    """Name of the thing, which is a part of addresses."""
     folder: Path
     """The service's folder."""
     values: Mapping[str, Any]
-    """The table's lines."""
+    """The values of the table's lines, by key."""
 
     def read_settings(self, settings: type[SettingsClass]) -> SettingsClass:
-        """Read the table as its class of settings.
+        """Read the table as an instance of a class of settings.
 
         Raises:
-            ConfigError: A setting is unknown, missing, or of another type.
+            ConfigError: A setting is unknown, missing, of another type, or a whole number below 0.
         """
         return read_table(settings, self.name, self.values)
 
     def text(self, key: str) -> str:
-        """Return the text of one line.
+        """Return the value of a line that is a text.
 
         Raises:
-            ConfigError: The line is missing, or is no text.
+            ConfigError: The line is missing, or its value is no text.
         """
         value = self.values.get(key)
         if not isinstance(value, str):
@@ -55,10 +55,11 @@ class Section:
         return value
 
     def file_path(self, key: str) -> Path:
-        """Return the path of the file that a line names, inside the folder.
+        """Return the absolute path of the file that a line names.
 
         Raises:
-            ConfigError: There is no such file, or a link or `..` leads out of the folder.
+            ConfigError: The line is missing, there is no such file, or it is outside of the folder,
+                also by a link or `..`.
         """
         path = (self.folder / self.text(key)).resolve()
         if not path.is_relative_to(self.folder.resolve()):
@@ -70,93 +71,97 @@ class Section:
 
 @dataclass(frozen=True)
 class PersonalState:
-    """A state of the ledger in which a thing stores something about one person."""
+    """A state of the ledger that may hold something about one person."""
 
     state_name: str
     """Name of the state within the tenant."""
     description: str
-    """What is erased with it, for the person's receipt."""
+    """What is erased from it, in words, for the person's receipt."""
     erase: Callable[[Source, bytes | None], bytes | None]
-    """Function of a source of randomness and the state that returns the state without the person;
-    None: the state is not changed."""
+    """Function of a source of randomness and the stored state (None: nothing is stored) that
+    returns the state without the person (None: the state is not changed)."""
 
 
 class ServedThing:
     """Something that is served under a name: a model, a campaign, a vendor.
 
-    It stores what it knows about people in states of the ledger. The states and budgets that it
-    lists for a person do not depend on whether anything about them is stored: they stand in
-    receipts, which are stored for ever and must not reveal what was forgotten.
+    A thing stores what it knows about people in states of the ledger. The states and budgets that
+    it lists for a person do not depend on whether anything about them is stored: the receipt of a
+    person who is forgotten names these, is stored for ever, and must not reveal what was forgotten.
     """
 
     SETTINGS: ClassVar[type[Any]]
-    """Class of settings of its section."""
+    """The class of the settings that its section may have."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Make it from its section of tacit.toml.
+        """Make a thing from its section of tacit.toml.
 
         Raises:
-            ConfigError: It cannot be served; the sentence says why.
+            ConfigError: The thing cannot be served.
         """
         raise NotImplementedError
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """List the guarantee cards: one for each group of people."""
+        """Return the guarantee cards of the thing: one for each group of people concerned."""
         raise NotImplementedError
 
     def fit_count(self) -> FitCount | None:
-        """Count the fits of the people that it was trained on; None where fits are not counted."""
+        """Count the fits made to the data of the same people, and those left; by default None."""
         return None
 
     @property
     def date_made(self) -> date:
-        """The day on which it was made; by default today."""
+        """The day, in UTC, on which the thing was made; by default today."""
         return datetime.now(UTC).date()
 
     def budgets(self) -> Iterable[tuple[Holder, Cap]]:
-        """List the budgets of data sets that it spends from; none by default."""
+        """List the budgets of data sets that the thing spends from; none by default."""
         return ()
 
     def largest_bodies(self) -> Mapping[str, int]:
-        """Return the most bytes of a body for addresses with a limit above `most_body`."""
+        """Return the most bytes of a body, by path, for paths whose limit is above `most_body`."""
         return {}
 
     def personal_holders(self, user: str) -> Iterable[Holder]:
-        """List the budgets that are one person's alone; none by default."""
+        """List the holders of the budgets that one person alone pays from; none by default."""
         return ()
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
-        """List the states that may hold a person, known or not; none by default."""
+        """List the states that may hold something about a person; none by default."""
         return ()
 
     def describe_releases(self) -> str | None:
-        """Say in a person's receipt what was released and cannot be recalled; None: nothing."""
+        """Return what was released and cannot be recalled, for receipts; None: nothing was."""
         return None
 
     def check_neighbours(self, addresses: Collection[str]) -> None:
-        """Check that the other things that its section names are served, too.
+        """Check that the other things that the thing's section names are served, too.
 
         Args:
-            addresses: Everything that is served, such as "models/films".
+            addresses: Addresses of everything that is served, such as "models/films".
 
         Raises:
             ConfigError: Its section names something that is not served.
         """
 
     def check_balances(self, balances: Iterable[Balance]) -> None:
-        """Check that the budgets of people are those that its guarantee cards state.
+        """Check that the budgets of people are those that the thing's guarantee cards state.
+
+        Args:
+            balances: All balances of the ledger.
 
         Raises:
             ConfigError: A budget was opened with other settings.
         """
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
-        """Check that its settings of now fit the states that are stored.
+        """Check that the thing's present settings fit the states that are stored.
 
         Args:
-            read_state: Returns the bytes of a state by its name within the tenant.
+            read_state: Returns the bytes of a state by its name within the tenant; None where
+                nothing is stored.
 
         Raises:
-            ConfigError: They do not fit.
+            ConfigError: The settings do not fit.
         """

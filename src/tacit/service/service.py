@@ -1,4 +1,4 @@
-"""The opened service, with which every resource works."""
+"""The opened service: what the functions of all resources work with."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tacit.service.setting_tables import TOML
 from tacit.service.settings import Settings
 
 LEDGER_SHARE_OF_TIME = 5 / 6
-"""Share of a request's time for which the ledger waits for the store, so that its error is answered
-in time."""
+"""Share of `answer_within` for which the ledger waits for its store, so that the error of a store
+that does not answer is sent in time."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,23 @@ class Service:
     ledger: Ledger
     """Budgets, stored answers and states."""
     visitors: VisitorLimits
-    """Limits of the new names that visitors take."""
+    """Limits on the new names that visitors take."""
     free_changes: RateLimits
-    """Limits of a person's changes that are stored without being charged."""
+    """Limits on a person's changes that are stored and charged to no budget."""
     commits: CommitQueue
-    """The changes of the ledger that wait for a commit."""
+    """The changes that wait for a commit of the ledger."""
 
     @classmethod
     def open(cls, settings: Settings, kinds: Kinds) -> Self:
-        """Read the folder, open the ledger and the budgets of what is served.
+        """Read the folder, open the ledger, and open the budgets of what is served.
 
         Args:
             settings: How the service runs.
-            kinds: Nouns that may be served, with what loads their classes.
+            kinds: The nouns that may be served, each with the function that loads its class.
 
         Raises:
-            ConfigError: The folder cannot be served; the sentence says why.
+            ConfigError: The folder cannot be served.
+            TacitError: A file of the folder or the ledger cannot be used.
         """
         deployment = Deployment.read(settings.folder, kinds)
         keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)
@@ -74,7 +75,7 @@ class Service:
         return self.ledger.state(f"{self.deployment.tenant}/{name}")
 
     def cached_state_size(self, name: str) -> int | None:
-        """Return the size in bytes of a state of the tenant that is in memory now.
+        """Return the bytes of a state of the tenant, if the ledger has it in memory.
 
         None: it is not in memory, so that `read_state` may wait for a commit or the disk.
         """
@@ -87,7 +88,11 @@ class Service:
 
 
 def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
-    """Open the budgets of data sets; ConfigError where one was opened with other settings."""
+    """Open the budgets of data sets.
+
+    Raises:
+        ConfigError: A budget was opened before with another cap.
+    """
     for thing in deployment.served.values():
         for holder, cap in thing.budgets():
             try:
@@ -101,7 +106,11 @@ def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
 
 
 def _check_stored(ledger: Ledger, deployment: Deployment) -> None:
-    """Check that the budgets and states of each thing fit its settings of now."""
+    """Check that the stored budgets and states of each thing fit its present settings.
+
+    Raises:
+        ConfigError: They do not fit.
+    """
 
     def read_state(name: str) -> bytes | None:
         return ledger.state(f"{deployment.tenant}/{name}")

@@ -1,4 +1,6 @@
-"""Tables of tacit.toml, and the classes that read them: a field made by `setting` is one line.
+"""Tables of tacit.toml, and the classes of settings that they are read as.
+
+A field of such a class that `setting` makes is one line of the table:
 
     @dataclass(frozen=True, kw_only=True)
     class ModelSettings:
@@ -31,7 +33,7 @@ NOT_OF_TYPE = {
     list: "no list",
     dict: "no table",
 }
-"""The types that a setting may have, with the words for a value of another type in errors."""
+"""The types that a setting may have, each with what an error says of a value of another type."""
 
 SettingsClass = TypeVar("SettingsClass")
 
@@ -51,11 +53,11 @@ def setting(
     Args:
         meaning: What the setting means, for the documentation.
         default: Its value where the line is missing; without a default the line is required.
-        unit: Unit of a number.
-        above: Bound that a number has to exceed; None for no bound.
-        refused: Other values that are refused, in words.
-        default_text: The default in words, where it is None.
-        table: Class of settings of the tables below this one.
+        unit: Unit of a number; "" for a setting without unit.
+        above: Bound that a number has to exceed; None: no bound.
+        refused: Other values that are refused, in words; "": none.
+        default_text: The default in words, for the documentation; "": `default` is shown.
+        table: Class of the settings of each table in this one; None: the setting is no table.
     """
     metadata = {
         "meaning": meaning,
@@ -72,16 +74,20 @@ def setting_types(settings: type[Any]) -> dict[str, type]:
     """Return the type of each setting of a class, by name; for `str | None` it is `str`."""
     hints = get_type_hints(settings)
     types = {}
-    for one_field in fields(settings):
-        if "meaning" in one_field.metadata:
-            types[one_field.name] = _find_setting_type(hints[one_field.name])
+    for setting_field in fields(settings):
+        if "meaning" in setting_field.metadata:
+            types[setting_field.name] = _find_setting_type(hints[setting_field.name])
     return types
 
 
 def _find_setting_type(hint: Any) -> type:
-    """Find the type of a setting in its annotation."""
-    for part in (hint, *get_args(hint)):
-        origin = get_origin(part) or part
+    """Find the type of a setting in its annotation: `list` in `list[str]`, `str` in `str | None`.
+
+    Raises:
+        TypeError: The annotation has no type of NOT_OF_TYPE.
+    """
+    for alternative in (hint, *get_args(hint)):
+        origin = get_origin(alternative) or alternative
         if origin in NOT_OF_TYPE:
             return origin  # type: ignore[no-any-return]  # a key of NOT_OF_TYPE
     raise TypeError(f"{hint} is no type of a setting")
@@ -90,7 +96,7 @@ def _find_setting_type(hint: Any) -> type:
 def read_table(
     settings: type[SettingsClass], where: str, values: Mapping[str, Any]
 ) -> SettingsClass:
-    """Read a table of tacit.toml as its class of settings.
+    """Read a table of tacit.toml as an instance of a class of settings.
 
     Args:
         settings: A dataclass whose fields are made by `setting`.
@@ -98,29 +104,30 @@ def read_table(
         values: The table.
 
     Raises:
-        ConfigError: A setting is unknown, missing, or of another type.
+        ConfigError: A setting is unknown, missing, of another type, or a whole number below 0.
     """
     # A required setting that is missing is None here, which `check_table` refuses.
-    required_or_given: dict[str, Any] = {}
-    for one_field in fields(settings):  # type: ignore[arg-type]
-        if one_field.default is MISSING:
-            required_or_given[one_field.name] = None
-    required_or_given.update(values)
-    return settings(**check_table(settings, where, required_or_given))
+    values_or_none: dict[str, Any] = {}
+    for setting_field in fields(settings):  # type: ignore[arg-type]
+        if setting_field.default is MISSING:
+            values_or_none[setting_field.name] = None
+    values_or_none.update(values)
+    return settings(**check_table(settings, where, values_or_none))
 
 
 def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Check the names and types of a table's values.
 
-    A whole number becomes a float where the setting is a float.
-
     Args:
         settings: A dataclass whose fields are made by `setting`.
         where: Name of the table in errors.
-        values: The table, or a part of it.
+        values: The table, or a part of it; None for a required setting that is missing.
+
+    Returns:
+        The values; a whole number is a float where the setting is a float.
 
     Raises:
-        ConfigError: A setting is unknown, or of another type.
+        ConfigError: A setting is unknown, missing, of another type, or a whole number below 0.
     """
     types = setting_types(settings)
     unknown = sorted(set(values) - set(types))
@@ -131,18 +138,19 @@ def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> d
     checked = {}
     for name, value in values.items():
         setting_type = types[name]
-        is_negative = isinstance(value, int) and value < 0
         checked[name] = value
         if setting_type is float and type(value) is int:
             checked[name] = float(value)
-        if type(checked[name]) is not setting_type or is_negative:
+        if type(checked[name]) is not setting_type:
             wrong = NOT_OF_TYPE[setting_type]
             raise ConfigError(f"{TOML}: {where}.{name} is missing or is {wrong}.")
+        if isinstance(value, int) and value < 0:
+            raise ConfigError(f"{TOML}: {where}.{name} is below 0.")
     return checked
 
 
 def read_toml(folder: Path) -> dict[str, Any]:
-    """Read the folder's tacit.toml.
+    """Read the folder's tacit.toml; in one of several workers, the copy in PINNED_FOLDER.
 
     Raises:
         ConfigError: There is no such file, or it is not TOML.

@@ -23,8 +23,11 @@ from tacit.service.setting_tables import (
 )
 
 SECTION = "service"
+"""Section of tacit.toml that has these settings."""
 ENVIRONMENT_PREFIX = "TACIT_"
+"""First characters of the environment variables that have these settings."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Names of this machine that no other machine reaches."""
 _BOOLEANS = {
     "1": True,
     "true": True,
@@ -131,10 +134,10 @@ class Settings:
         if not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: is no folder. `tacit serve --demo` needs none.")
         values = asdict(self)
-        for one_field in fields(self):
-            above = one_field.metadata.get("above")
-            if above is not None and not values[one_field.name] > above:
-                raise ConfigError(f"The setting {one_field.name} is above {above}.")
+        for setting_field in fields(self):
+            above = setting_field.metadata.get("above")
+            if above is not None and not values[setting_field.name] > above:
+                raise ConfigError(f"The setting {setting_field.name} is above {above}.")
         if not 0 <= self.grid < self.answer_within:
             raise ConfigError("The setting grid is from 0 to below answer_within.")
         if not 0 <= self.port < 65536:
@@ -147,18 +150,19 @@ class Settings:
 
     @classmethod
     def gather(cls, folder: Path, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Self:
-        """Gather settings from flags, the environment, tacit.toml and defaults, in this order.
+        """Take each setting from its flag, or else the environment, tacit.toml or its default.
 
         Args:
             folder: The service's folder.
             flags: Settings by name; None where a flag was left out.
-            environment: Variables by name.
+            environment: Environment variables by name.
 
         Raises:
-            ConfigError: A setting is unknown, of another type, or refused.
+            ConfigError: There is no such folder; or a setting is unknown, of another type, or
+                refused.
         """
         if not folder.is_dir():
-            return cls(folder)  # raises, as there is no such folder
+            return cls(folder)  # raises the error of a folder that does not exist
         settings = _read_service_section(folder)
         settings.update(_read_environment(environment))
         for name, value in flags.items():
@@ -168,17 +172,17 @@ class Settings:
 
     @property
     def ledger(self) -> str:
-        """The place of the ledger: a file, or the address of a database."""
+        """Where the ledger is stored: path of a file, or address of a database."""
         return self.database or str(self.folder / "budgets.db")
 
     @property
     def ledger_file(self) -> Path | None:
-        """The ledger's file, which one process writes; None where the ledger is in PostgreSQL."""
+        """The ledger's file; None where the ledger is in PostgreSQL."""
         return parse_address(self.ledger)[1]
 
     @property
     def known_hosts(self) -> frozenset[str] | None:
-        """Names in the header Host that are served, in lower case; None: any."""
+        """Names in the header Host that are served, in lower case; None: any name is."""
         if self.hosts is not None:
             names = {name.strip().lower() for name in self.hosts.split(",")}
             return None if "*" in names else frozenset(names - {""})
@@ -193,17 +197,23 @@ class Settings:
 
     @property
     def secret(self) -> Path:
-        """The file of the secret from which people's keys are made. All workers share it."""
+        """The file of the secret from which people's keys are made."""
         return self.folder / "service.secret"
 
     @property
     def sends_keys_in_clear(self) -> bool:
-        """Whether keys would travel unencrypted beyond this machine."""
+        """Whether keys are sent unencrypted to and from other machines."""
         return self.host not in LOOPBACK and not self.behind_tls
 
 
 def _read_service_section(folder: Path) -> dict[str, Any]:
-    """Read [service] of tacit.toml; files of the ledger are relative to the folder."""
+    """Read the settings in [service] of tacit.toml, by name.
+
+    The ledger's files, which are named relative to the folder, are returned with the folder.
+
+    Raises:
+        ConfigError: A setting is unknown, or of another type.
+    """
     section = read_toml(folder).get(SECTION, {})
     if not isinstance(section, dict):
         raise ConfigError(f"{TOML}: [{SECTION}] is a section of settings.")
@@ -215,7 +225,11 @@ def _read_service_section(folder: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Read the settings that environment variables give, such as TACIT_PER_SECOND."""
+    """Read the settings that environment variables have, such as TACIT_PER_SECOND, by name.
+
+    Raises:
+        ConfigError: A variable is of another type than its setting.
+    """
     settings: dict[str, Any] = {}
     for name, setting_type in setting_types(Settings).items():
         variable = ENVIRONMENT_PREFIX + name.upper()
@@ -231,6 +245,7 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parse_variable(text: str, setting_type: type) -> Any:
+    """Parse the text of a variable; KeyError or ValueError for a text of another type."""
     if setting_type is bool:
         return _BOOLEANS[text.lower()]
     return setting_type(text)

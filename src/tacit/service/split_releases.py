@@ -1,8 +1,8 @@
-"""Releases of the daily figures of comparisons: each day once, soon after it ended.
+"""Releases the daily figures of comparisons: those of each day once, soon after the day ended.
 
-Days are released by the clock, and when staff look at a comparison. They are never released because
-a person clicked, so that the time of a release reveals nothing about anyone. The file of a day is
-removed once the day is released, also where nobody looks at the figures.
+Figures are released by the clock, and when staff look at a comparison. They are never released
+because a person clicked, so that the time of a release reveals nothing about anyone. The file of a
+day is removed once its figures are released, even if nobody looks at them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tacit.service.splits import DayFigures, Split, decode_days, encode_days
 RELEASE = "daily figures"
 """Name of the operation that releases a day, in the ledger's log."""
 SECONDS_BETWEEN_RELEASES = 600.0
-"""Seconds between two looks for days that ended."""
+"""Seconds between two looks for days that ended and are not released."""
 
 
-def released_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
-    """Read the released days, oldest first."""
+def read_released_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
+    """Read the released figures of all days, the oldest day first."""
     return decode_days(read_salted_state(service, split.state_name))
 
 
 async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
-    """Release the figures of days that ended, each once, and remove the files of these days.
+    """Release the figures of the days that ended since the last release, and remove their files.
 
     Returns:
-        All released days, oldest first.
+        The released figures of all days, the oldest day first.
     """
-    figures_of_days = await asyncio.to_thread(released_days, service, split)
-    released = [figures.day for figures in figures_of_days]
+    all_figures = await asyncio.to_thread(read_released_days, service, split)
+    released = [figures.day for figures in all_figures]
     due = split.due_days(released)
     for day in due:
         try:
@@ -48,14 +48,14 @@ async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, 
         released.append(day)
     split.forget_days(released)
     if due:
-        figures_of_days = await asyncio.to_thread(released_days, service, split)
-    return figures_of_days
+        all_figures = await asyncio.to_thread(read_released_days, service, split)
+    return all_figures
 
 
 async def _release_day(service: Service, split: Split, day: date) -> None:
     """Charge, draw and store the figures of one day in one transaction.
 
-    The day's file is read first: if that fails, nothing is charged and the day stays due.
+    The day's file is read before: if that fails, nothing is charged, and the day stays due.
     """
     records = await asyncio.to_thread(split.read_records, day)
 
@@ -68,9 +68,9 @@ async def _release_day(service: Service, split: Split, day: date) -> None:
     await answer_once(
         service,
         Caller(split.tenant, Role.OPERATOR, split.state_name),
-        RELEASE,
-        f"{split.name} {day.isoformat()}",
-        b"",
+        operation=RELEASE,
+        key=f"{split.name} {day.isoformat()}",  # one for each day: a second release is a retry
+        payload=b"",
         state=split.state_name,
         transition=salt_states(draw),
         charges=[Charge(split.holder, split.cost)],
@@ -85,7 +85,7 @@ async def release_all(service: Service, report_fault: Callable[[BaseException], 
     for split in service.deployment.find_all(Split).values():
         try:
             await release_due_days(service, split)
-        except Exception as error:  # of the disk or the ledger; the next look tries again
+        except Exception as error:  # of the disk or the ledger: tried again at the next look
             report_fault(error)
 
 
@@ -93,15 +93,15 @@ async def release_all(service: Service, report_fault: Callable[[BaseException], 
 async def release_by_clock(
     service: Service, report_fault: Callable[[BaseException], None]
 ) -> AsyncIterator[None]:
-    """Release days soon after they ended, until the end of the block.
+    """Release the figures of days soon after they ended, until the end of the block.
 
-    Every worker does so; the ledger makes each release once.
+    Each of several workers does so. The ledger takes the later ones for retries of the first.
     """
 
-    async def release() -> None:
+    async def release_repeatedly() -> None:
         while True:
             await release_all(service, report_fault)
             await asyncio.sleep(SECONDS_BETWEEN_RELEASES)
 
-    async with run_in_background(release()):
+    async with run_in_background(release_repeatedly()):
         yield

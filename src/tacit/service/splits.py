@@ -1,14 +1,16 @@
 """A shop's comparison of private lists with popular items, in noisy daily figures.
 
-Unit     one person's lists and clicks of all days. On one day a person counts in the kind of list
-         that they got first: at most once as served and once as clicked.
-Stored   a file of each day in the service's folder, with a line for each time that a person's list
-         was asked for or a click of theirs was reported: a keyed hash of the customer, the kind of
-         list, and which of the two. No item and no time of day, but lines are in the order in which
-         they came; repetitions count once when the day is counted. The file is removed when the
-         figures of its day are released.
+A split is such a comparison, as [splits.NAME] of tacit.toml defines it.
+
+Unit     one person's lists and clicks of all days. On one day a person counts only in the kind of
+         list that they got first: at most once as served and once as clicked.
+Stored   a file of each day in the service's folder. It has a line for each time that a list was
+         made for a person or a click of theirs was reported: a keyed hash of the customer, the kind
+         of list, and which of the two happened. It has no item and no time of day, but its lines
+         are in the order in which they came. Of repeated lines one is counted. The file is removed
+         when the figures of its day are released.
 Released four whole numbers a day, with discrete Laplace noise of scale 2 / epsilon, charged to the
-         split's budget in the ledger; a day without any request is released, too.
+         split's budget in the ledger. A day without any line is released, too.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); on integers:
          Ghosh, Roughgarden, Sundararajan (STOC 2009).
 """
@@ -43,24 +45,27 @@ from tacit.service.setting_tables import TOML, setting
 FOLDER = "splits"
 """Folder of the files of days, in the service's folder."""
 EVENTS = ("served", "clicked")
-"""What can happen to a person on a day."""
+"""What can happen to a person on a day: a list was made for them, or they clicked on an item."""
 FIGURES = tuple((lists, event) for lists in LISTS for event in EVENTS)
 """Kind of list and event of each of the four figures of a day, in their order."""
 MOST_OF_A_PERSON = len(EVENTS)
-"""Largest sum that one person adds to the figures of one day: once served and once clicked."""
+"""Sensitivity of the figures of one day: the most that one person adds to their sum, which is once
+as served and once as clicked."""
 _HASH_BYTES = 16
+"""Bytes of a customer's hash that are stored."""
 _RECORD = re.compile(rb"([0-9a-f]{32}) ([01]) ([01])")
-"""A line of a day's file: a person's hash, the index of their kind of list in LISTS, and the index
-of an event in EVENTS."""
+"""A line of a day's file: a person's hash in hexadecimal digits, the index of their kind of list in
+LISTS, and the index of an event in EVENTS."""
 _SINCE = "since"
 """Name of the file that holds the first day of a comparison."""
 _NORMAL_95 = 1.959964
 """Half width of a 95 % interval, in standard deviations."""
 _LEAST_SERVED = 4.0
-"""Standard deviations of the noise that the number of people served must exceed, for each kind of
-list, before rates are compared."""
+"""Rates are compared only if for each kind of list the noisy number of people served is at least
+this many standard deviations of its noise."""
 
 Counts = NDArray[np.int64]
+"""Shape (4,): number of people of each of FIGURES."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,12 @@ class SplitSettings:
 
 @dataclass(frozen=True)
 class Split(ServedThing):
-    """A comparison by key: a key's lists are personal, or those of popular items."""
+    """A comparison of keys of a shop: some get personal lists, others lists of popular items."""
 
     SETTINGS: ClassVar = SplitSettings
 
     tenant: str
-    """Whose service it is."""
+    """Name of the service's tenant."""
     name: str
     """Name of the comparison."""
     settings: SplitSettings
@@ -103,9 +108,12 @@ class Split(ServedThing):
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Read a comparison from its section of the settings.
+        """Make a comparison from its section of tacit.toml.
 
-        The first time, today is stored as its first day.
+        When this is done for the first time, today is stored as the comparison's first day.
+
+        Raises:
+            ConfigError: A setting is wrong, or the folder cannot be written.
         """
         settings = section.read_settings(SplitSettings)
         where = f"{TOML}: splits.{section.name}"
@@ -125,45 +133,45 @@ class Split(ServedThing):
 
     @property
     def state_name(self) -> str:
-        """Name of the ledger's state that lists the released days."""
+        """Name of the ledger's state that holds the released figures."""
         return thing_state_name(FOLDER, self.tenant, self.name)
 
     @property
     def holder(self) -> Holder:
-        """Holder of the budget that pays for the days."""
+        """Holder of the budget that the days are charged to."""
         return Holder.dataset(self.tenant, f"{FOLDER}/{self.name}")
 
     @property
     def cost(self) -> Cost:
-        """Cost of one day."""
+        """Cost of the figures of one day."""
         return Cost.pure(str(self.settings.epsilon))
 
     @property
     def cap(self) -> Cap:
-        """The budget of all days."""
+        """Cap of the budget of all days."""
         return Cap.pure(str(self.settings.lifetime))
 
     @property
     def most_days(self) -> int:
-        """Days that the lifetime covers."""
+        """Number of days that the lifetime covers."""
         return self.cap.amount // self.cost.amount
 
     def budgets(self) -> Iterable[tuple[Holder, Cap]]:
-        """List the comparison's budget."""
+        """List the comparison's one budget."""
         return ((self.holder, self.cap),)
 
     def describe_releases(self) -> str:
-        """Say in a person's receipt what was released and cannot be recalled."""
+        """Return what was released and cannot be recalled, for a person's receipt."""
         return (
             f"noisy counts of the people that lists of '{self.name}' were served to and who "
-            f"clicked, each day at epsilon {self.settings.epsilon:g}; what is not yet counted of a "
-            "day goes when the day's counts are made"
+            f"clicked, each day at epsilon {self.settings.epsilon:g}; lines of a day that is not "
+            "counted yet are removed once it is"
         )
 
     def check_neighbours(self, addresses: Collection[str]) -> None:
-        """Check that the model whose lists the split compares is served.
+        """Check that the model is served whose lists the split compares.
 
-        Without it, days would be charged for, and nobody would be counted.
+        Without it, days would be charged although nobody is counted.
 
         Raises:
             ConfigError: No model of this name is served.
@@ -175,7 +183,7 @@ class Split(ServedThing):
             )
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
-        """Check that epsilon is the same as for the days that were released.
+        """Check that the setting epsilon is that of the days that were released.
 
         Raises:
             ConfigError: It was changed.
@@ -236,8 +244,8 @@ class Split(ServedThing):
 
         Args:
             day: The day.
-            customers: A keyed hash of each person, for this split and day, at least 16 bytes long.
-            kind_of_list: Kind of lists that they get: one of LISTS.
+            customers: A keyed hash of each person, for this split and day, of 16 bytes or more.
+            kind_of_list: Kind of the lists that they get: one of LISTS.
             event: What happened to them: one of EVENTS.
         """
         records = encode_records(customers, kind_of_list, event)
@@ -250,10 +258,10 @@ class Split(ServedThing):
             os.close(file)
 
     def due_days(self, released: Iterable[date]) -> list[date]:
-        """List the days before today that are to be released, as long as the budget covers them.
+        """List the days before today that are not released and that the budget covers, in order.
 
         Args:
-            released: Days that were released before.
+            released: Days that were released.
         """
         released_before = set(released)
         day = date.fromisoformat((self.folder / _SINCE).read_text())
@@ -265,39 +273,54 @@ class Split(ServedThing):
         return due
 
     def is_counting(self, released: Iterable[date]) -> bool:
-        """Say whether the budget covers today, after all earlier days that are released or due."""
+        """Say whether the budget covers today, beside all days that are released or due.
+
+        Args:
+            released: Days that were released.
+        """
         return len(set(released)) + len(self.due_days(released)) < self.most_days
 
     def read_records(self, day: date) -> bytes:
-        """Read a day's file, empty where no one was served. Not protected: never release it."""
+        """Read a day's file; b"" where there is none. It is not protected: never release it."""
         path = self.folder / day.isoformat()
         return path.read_bytes() if path.is_file() else b""
 
     def draw_figures(self, records: bytes) -> list[int]:
-        """Count the records of a day and add noise. The result is a release."""
+        """Count the people in the records of a day, and add noise: the figures may be released.
+
+        Args:
+            records: Content of the day's file.
+
+        Returns:
+            Number of people of each of FIGURES, with noise.
+        """
         figures: list[int] = add_noise(count_day(records), self.settings.epsilon).tolist()
         return figures
 
     def forget_days(self, released: Iterable[date]) -> None:
-        """Remove the files of days that were released, or that the budget no longer covers."""
+        """Remove the files of days before today that were released or that the budget lacks.
+
+        Args:
+            released: Days that were released.
+        """
         due = self.due_days(released)
         for path in self.folder.iterdir():
-            with suppress(ValueError):
+            with suppress(ValueError):  # the name of another file is no day
                 day = date.fromisoformat(path.name)
                 if day < today() and day not in due:
                     path.unlink(missing_ok=True)
 
 
 def today() -> date:
-    """Return the day of UTC, by the service's clock."""
+    """Return the present day in UTC, by the clock of this machine."""
     return datetime.now(UTC).date()
 
 
 def encode_records(customers: Sequence[bytes], kind_of_list: str, event: str) -> bytes:
-    """Encode lines of a day's file; see `Split.record_people`.
+    """Encode lines of a day's file; the arguments are those of `Split.record_people`.
 
-    A full disk may cut a write off. The next write begins with an end of line, so that a cut line
-    is a line of its own, which is not counted, and no other line is damaged.
+    The lines begin with an end of line. So a line that a full disk cut off before stays a line of
+    its own, which is not counted, and does not damage the lines after it.
     """
     ending = f" {LISTS.index(kind_of_list)} {EVENTS.index(event)}\n"
     lines = [customer[:_HASH_BYTES].hex() + ending for customer in customers]
@@ -305,11 +328,11 @@ def encode_records(customers: Sequence[bytes], kind_of_list: str, event: str) ->
 
 
 def count_day(records: bytes) -> Counts:
-    """Count people in the records of a day. Not protected: never release it.
+    """Count the people in the records of a day. Counts are not protected: never release them.
 
-    A person counts in the kind of list of their first record; records of the other kind are
-    ignored. Who clicked counts as served, too. So adding or removing one person changes at most two
-    numbers, each by one.
+    A person counts in the kind of list of their first record; their records of the other kind are
+    ignored. A person who clicked counts as served, too. So adding or removing one person changes at
+    most two numbers, each by one.
 
     Returns:
         Shape (4,): people of each of FIGURES.
@@ -336,8 +359,8 @@ def count_day(records: bytes) -> Counts:
 def noise_scale(epsilon: float) -> float:
     """Compute the scale of the discrete Laplace noise of each figure: 2 / epsilon, rounded up.
 
-    Epsilon is taken as the shortest decimal number that its float prints, which is what is charged;
-    the float itself may be a little larger.
+    The epsilon that is charged is the shortest decimal number that is read as the float. The scale
+    is for that number, since the float itself may be a little larger.
     """
     return float_above(MOST_OF_A_PERSON / Fraction(str(epsilon)))
 
@@ -352,10 +375,10 @@ def noise_variance(epsilon: float) -> float:
 
 
 def add_noise(counts: Counts, epsilon: float) -> Counts:
-    """Release the figures of a day: add discrete Laplace noise to counts, shape (4,).
+    """Add discrete Laplace noise to the counts of a day: the result may be released.
 
     Args:
-        counts: People of each of FIGURES. Not protected: never release them.
+        counts: Shape (4,): people of each of FIGURES. They are not protected.
         epsilon: Epsilon of one person, in nats.
     """
     return discrete_laplace(counts, noise_scale(epsilon))
@@ -372,13 +395,13 @@ class DayFigures:
 
 
 def encode_days(days: Sequence[DayFigures], epsilon: float) -> bytes:
-    """Encode released days as they are stored, with the epsilon of each day."""
-    rows = [[of_day.day.isoformat(), list(of_day.figures)] for of_day in days]
+    """Encode released figures as they are stored, with the epsilon that each day costs."""
+    rows = [[figures.day.isoformat(), list(figures.figures)] for figures in days]
     return json.dumps({"epsilon": epsilon, "days": rows}).encode()
 
 
 def decode_days(stored: bytes | None) -> tuple[DayFigures, ...]:
-    """Read what `encode_days` wrote; () where nothing is stored."""
+    """Decode what `encode_days` returned; () where nothing is stored."""
     if stored is None:
         return ()
     rows = json.loads(stored)["days"]
@@ -387,7 +410,7 @@ def decode_days(stored: bytes | None) -> tuple[DayFigures, ...]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rates of clicks and their difference, over all released days: post-processing.
+    """Rates of clicks and their difference, computed from the released figures of all days.
 
     Rates, difference and interval are None where noise is too large for a comparison.
     """
@@ -395,9 +418,9 @@ class Comparison:
     days: int
     """Number of days."""
     totals: tuple[int, ...]
-    """Sum over days of each of FIGURES."""
+    """Sum over the days of each of FIGURES."""
     rates: tuple[float, float] | None
-    """Share of the people served who clicked, for each kind of LISTS."""
+    """Share of the people served who clicked, for each of LISTS."""
     difference: float | None
     """Rate of personal lists minus that of popular items."""
     low: float | None
@@ -409,25 +432,26 @@ class Comparison:
 def compare(days: Sequence[DayFigures], epsilon: float) -> Comparison:
     """Compare the rates of clicks of both kinds of lists.
 
-    For one kind of list let s be the people served and c those who clicked, summed over all days,
-    p = c / s, and V the variance of the noise of such a sum. The variance of p is about
-    p (1 - p) / s + V (1 + p^2) / s^2. A person who returns on another day counts again; days are
-    assumed to be independent.
+    For one kind of list let s be the number of people served and c of those who clicked, both
+    summed over all days; p = c / s, cut to 0 to 1; and V the variance of the noise in such a sum.
+    The variance of p is about p (1 - p) / s + V (1 + p^2) / s^2. A person who returns on another
+    day counts again; days are assumed to be independent.
 
     Args:
-        days: Released days.
+        days: Released figures of all days.
         epsilon: Epsilon of each day.
     """
-    figures = np.array([of_day.figures for of_day in days], dtype=np.int64)
+    figures = np.array([day_figures.figures for day_figures in days], dtype=np.int64)
+    # Shape (kinds of lists, events): sums over the days.
     totals = figures.reshape(-1, len(LISTS), len(EVENTS)).sum(axis=0)
     flat_totals = tuple(totals.ravel().tolist())
-    noise_of_sum = len(days) * noise_variance(epsilon)
+    variance_of_sum = len(days) * noise_variance(epsilon)
     served = totals[:, EVENTS.index("served")].astype(float)
     clicked = totals[:, EVENTS.index("clicked")].astype(float)
-    if not days or served.min() < _LEAST_SERVED * math.sqrt(noise_of_sum):
+    if not days or served.min() < _LEAST_SERVED * math.sqrt(variance_of_sum):
         return Comparison(len(days), flat_totals, None, None, None, None)
     rates = np.clip(clicked / served, 0.0, 1.0)
-    variances = rates * (1 - rates) / served + noise_of_sum * (1 + rates**2) / served**2
+    variances = rates * (1 - rates) / served + variance_of_sum * (1 + rates**2) / served**2
     difference = float(rates[0] - rates[1])
     half_width = _NORMAL_95 * math.sqrt(float(variances.sum()))
     return Comparison(

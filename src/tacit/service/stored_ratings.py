@@ -1,4 +1,4 @@
-"""The ratings that one person stored, for all models: a state of the ledger of their own.
+"""The ratings that one person stored, for all models. They are a state of the ledger.
 
 No model learns from them, so they cost no budget. How many one person may store is bounded.
 """
@@ -24,29 +24,33 @@ class StoredRatings:
     """The ratings of one person."""
 
     by_model: Mapping[str, Mapping[str, float]]
-    """For the name of each model: stars by item. Items are texts."""
+    """Stars by item, by name of the model. Items are ids as texts."""
 
     @classmethod
     def decode(cls, state: bytes | None) -> Self:
-        """Read what `encode` wrote; None is a state without ratings."""
+        """Decode what `encode` returned; None, where nothing is stored, are no ratings."""
         content = remove_salt(state)
         return cls(json.loads(content) if content else {})
 
     @classmethod
     def read(cls, service: Service, user: str) -> Self:
-        """Read what is stored of a person now."""
+        """Read the ratings that are stored of a person now."""
         return cls.decode(service.read_state(ratings_state_name(user)))
 
     @staticmethod
     def cached_state_size(service: Service, user: str) -> int | None:
-        """Return the size in bytes of a person's state that is in memory now.
+        """Return the bytes of the state with a person's ratings, if the ledger has it in memory.
 
         None: it is not in memory, so that `read` may wait for a commit or the disk.
         """
         return service.cached_state_size(ratings_state_name(user))
 
     def encode(self, source: Source) -> bytes:
-        """Encode the state, with new random bytes in front."""
+        """Encode the ratings as a state, with new salt in front.
+
+        Args:
+            source: Source of the salt's random bytes.
+        """
         text = json.dumps(self.by_model, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return add_salt(source, text.encode())
 
@@ -80,7 +84,7 @@ def ratings_state_name(user: str) -> str:
 
 
 def all_ratings_state(user: str) -> PersonalState:
-    """Describe the state of a person's ratings; once erased, it is a state without ratings."""
+    """Describe the state with a person's ratings; erasing leaves a state without ratings."""
 
     def erase(source: Source, _: bytes | None) -> bytes:
         return StoredRatings({}).encode(source)

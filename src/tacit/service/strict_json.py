@@ -1,7 +1,8 @@
-"""JSON with one meaning: no NaN, no infinity, no repeated keys, and limits on size and depth.
+"""JSON that all parsers read alike: finite numbers, no repeated keys, limited size and depth.
 
-Python's parser accepts `NaN`, which clipping does not remove; of two equal keys it silently takes
-the last; a number of five thousand digits, or deep nesting, raises errors that are easily missed.
+Python's own parser accepts `NaN`, which clipping to a range does not remove. Of two equal keys it
+silently takes the last. A number of five thousand digits, or deep nesting, raises other errors than
+those of malformed JSON, which callers easily forget.
 """
 
 from __future__ import annotations
@@ -19,28 +20,31 @@ MOST_DIGITS = 300
 MOST_CHARACTERS = 4096
 """Most characters of a text."""
 LARGEST_INTEGER = 2**63 - 1
+"""The largest whole number; the smallest one is -LARGEST_INTEGER - 1."""
 SMALLEST_NUMBER = sys.float_info.min
 """The smallest number above zero of full precision. A number nearer to zero is read as zero."""
 PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
-"""Pattern of a text in the OpenAPI document: no control characters. `check_text` refuses more."""
+"""Pattern, for the OpenAPI document, of a text without control characters. `check_text` refuses
+further characters."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TOO_DEEP = f"JSON is at most {MOST_LEVELS} levels deep"
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co"})
 """Unicode categories: control, format, surrogate, unassigned, private use."""
 _JOINERS = "\u200c\u200d"
-"""Zero-width signs that words of Persian and many emoji need."""
+"""Format characters that are allowed: zero-width ones that words of Persian and many emoji need."""
 
 
 class RefusedContent(ValueError):
-    """Content that is refused. The message names the rule, and nothing of the content."""
+    """Content is refused. The message names the rule that it breaks, and nothing of the content."""
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse JSON that has one meaning.
+    """Parse JSON that all parsers read alike.
 
     Raises:
-        RefusedContent: The bytes are not JSON, or another parser may read them differently.
+        RefusedContent: The bytes are not JSON, another parser may read them differently, or they
+            are beyond a limit of this file.
     """
     if data.startswith(_BYTE_ORDER_MARK):
         raise RefusedContent("JSON begins without a byte order mark")
@@ -67,12 +71,12 @@ def parse_json(data: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a parsed value as JSON, so that another parser reads what was checked here."""
+    """Encode a parsed value as ASCII, so that another parser reads exactly what was checked."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def check_text(text: str) -> None:
-    """Check that a text is bounded, in Unicode's composed form, and without control characters.
+    """Check a text's length, that it is in Unicode's composed form, and its characters.
 
     Raises:
         RefusedContent: It breaks one of these rules.
@@ -84,12 +88,13 @@ def check_text(text: str) -> None:
     if not unicodedata.is_normalized("NFC", text):
         raise RefusedContent("texts are in Unicode's composed form (NFC)")
     for character in text:
-        is_control = unicodedata.category(character) in _REFUSED_CATEGORIES
-        if is_control and character not in _JOINERS:
+        is_refused = unicodedata.category(character) in _REFUSED_CATEGORIES
+        if is_refused and character not in _JOINERS:
             raise RefusedContent("texts hold no control characters")
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys and values, without repeated keys."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise RefusedContent("an object names a key twice")
@@ -97,10 +102,12 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(_: str) -> NoReturn:
+    """Refuse NaN, Infinity and -Infinity, which `json.loads` would accept."""
     raise RefusedContent("numbers are finite")
 
 
 def _parse_integer(digits: str) -> int:
+    """Parse a number that has neither a fraction nor an exponent."""
     _check_length(digits)
     number = int(digits)
     if not -LARGEST_INTEGER - 1 <= number <= LARGEST_INTEGER:
@@ -109,6 +116,7 @@ def _parse_integer(digits: str) -> int:
 
 
 def _parse_number(digits: str) -> float:
+    """Parse a number with a fraction or an exponent; one nearer to 0 than SMALLEST_NUMBER is 0."""
     _check_length(digits)
     number = float(digits)
     if not math.isfinite(number):
@@ -119,13 +127,14 @@ def _parse_number(digits: str) -> float:
 
 
 def _check_length(digits: str) -> None:
+    """Check the number of characters of a number before it is parsed, which could take long."""
     if len(digits) > MOST_DIGITS:
         raise RefusedContent(f"a number has at most {MOST_DIGITS} digits")
 
 
 def _check_texts_and_depth(value: Any) -> None:
     """Check every text of a parsed value, keys included, and the depth of its nesting."""
-    unchecked: list[tuple[Any, int]] = [(value, 1)]
+    unchecked: list[tuple[Any, int]] = [(value, 1)]  # parts of the value, each with its level
     while unchecked:
         part, depth = unchecked.pop()
         if isinstance(part, str):

@@ -1,4 +1,4 @@
-"""Budgets and what was spent of them: the caller's own, and all of them for staff."""
+"""Budgets and what was spent of them: a person's own for that person, all of them for staff."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ COUNTED_IN = {
 }
 """Units of budgets, as answers spell them."""
 REPLAY_SECONDS = 1.0
-"""Seconds for which an answer waits for a replay of the log."""
+"""Most seconds for which an answer waits for a replay of the log."""
 
 
-def decimal(steps: int, steps_of_one: int) -> str:
+def format_amount(steps: int, steps_of_one: int) -> str:
     """Format an amount, which the ledger counts in steps, as an exact decimal.
 
     Args:
@@ -59,7 +59,8 @@ def decimal(steps: int, steps_of_one: int) -> str:
 class Budget(AnswerModel):
     """A budget for a lifetime: nothing is ever refunded. Amounts are decimals in text.
 
-    epsilon and epsilon_cap hold at epsilon_delta: compare those. The others are what is stored.
+    epsilon and epsilon_cap hold at epsilon_delta, and can be compared with other budgets' at the
+    same delta. The other fields are the amounts that are stored, in the unit counted_in.
     """
 
     epsilon: str
@@ -74,7 +75,9 @@ class Budget(AnswerModel):
     cap: str
     """The amount that can be spent in all."""
     spent: str
+    """The amount that was spent."""
     left: str
+    """The amount that can still be spent."""
     delta_cap: str
     delta_spent: str
     delta_left: str
@@ -85,7 +88,7 @@ class Budget(AnswerModel):
 
 
 def describe_budget(balance: Balance) -> Budget:
-    """Describe a balance of the ledger in the form in which answers show a budget."""
+    """Describe a balance of the ledger in the form of `Budget`."""
     cap = balance.cap
     steps_of_one = cap.unit.steps
     return Budget(
@@ -93,14 +96,14 @@ def describe_budget(balance: Balance) -> Budget:
         epsilon_cap=f"{stated_epsilon_of_cap(cap):f}",
         epsilon_delta=f"{epsilon_of_cap(cap).delta:.4g}",
         counted_in=COUNTED_IN[cap.unit],
-        cap=decimal(cap.amount, steps_of_one),
-        spent=decimal(balance.spent, steps_of_one),
-        left=decimal(cap.amount - balance.spent, steps_of_one),
-        delta_cap=decimal(cap.delta, ATTO),
-        delta_spent=decimal(balance.delta_spent, ATTO),
-        delta_left=decimal(cap.delta - balance.delta_spent, ATTO),
-        per_epoch=None if cap.per_epoch is None else decimal(cap.per_epoch, steps_of_one),
-        spent_in_epoch=decimal(balance.epoch_spent, steps_of_one),
+        cap=format_amount(cap.amount, steps_of_one),
+        spent=format_amount(balance.spent, steps_of_one),
+        left=format_amount(cap.amount - balance.spent, steps_of_one),
+        delta_cap=format_amount(cap.delta, ATTO),
+        delta_spent=format_amount(balance.delta_spent, ATTO),
+        delta_left=format_amount(cap.delta - balance.delta_spent, ATTO),
+        per_epoch=None if cap.per_epoch is None else format_amount(cap.per_epoch, steps_of_one),
+        spent_in_epoch=format_amount(balance.epoch_spent, steps_of_one),
     )
 
 
@@ -113,22 +116,23 @@ class OwnBudget(AnswerModel):
 
 
 class OwnBudgets(AnswerModel):
-    """The caller's budgets, and what bounds what can be learned about them."""
+    """The caller's budgets, and bounds of what can be learned about the caller."""
 
     budgets: list[OwnBudget]
     """Empty where none was opened."""
     statements: list[Bound]
-    """Bounds of everything that is served, also of things that charge no budget of the caller."""
+    """Bounds for everything that is served, also for things that charge no budget of the caller."""
 
 
 class HeldBudget(AnswerModel):
     """A budget and its holder."""
 
     number: int
-    """Budgets are numbered in the order in which they were opened."""
+    """Number of the budget, in the order in which budgets were opened."""
     kind: str
     """`subject` for a person, or `dataset`."""
     name: str
+    """Name of the person or the data set."""
     budget: Budget
 
 
@@ -144,14 +148,17 @@ class Replayed(AnswerModel):
     """The result of the newest replay of the whole log."""
 
     entries: int
-    """Entries that were replayed."""
+    """Number of entries that were replayed."""
     head: str
     """Hash of the last of them."""
     releases: int
+    """Number of releases among them."""
     epoch: int
+    """Epoch after the last of them."""
     sound: bool
     """Whether the log and every table agree."""
     problems: list[str]
+    """Where they disagree, in sentences."""
 
 
 class Log(AnswerModel):
@@ -160,6 +167,7 @@ class Log(AnswerModel):
     ledger: str
     """Id of the ledger."""
     entries: int
+    """Number of entries."""
     head: str
     """Hash of the last entry."""
     replayed: Replayed | None
@@ -168,7 +176,7 @@ class Log(AnswerModel):
 
 @router.get("/api/privacy/budget", **allow(Role.SUBJECT))
 def budget(service: CurrentService, caller: CurrentCaller) -> OwnBudgets:
-    """Show what was spent on oneself, of what at most, and what is left."""
+    """Show the caller's own budgets: what was spent, its cap, and what is left."""
     budgets = []
     for holder, purpose in _find_personal_holders(service, caller).items():
         with suppress(UnknownBudget):  # none was opened
@@ -178,7 +186,10 @@ def budget(service: CurrentService, caller: CurrentCaller) -> OwnBudgets:
 
 
 def _find_personal_holders(service: Service, caller: Caller) -> dict[Holder, str]:
-    """Find the budgets that a person may have, each with what it pays for."""
+    """Find the holders of the budgets that a person may have, each with what the budget pays for.
+
+    What it pays for is a sentence, or the address of a thing that is served.
+    """
     holders = {
         Holder.subject(caller.tenant, caller.name): "everything that is charged to you alone"
     }
@@ -194,12 +205,13 @@ def budgets(
     after: Annotated[int, Query(ge=0, le=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Budgets:
-    """List every budget, page by page."""
+    """List every budget, page by page: begin without `after`, go on with `next`."""
     tenant = service.deployment.tenant
-    own = [balance for balance in service.ledger.balances() if balance.holder.tenant == tenant]
-    later = [balance for balance in own if balance.number > after]
+    balances = service.ledger.balances()
+    of_tenant = [balance for balance in balances if balance.holder.tenant == tenant]
+    remaining = [balance for balance in of_tenant if balance.number > after]
     page = []
-    for balance in later[:limit]:
+    for balance in remaining[:limit]:
         holder = balance.holder
         row = HeldBudget(
             number=balance.number,
@@ -208,7 +220,7 @@ def budgets(
             budget=describe_budget(balance),
         )
         page.append(row)
-    next_after = page[-1].number if len(later) > limit else None
+    next_after = page[-1].number if len(remaining) > limit else None
     return Budgets(budgets=page, next=next_after)
 
 
@@ -216,16 +228,17 @@ def budgets(
 def ledger(service: CurrentService) -> Log:
     """Show the log as it is now, and whether a replay of all of it agrees with every table.
 
-    A long log takes longer to replay than an answer may: then it goes on, and the next answer has
-    the result.
+    A long log takes longer to replay than an answer may take: then the replay goes on, and a later
+    answer has its result.
     """
     result = _find_newest_replay(service.ledger)
     head = service.ledger.head
-    replayed = None if result is None else _replay_result(result)
+    replayed = None if result is None else _describe_replay(result)
     return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
 
 
-def _replay_result(result: Verification) -> Replayed:
+def _describe_replay(result: Verification) -> Replayed:
+    """Describe the result of a replay in the form of answers."""
     return Replayed(
         entries=result.entries,
         head=result.head.hash,
@@ -247,10 +260,11 @@ class _Replays:
 
 
 def _find_newest_replay(ledger: Ledger) -> Verification | None:
-    """Return the newest result of a replay; None while the first replay runs.
+    """Return the result of the newest replay of a ledger's log; None while the first one runs.
 
-    A replay is started if the log grew since the last one, and is waited for REPLAY_SECONDS. Only
-    one runs at a time. An error of the replay is raised.
+    If the log grew since the newest result, a replay is started, unless one is running. Then this
+    waits for the running replay, for at most REPLAY_SECONDS. An error of the replay within this
+    time is raised; after a later one, the next call starts a new replay.
     """
     with _LOCK:
         replays = _REPLAYS.setdefault(ledger, _Replays())
@@ -272,6 +286,7 @@ def _find_newest_replay(ledger: Ledger) -> Verification | None:
 
 
 _LOCK = Lock()
+"""Held while `_REPLAYS` is read or changed."""
 _REPLAY_THREAD = ThreadPoolExecutor(1)
 _REPLAYS: WeakKeyDictionary[Ledger, _Replays] = WeakKeyDictionary()
-"""Replays of each ledger of this process, guarded by `_LOCK`."""
+"""Replays of each ledger of this process."""

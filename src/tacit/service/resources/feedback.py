@@ -1,4 +1,4 @@
-"""The ratings that a person gives: stored, changed, shown and taken back."""
+"""The ratings that a person stores here, to change, read and delete."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Rating(RequestModel):
 
 
 class Done(AnswerModel):
-    """A confirmation. It does not depend on what was stored, because it is stored for longer."""
+    """A confirmation. It depends on no rating, because it is stored for longer than ratings."""
 
     done: bool
 
@@ -55,7 +55,7 @@ class KeptRating(AnswerModel):
     model: str
     item_id: str
     title: str | None
-    """Null where the item has none, or is not served any more."""
+    """Null if the item has no title, or the model is not served any more."""
     stars: float
 
 
@@ -64,14 +64,14 @@ class KeptRatings(AnswerModel):
 
     ratings: list[KeptRating]
     most: int
-    """How many ratings of one person are stored at most."""
+    """The most ratings that one person may store."""
 
 
 @router.post("/api/feedback", response_model=Done, **allow(Role.SUBJECT))
 async def rate(
     service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, rating: Rating
 ) -> Response:
-    """Store one rating of one's own, change it, or take it back."""
+    """Store, change or take back one rating of the caller."""
     served = find_served(service, ServedModel, rating.model)
     if rating.stars is not None:
         check_stars(served, {rating.item: rating.stars})
@@ -102,7 +102,7 @@ async def rate(
 
 @router.get("/api/feedback", name="kept", **allow(Role.SUBJECT))
 def stored_ratings(service: CurrentService, caller: CurrentCaller) -> KeptRatings:
-    """List everything that the service stores of what one rated."""
+    """List all ratings of the caller that the service stores."""
     models = service.deployment.find_all(ServedModel)
     by_model = StoredRatings.read(service, caller.name).by_model
     rows = []
@@ -118,7 +118,7 @@ def stored_ratings(service: CurrentService, caller: CurrentCaller) -> KeptRating
 async def forget_ratings(
     service: CurrentService, caller: CurrentCaller, key: IdempotencyKey
 ) -> Response:
-    """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
+    """Forget all ratings of the caller; `DELETE /api/users/{user}` forgets everything else, too."""
     ratings = all_ratings_state(caller.name)
     return await answer_once(
         service,
@@ -131,10 +131,10 @@ async def forget_ratings(
     )
 
 
-def erase_state(part: PersonalState) -> Transition:
+def erase_state(personal_state: PersonalState) -> Transition:
     """Make the transition that takes a person out of one state."""
 
-    def erase(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
-        return reply({"done": True}), part.erase(source, state)
+    def erase(source: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
+        return reply({"done": True}), personal_state.erase(source, stored)
 
     return erase

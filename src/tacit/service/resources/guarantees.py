@@ -24,20 +24,21 @@ _OFFICER_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; "
     "base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
 }
-"""Headers of an officer's page, which contains its style and has no script."""
+"""Headers of an officer's page, which contains its own style and no script."""
 
 router = APIRouter(route_class=Operation, tags=["guarantees"])
 
 
 class Bound(AnswerModel):
-    """How much can be learned about a person from what one thing released.
+    """A bound of what can be learned about a person from what one thing released.
 
-    A null epsilon says that no such bound holds, as the sentences say.
+    Where epsilon is null, no such bound holds, and the sentence says why.
     """
 
     of: str
-    """What released it, such as `models/films`."""
+    """Address of the thing, such as `models/films`."""
     sentence: str
+    """What the thing promises."""
     unit: str | None
     """What counts as one change, such as a person's whole profile."""
     epsilon: float | None
@@ -69,7 +70,7 @@ def bounds_of(deployment: Deployment) -> Iterator[Bound]:
 
 
 def _make_entry_without_bound(address: str) -> Bound:
-    """Make the entry of a thing that promises nothing."""
+    """Make the entry for a thing that promises nothing."""
     return Bound(
         of=address,
         sentence=NO_PROMISE,
@@ -86,11 +87,12 @@ class Promise(AnswerModel):
     """The guarantee of one thing that is served."""
 
     noun: str
+    """Noun of the thing, such as `models`."""
     name: str
     first_line: str | None
-    """On what basis the promise rests; null where nothing is promised."""
+    """The basis of the promise, in a sentence; null where nothing is promised."""
     sentence: str
-    """What the promise comes down to."""
+    """The promise."""
     cards: list[dict[str, Any]]
     """One card for each group of people, in full; cards of refuted claims first."""
 
@@ -142,6 +144,7 @@ def officer_card(
 
 
 def _describe_promise(address: str, cards: tuple[Guarantee, ...]) -> Promise:
+    """Describe the guarantee of a thing; the first card, if there is one, is its promise."""
     noun, _, name = address.partition("/")
     return Promise(
         noun=noun,

@@ -20,7 +20,7 @@ router = APIRouter(route_class=Operation, tags=["health"])
 @router.get("/healthz", **allow(Role.ANONYMOUS))
 @run_on_loop
 def healthz() -> dict[str, str]:
-    """The process lives."""
+    """Say that the process runs."""
     return {"status": "lives"}
 
 
@@ -31,11 +31,11 @@ class ModelFile(AnswerModel):
     digest: str
     """SHA-256 of the file that is served now."""
     previous_digest: str | None
-    """SHA-256 of the file before, which this worker served since its start; null for none."""
+    """SHA-256 of the file that it replaced while this worker ran; null if it replaced none."""
 
 
 class ReadyState(AnswerModel):
-    """The service answers."""
+    """State of a service that can answer requests."""
 
     status: str
     models: list[ModelFile]
@@ -43,7 +43,7 @@ class ReadyState(AnswerModel):
 
 @router.get("/readyz", **allow(Role.ANONYMOUS))
 def readyz(service: CurrentService) -> ReadyState:
-    """The ledger answers, so requests can be answered; and which model files are served."""
+    """Check that the ledger answers, and list the model files that are served."""
     try:
         service.ledger.epoch  # noqa: B018  # a query, whose answer is not needed
     except TacitError:
@@ -57,7 +57,7 @@ def readyz(service: CurrentService) -> ReadyState:
 
 @router.get("/metrics", response_class=PlainTextResponse, **allow(Role.OPERATOR, Role.AUDITOR))
 def metrics(request: Request) -> Response:
-    """Counts by operation, in Prometheus's text format."""
+    """Show counts of requests and lists, in Prometheus's text format."""
     counts: Metrics = request.app.state.metrics
     return Response(counts.text(), media_type=CONTENT_TYPE)
 
@@ -71,7 +71,7 @@ class Kinds(AnswerModel):
 @router.get(ADDRESS, **allow(Role.ANONYMOUS))
 @run_on_loop
 def problems() -> Kinds:
-    """Every kind of problem an answer may name, and what to do about it."""
+    """List every kind of problem that an answer may name, and what to do about it."""
     return Kinds(problems=list(KINDS))
 
 
@@ -81,5 +81,5 @@ document_router = APIRouter(route_class=Operation, include_in_schema=False)
 @document_router.get("/api/openapi.json", **allow(Role.ANONYMOUS))
 @run_on_loop
 def document(request: Request) -> Response:
-    """The description of all operations, in OpenAPI 3.1."""
+    """Show the description of all operations, in OpenAPI 3.1."""
     return JSONResponse(request.app.openapi())

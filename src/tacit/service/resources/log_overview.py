@@ -1,8 +1,8 @@
-"""The ledger on the operator's page: its log, charges by day, and where it is stored.
+"""What the operator's page shows of the ledger: its log, charges by day, and where it is stored.
 
 The charges of a day follow from the log, which operators and auditors may read anyway (`tacit
-ledger export`). Charges do not depend on data, and no count here is of data: showing them is not a
-release about anyone.
+ledger export`). Neither charges nor the counts of requests depend on people's data, so showing them
+releases nothing about anyone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.ledger.addresses import shares_device
 from tacit.service.access import CurrentService, allow
 from tacit.service.keys import Role
 from tacit.service.operations import Operation
-from tacit.service.resources.budgets import COUNTED_IN, decimal
+from tacit.service.resources.budgets import COUNTED_IN, format_amount
 from tacit.service.schemas import AnswerModel
 
 router = APIRouter(route_class=Operation, prefix="/api/operations", tags=["operations"])
@@ -31,7 +31,7 @@ router = APIRouter(route_class=Operation, prefix="/api/operations", tags=["opera
 READING_SECONDS = 0.5
 """Seconds that one answer may spend on reading further entries of the log."""
 ENTRIES_AT_ONCE = 2000
-"""Entries that are read from the ledger in one query."""
+"""Most entries that are read from the ledger in one query."""
 MOST_SEQUENCE = 2**62
 """The largest number of an entry, or of a budget, that a request may name."""
 
@@ -44,14 +44,17 @@ class Spent(AnswerModel):
     counted_in: str
     """Unit of the amount."""
     charges: int
+    """Number of charges."""
     amount: str
-    """The charges' sum, a decimal in text. It measures use: no one's loss is a sum over people."""
+    """Sum of the charges, a decimal in text. It measures use, and is nobody's privacy loss, since
+    it is a sum over people."""
 
 
 class Day(AnswerModel):
-    """One day of UTC, by the service's clock."""
+    """Requests and charges of one day, in UTC, by the service's clock."""
 
     day: str
+    """The date, such as 2026-01-31."""
     requests: int
     """Stored requests, charged or not."""
     spent: list[Spent]
@@ -65,22 +68,22 @@ class Store(AnswerModel):
     second: str
     """Where the copy of its latest hash is: `file` or `PostgreSQL`."""
     apart: bool
-    """Whether the copy is on another device or server. Where it is not, a restored backup gives
-    budgets back unnoticed."""
+    """Whether the copy is on another device or server. If it is not, restoring a backup of the one
+    device gives budgets back unnoticed."""
 
 
 class Overview(AnswerModel):
     """Charges by day, as far as the log was read.
 
-    A long log is read on from answer to answer: ask again while `read` is less than `entries`.
+    Each answer reads a further part of a long log: ask again while `read` is less than `entries`.
     """
 
     entries: int
-    """Entries of the log."""
+    """Number of entries of the log."""
     read: int
-    """Entries that were read so far."""
+    """Number of entries that were read so far."""
     days: list[Day]
-    """The days, the oldest first."""
+    """Days with requests, the oldest first."""
     store: Store
 
 
@@ -113,6 +116,7 @@ def overview(service: CurrentService) -> Overview:
         second=_store_name(settings.second or ""),
         apart=not shares_device(settings.ledger, settings.second),
     )
+    # Another request may have read entries that were added since.
     entries = max(service.ledger.head.sequence, totals.entries_read)
     return Overview(entries=entries, read=totals.entries_read, days=days, store=store)
 
@@ -123,9 +127,9 @@ def log(
     after: Annotated[int, Query(ge=0, le=MOST_SEQUENCE)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
 ) -> Entries:
-    """Show the log, page by page: requests, charges and hashes of answers, and no answer.
+    """Show the log, page by page: requests, charges and hashes of answers, but no answers.
 
-    Anyone checks it with SHA-256: see docs/ledger.md.
+    Anyone can check it with SHA-256: see docs/ledger.md.
     """
     tenant = service.deployment.tenant
     entries = [Entry(**row) for row in service.ledger.entries(after, limit)]
@@ -137,24 +141,24 @@ def log(
 
 
 def _store_name(address: str) -> str:
-    """Name the kind of store at an address; "" is a file, the default."""
+    """Name the kind of store at an address; the address "" stands for the default, a file."""
     return "PostgreSQL" if "://" in address else "file"
 
 
 @dataclass(eq=False)
 class _LogTotals:
-    """Charges by day, kind and unit, as far as the log was read."""
+    """Requests by day, and charges by day, kind of budget and unit, as far as the log was read."""
 
     tenant: str
     """Tenant whose charges are summed."""
     entries_read: int = 0
-    """Number of the last entry that was read."""
+    """Number of the last entry that was read; 0 at first."""
     lock: Lock = field(default_factory=Lock)
-    """Held while the log is read on."""
+    """Held while further entries are read."""
     budgets: dict[int, tuple[str, Unit]] = field(default_factory=dict)
-    """Kind and unit of each budget, by its number."""
+    """Kind and unit of each of the tenant's budgets, by its number."""
     requests: Counter[str] = field(default_factory=Counter)
-    """Stored requests by day."""
+    """Number of stored requests by day."""
     charges: Counter[tuple[str, str, Unit]] = field(default_factory=Counter)
     """Number of charges by day, kind and unit."""
     amounts: Counter[tuple[str, str, Unit]] = field(default_factory=Counter)
@@ -168,7 +172,7 @@ class _LogTotals:
             seconds: Time after which reading stops, even if there are further entries.
 
         Returns:
-            Charges of all days so far, the oldest day first.
+            Requests and charges of all days so far, the oldest day first.
         """
         with self.lock:
             deadline = time.monotonic() + seconds
@@ -187,17 +191,17 @@ class _LogTotals:
             days[day] = Day(day=day, requests=count, spent=[])
         for key, count in sorted(self.charges.items()):
             day, kind, unit = key
-            amount = decimal(self.amounts[key], unit.steps)
+            amount = format_amount(self.amounts[key], unit.steps)
             spent = Spent(kind=kind, counted_in=COUNTED_IN[unit], charges=count, amount=amount)
             days[day].spent.append(spent)
         return list(days.values())
 
     def _add(self, kind: str, facts: dict[str, Any]) -> None:
-        """Add one entry of the log to the totals.
+        """Add one entry of the log to the totals, if it is the tenant's.
 
         Args:
-            kind: Kind of the entry; "budget" and "release" count.
-            facts: Content of the entry.
+            kind: Kind of the entry; other kinds than "budget" and "release" are ignored.
+            facts: Body of the entry.
         """
         if facts.get("tenant") != self.tenant:
             return
@@ -206,7 +210,7 @@ class _LogTotals:
         if kind == "release":
             day = datetime.fromtimestamp(facts["at"], UTC).date().isoformat()
             self.requests[day] += 1
-            for number, amount, _ in facts["charges"]:
+            for number, amount, _delta in facts["charges"]:
                 key = (day, *self.budgets[number])
                 self.charges[key] += 1
                 self.amounts[key] += amount

@@ -24,18 +24,18 @@ from tacit.service.served_models import CatalogueItem, ItemWords, ServedModel
 router = APIRouter(route_class=Operation, tags=["models"])
 
 LONGEST_PAGE = 5_000
-"""Items in one page of a catalogue."""
+"""Most items in one page of a catalogue."""
 _DIGEST_BYTES = 32
 """Length of the SHA-256 with which a device file ends."""
 
 
 class Scale(AnswerModel):
-    """Stars from minimum to maximum in steps."""
+    """The stars of a rating: from minimum to maximum in steps."""
 
     minimum: float
     maximum: float
     step: float
-    """0: any number between."""
+    """0: any number from minimum to maximum."""
 
 
 class Model(AnswerModel):
@@ -46,16 +46,16 @@ class Model(AnswerModel):
     """The recommender's name."""
     variant: str | None
     items: int
-    """How many items may be rated."""
+    """Number of items that may be rated."""
     recommends: list[str]
-    """Domains of the items in its lists; none where the model has no domains."""
+    """Domains of the items that may be in lists; empty if the model has no domains."""
     learns_from: list[str]
-    """Domains of the items that may be rated; none where the model has no domains."""
+    """Domains of the items that may be rated; empty if the model has no domains."""
     scale: Scale
     item_words: ItemWords
     """What one item and several are called."""
     device: str | None
-    """SHA-256 of the file from which devices make lists; null without one."""
+    """SHA-256 of the file from which devices make lists; null if the model has none."""
 
 
 class Models(AnswerModel):
@@ -74,7 +74,7 @@ class Page(AnswerModel):
 
 @router.get("/api/models", **allow(Role.ANONYMOUS))
 def models(service: CurrentService) -> Models:
-    """List the models that are served, and what each recommends."""
+    """List and describe the models that are served."""
     served = service.deployment.find_all(ServedModel)
     return Models(models=[_describe(model) for model in served.values()])
 
@@ -110,10 +110,10 @@ def device(
     model: PathName,
     digest: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")] = None,
 ) -> Response:
-    """Show what a device needs to make lists: released and public numbers alone.
+    """Show the file from which a device makes lists: it holds only released and public numbers.
 
     digest: SHA-256 of the file that is asked for, the current or the previous one; by default the
-    current one. So a page that read a digest before the model was replaced still gets its file.
+    current one. So a page that read the digest before the model was replaced still gets its file.
     """
     served = find_served(service, ServedModel, model)
     file = served.device_file
@@ -126,13 +126,13 @@ def device(
 
 def _find_device_file(served: ServedModel, digest: str) -> bytes | None:
     """Find the current or previous device file with a digest; None for any other digest."""
-    for file in (served.device_file, served.previous_device):
-        if file is not None and _digest_of(file) == digest:
+    for file in (served.device_file, served.previous_device_file):
+        if file is not None and _read_digest(file) == digest:
             return file
     return None
 
 
-def _digest_of(device_file: bytes) -> str:
+def _read_digest(device_file: bytes) -> str:
     """Read the SHA-256 with which a device file ends, in hexadecimal digits."""
     return device_file[-_DIGEST_BYTES:].hex()
 
@@ -155,7 +155,7 @@ def _describe(served: ServedModel) -> Model:
         items=len(served.ids),
         recommends=sorted(recommended_domains),
         learns_from=sorted(domains),
-        device=None if file is None else _digest_of(file),
+        device=None if file is None else _read_digest(file),
         item_words=served.words,
         scale=Scale(minimum=scale.minimum, maximum=scale.maximum, step=scale.step),
     )

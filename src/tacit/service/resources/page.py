@@ -18,17 +18,19 @@ from tacit.service.served_models import ServedModel
 router = APIRouter(route_class=Operation, include_in_schema=False)
 
 FOLDER = Path(__file__).parent.parent / "page"
+"""Folder of the built page: index.html, and its assets in a folder of their own."""
 NOT_BUILT = (
     "This service has no page: it was installed without one. In a checkout, `make page` builds it "
     "(it needs Node 20). Everything else is served; /api/openapi.json says what.\n"
 )
+"""Answer in place of a page that was not built."""
 _MEDIA_TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
 _CACHED_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
-"""Headers of an asset. Its name holds a digest of its content, so it never changes."""
+"""Headers of an asset. Its name holds a digest of its content, so the content never changes."""
 _REVALIDATED = {"cache-control": "no-cache"}
 """Headers of the page itself: a browser asks each time whether it changed."""
 AssetName = Annotated[

@@ -17,7 +17,9 @@ from tacit.service.strict_json import PRINTABLE
 router = APIRouter(route_class=Operation, tags=["people"])
 
 VISITOR_PREFIX = "visitor-"
-"""First characters of the name of a visitor, who asked for a key without the operator."""
+"""First characters of the name of a visitor: a person who gets a key without the operator."""
+_NAME_DIGITS = 40
+"""Hexadecimal digits of a visitor's name: 160 bits, so that no two visitors get the same name."""
 
 
 class Person(RequestModel):
@@ -61,7 +63,7 @@ class Visitor(RequestModel):
 
 @router.post("/api/people", **allow(Role.OPERATOR))
 def person(service: CurrentService, person: Person) -> PersonKey:
-    """Make the key of a person. It changes nothing: a key is made from the name and a secret."""
+    """Make the key of a person. Nothing is stored: a key is computed from the name and a secret."""
     if person.name.startswith((VISITOR_PREFIX, CUSTOMER_PREFIX)):
         raise Problem(
             422, f"Names that begin with {VISITOR_PREFIX} or {CUSTOMER_PREFIX} are the service's."
@@ -76,7 +78,7 @@ def visitor(service: CurrentService, request: Request, visitor: Visitor) -> Pers
     if not service.settings.visitors:
         raise Problem(404, NOT_FOUND)
     digest = service.keys.digest("visitor", visitor.token.encode()).hex()
-    name = VISITOR_PREFIX + digest[:40]
+    name = VISITOR_PREFIX + digest[:_NAME_DIGITS]
     address = request.client.host if request.client else ""
     service.visitors.admit(address, name)
     return PersonKey(name=name, key=service.keys.person_key(name))

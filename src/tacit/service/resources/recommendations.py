@@ -1,4 +1,4 @@
-"""Lists for one person or many, from stored ratings or from histories in the question."""
+"""Lists for one person or many, from stored ratings or from histories that a request has."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ Category = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID, patt
 
 
 MOST_ITEMS_ON_LOOP = 1_000
-"""Most items of a catalogue whose lists are made on the event loop. With more items a list takes
-longer than a millisecond, for which all other requests would wait."""
+"""Most items of a model whose lists are made on the event loop. With more items a list takes longer
+than a millisecond, for which all other requests would wait."""
 MOST_RATINGS_ON_LOOP = 100
-"""Most ratings of a history whose list is made on the event loop."""
+"""Most ratings of a history in a request whose list is made on the event loop."""
 MOST_BYTES_ON_LOOP = 4_096
-"""Most bytes of a person's stored ratings whose list is made on the event loop: about as many
-ratings."""
+"""Most bytes of a person's stored ratings from which a list is made on the event loop: those of
+about MOST_RATINGS_ON_LOOP ratings."""
 
 
 class Line(AnswerModel):
@@ -68,8 +68,9 @@ class Line(AnswerModel):
     """From 1."""
     item_id: str
     score: float
-    """What the list is ranked by; these are not stars."""
+    """The number that items are ranked by, the highest first. It is not in stars."""
     title: str | None
+    """Null if the catalogue has none."""
     cold: bool
     """Whether no one rated the item: its features alone were scored."""
 
@@ -79,19 +80,22 @@ class Listed(AnswerModel):
 
     model: str
     personal: bool
-    """Whether the person's ratings went into it, or it is everybody's list."""
+    """Whether ratings of the person went into it. If not, it is the same for everybody."""
     items: list[Line]
     ignored: list[str]
-    """Items of the question that the model does not know; nothing was made of them."""
+    """Items of the question that the model does not know, and that had no effect."""
 
 
 class PersonList(AnswerModel):
     """The list of one of many people."""
 
     customer: str | None
+    """The id in the question; null if it had none."""
     personal: bool
+    """Whether ratings of the person went into it. If not, it is the same for everybody."""
     items: list[Line]
     ignored: list[str]
+    """Items of the question that the model does not know, and that had no effect."""
 
 
 class ListsOfPeople(AnswerModel):
@@ -110,20 +114,23 @@ class SimilarItems(AnswerModel):
 
 
 class Question(PersonQuestion, ListQuestion):
-    """A question for one list, which brings its own history."""
+    """A question for the list of one person, with their history."""
 
     model: ModelName
 
 
 class ManyQuestion(ListQuestion):
-    """A question for the lists of many people."""
+    """A question for the lists of many people, with the same choices for all of them."""
 
     model: ModelName
     people: Annotated[list[PersonQuestion], Field(min_length=1, max_length=MOST_PEOPLE)]
 
 
 def _is_quick_model(service: Service, caller: Caller, served: ServedModel) -> bool:
-    """Say whether lists of a model are small sums, and no comparison writes a file for each."""
+    """Say whether a list of a model takes little time: few items, and no comparison to record it.
+
+    A comparison writes a line to a file for each list.
+    """
     is_compared = bool(find_splits(service, served.name, caller))
     return not is_compared and len(served.ids) <= MOST_ITEMS_ON_LOOP
 
@@ -137,7 +144,7 @@ def _is_quick_list(
     diversity: int | None,
     **_: Any,
 ) -> bool:
-    """Say whether a list of stored ratings needs no thread: they are few, and in memory.
+    """Say whether a list from stored ratings needs no thread: they are few, and in memory.
 
     The arguments are those of `recommend`.
 
@@ -154,9 +161,12 @@ def _is_quick_list(
 
 
 def _is_quick_question(service: Service, caller: Caller, question: Question, **_: Any) -> bool:
-    """Say whether a list of a history in the question needs no thread: it is short and plain.
+    """Say whether a list from the history in a question needs no thread: it is short and plain.
 
     The arguments are those of `recommend_once`.
+
+    Raises:
+        Problem: Status 404; the model is unknown.
     """
     served = find_served(service, ServedModel, question.model)
     is_plain = question.category is None and question.diversity is None
@@ -166,7 +176,7 @@ def _is_quick_question(service: Service, caller: Caller, question: Question, **_
 
 
 def _find_model(service: Service, name: str | None) -> ServedModel:
-    """Find a model; by default the first that is served."""
+    """Find the model of a name; None: the first that is served. Problem 404 if there is none."""
     if name is None:
         name = next(iter(service.deployment.find_all(ServedModel)), "")
     return find_served(service, ServedModel, name)
@@ -189,7 +199,7 @@ def recommend(
     diversity: Diversity = None,
     seen: bool = False,
 ) -> Response:
-    """List what a person may like, from the ratings that they gave; without any, what people like.
+    """Make a person's list from the ratings that they stored; without any, it is everybody's list.
 
     model: by default the first that is served. category: one that every listed item has.
     diversity: at most so many items of one category. seen: whether rated items may be listed.
@@ -211,11 +221,11 @@ def recommend(
 def recommend_once(
     service: CurrentService, caller: CurrentCaller, counts: CurrentMetrics, question: Question
 ) -> Response:
-    """Make a list from a history that comes with the question.
+    """Make a person's list from a history that is sent with the request.
 
     The history is ids, or ids with stars, or with quantities. Items that the model does not know
-    are named in the answer. It changes nothing, so it takes no Idempotency-Key; it needs the key of
-    a person, a backend or the operator in Authorization.
+    are named in the answer. The request changes nothing, so it takes no Idempotency-Key; it needs
+    the key of a person, a backend or the operator in Authorization.
     """
     served = find_served(service, ServedModel, question.model)
     parsed = parse_question(served, question, question)
@@ -230,7 +240,7 @@ def recommend_once(
 def recommend_many(
     service: CurrentService, caller: CurrentCaller, counts: CurrentMetrics, question: ManyQuestion
 ) -> Response:
-    """Make the lists of many people at once, each from the history that comes with the question."""
+    """Make the lists of many people at once, each from a history that is sent with the request."""
     served = find_served(service, ServedModel, question.model)
     lists = []
     customers = []
@@ -257,7 +267,7 @@ def read_similar_items(
     category: Category = None,
     diversity: Diversity = None,
 ) -> Response:
-    """List the items that go best with one item: what to show beside it.
+    """List the items that go best with one item, to show beside it.
 
     category: one that every listed item has. diversity: at most so many items of one category.
     """
@@ -272,9 +282,12 @@ def read_similar_items(
 def _list_content(
     served: ServedModel, question: ParsedQuestion, caller: Caller, counts: Metrics
 ) -> dict[str, Any]:
-    """Make a list of the kind that the caller gets, and count it.
+    """Make a list of the kind that the caller's key gets, and count it.
 
-    A caller of popularity lists gets the same items for every history, without those in it.
+    A key of popularity lists gets the popular items for every history, without the items in it.
+
+    Returns:
+        The fields of `Listed` but `model`.
     """
     ratings = question.ratings
     options = question.options
@@ -294,7 +307,7 @@ def _list_content(
 
 
 def _describe_rows(served: ServedModel, rows: Iterable[Recommendation]) -> list[dict[str, Any]]:
-    """Describe the items of a list in the form of `Line`."""
+    """Describe the rows of a list, each with the fields of `Line`."""
     lines = []
     for row in rows:
         item = str(row.item_id)
@@ -310,5 +323,5 @@ def _describe_rows(served: ServedModel, rows: Iterable[Recommendation]) -> list[
 
 
 def _respond(content: dict[str, Any]) -> Response:
-    """Write an answer as JSON, without pydantic, which would take longer than making the list."""
+    """Make a JSON response without pydantic, which would take longer than making the list."""
     return Response(json.dumps(content), media_type=JSON)

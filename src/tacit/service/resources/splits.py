@@ -20,7 +20,7 @@ from tacit.service.list_requests import MOST_PEOPLE, CustomerId
 from tacit.service.operations import Operation
 from tacit.service.schemas import AnswerModel, RequestModel
 from tacit.service.service import Service
-from tacit.service.split_releases import release_due_days, released_days
+from tacit.service.split_releases import read_released_days, release_due_days
 from tacit.service.splits import FIGURES, DayFigures, Split, compare, noise_variance, today
 
 router = APIRouter(route_class=Operation, tags=["recommendations"])
@@ -33,15 +33,16 @@ class Clicks(RequestModel):
 
 
 class ClickReceipt(AnswerModel):
-    """A receipt, the same whatever was counted before."""
+    """A receipt, which is the same whether the click was counted or not."""
 
     received: Literal[True]
 
 
 class Day(AnswerModel):
-    """The released figures of one day: people, with noise."""
+    """The released figures of one day: numbers of people, with noise."""
 
     day: str
+    """The date, in UTC, such as 2026-01-31."""
     personal_served: int
     personal_clicked: int
     popularity_served: int
@@ -49,26 +50,29 @@ class Day(AnswerModel):
 
 
 class SplitView(AnswerModel):
-    """A comparison of private lists with popular items. Every number is released."""
+    """A comparison of personal lists with popular items. Every number in it is released."""
 
     name: str
     model: str
     epsilon: float
-    """Of one person, each day."""
+    """Epsilon of one person in the figures of one day, in nats."""
     lifetime: float
-    """Epsilon of one person in all days."""
+    """Epsilon of one person in the figures of all days, in nats."""
     days_left: int
-    """Days that the lifetime still covers."""
+    """Number of days that the lifetime still covers."""
     noise: float
     """Standard deviation of the noise in each figure of a day."""
     days: list[Day]
     personal_rate: float | None
-    """People who clicked, of those served; null where noise is too large to say."""
+    """Share of the people served who clicked; null where noise is too large to say."""
     popularity_rate: float | None
+    """The same of the people with lists of popular items."""
     difference: float | None
+    """personal_rate minus popularity_rate."""
     low: float | None
     """Lower end of the difference's 95 % interval."""
     high: float | None
+    """Upper end of that interval."""
 
 
 class Splits(AnswerModel):
@@ -85,8 +89,8 @@ def report_clicks(
 ) -> ClickReceipt:
     """Report who clicked on an item of their list. A person counts once a day, however often.
 
-    The key says which lists they got. What was clicked is not asked for. It may be sent again: it
-    takes no Idempotency-Key.
+    Which kind of lists they got is that of the key. What was clicked is not asked for. The request
+    may be repeated, and takes no Idempotency-Key.
     """
     split = find_served(service, Split, name)
     record_people(service, split, caller, clicks.customers, "clicked")
@@ -95,7 +99,7 @@ def report_clicks(
 
 @router.get("/api/splits", **allow(Role.ANALYST, Role.AUDITOR, Role.OPERATOR))
 async def splits(service: CurrentService) -> Splits:
-    """Show all comparisons; figures of days that ended are released first, and charged."""
+    """Show all comparisons. Figures of days that ended are charged and released before."""
     views = []
     for split in service.deployment.find_all(Split).values():
         days = await release_due_days(service, split)
@@ -109,9 +113,9 @@ def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
     comparison = compare(days, settings.epsilon)
     names = [f"{lists}_{event}" for lists, event in FIGURES]
     rows = []
-    for of_day in days:
-        figures = dict(zip(names, of_day.figures, strict=True))
-        rows.append(Day(day=of_day.day.isoformat(), **figures))
+    for day_figures in days:
+        figure_by_name = dict(zip(names, day_figures.figures, strict=True))
+        rows.append(Day(day=day_figures.day.isoformat(), **figure_by_name))
     personal_rate, popularity_rate = comparison.rates or (None, None)
     return SplitView(
         name=split.name,
@@ -132,7 +136,14 @@ def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
 def record_served_people(
     service: Service, model: str, caller: Caller, customers: Iterable[str]
 ) -> None:
-    """Record customers of a backend as served in all comparisons of a model."""
+    """Record customers as served in all comparisons that count the caller's lists of a model.
+
+    Args:
+        service: The service.
+        model: Name of the model.
+        caller: Sender of the request.
+        customers: Ids of the customers.
+    """
     customer_ids = list(customers)
     if not customer_ids:
         return
@@ -141,7 +152,7 @@ def record_served_people(
 
 
 def find_splits(service: Service, model: str, caller: Caller) -> list[Split]:
-    """Find the comparisons that count the lists of a model that this caller gets."""
+    """Find the comparisons that count a caller's lists of a model: none but for a backend's."""
     if caller.role is not Role.RECOMMEND:
         return []
     splits = service.deployment.find_all(Split).values()
@@ -162,7 +173,7 @@ def record_people(
         customers: Ids of the customers.
         event: What happened to them: "served" or "clicked".
     """
-    released = [of_day.day for of_day in released_days(service, split)]
+    released = [day_figures.day for day_figures in read_released_days(service, split)]
     if not split.is_counting(released):
         return
     day = today()  # read once, so that a request at midnight counts on one day

@@ -1,4 +1,4 @@
-"""Forgetting a person: everything of theirs that is stored, and the receipt."""
+"""Forgetting a person: erasing everything of theirs that is stored, with a receipt."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tacit.service.stored_ratings import all_ratings_state
 router = APIRouter(route_class=Operation, tags=["users"])
 
 OPERATION = "forget a person"
+"""Name of the operation in the ledger's log."""
 WHAT_STAYS = (
     (
         "your pseudonym, in the log of what was spent, because budgets are for life: with the name "
@@ -40,7 +41,7 @@ WHAT_STAYS = (
 """What stays stored of a forgotten person, for the receipt."""
 REMAINING_COPIES = (
     "copies of the database that its operator made before now, and pages of its file that were not "
-    "written over yet: they hold what was kept until they remove them"
+    "written over yet: they hold what was kept until the operator removes them"
 )
 """What cannot be recalled, whatever is served, for the receipt."""
 
@@ -53,12 +54,13 @@ class Receipt(AnswerModel):
     """
 
     user: str
+    """Name of the person."""
     gone: list[str]
-    """What was erased."""
+    """What was erased, if it was there."""
     cannot_be_recalled: list[str]
     """What was released before."""
     bounded_by: list[Bound]
-    """How much can be learned about the person from it."""
+    """Bounds of what can be learned about the person from what was released."""
     kept: list[str]
     """What stays stored, and why."""
 
@@ -67,15 +69,16 @@ class Receipt(AnswerModel):
 async def forget(
     service: CurrentService, caller: CurrentCaller, user: CustomerPath, key: IdempotencyKey
 ) -> Response:
-    """Forget a person: everything of theirs that is kept. Their key still works, and finds nothing.
+    """Erase everything that is kept of a person. Their key still works, and finds nothing.
 
-    Every part is taken out in a transaction of its own. If one fails, the same request again goes
-    on where it stopped; the receipt comes last.
+    Each state is erased in a transaction of its own. If one fails, the same request, sent again,
+    goes on where it stopped; the receipt comes last.
     """
     user = service.keys.person_name(user)
     check_self(caller, user)
     payload = canonical({"user": user})
-    # First, so that a key that was used for another person is refused before anything is erased.
+    # Done first, so that an Idempotency-Key that was used for another person is refused before
+    # anything is erased.
     await answer_once(
         service,
         caller,
@@ -85,21 +88,22 @@ async def forget(
         transition=_store_nothing(reply({})),
         counted_apart=True,
     )
-    parts = _list_stored_states(service, user)
-    for part in parts:
-        # Once for this key: a late retry must not erase what the person gave since.
-        digest = hashlib.sha256(part.state_name.encode()).hexdigest()[:16]
+    personal_states = _list_personal_states(service, user)
+    for personal_state in personal_states:
+        # One operation for each state, and done once for the request's key: a late retry must not
+        # erase what the person gave since.
+        digest = hashlib.sha256(personal_state.state_name.encode()).hexdigest()[:16]
         await answer_once(
             service,
             caller,
             f"{OPERATION}: {digest}",
             key,
-            canonical({"user": user, "state": part.state_name}),
-            state=part.state_name,
-            transition=erase_state(part),
+            canonical({"user": user, "state": personal_state.state_name}),
+            state=personal_state.state_name,
+            transition=erase_state(personal_state),
             counted_apart=True,
         )
-    receipt = _make_receipt(service, user, parts)
+    receipt = _make_receipt(service, user, personal_states)
     return await answer_once(
         service,
         caller,
@@ -120,31 +124,31 @@ def _store_nothing(answer: Reply) -> Transition:
     return transition
 
 
-def _list_stored_states(service: Service, user: str) -> list[PersonalState]:
+def _list_personal_states(service: Service, user: str) -> list[PersonalState]:
     """List all states that may hold something about a person."""
-    parts = [all_ratings_state(user)]
+    personal_states = [all_ratings_state(user)]
     for thing in service.deployment.served.values():
-        parts += thing.personal_states(user)
-    return parts
+        personal_states += thing.personal_states(user)
+    return personal_states
 
 
-def _make_receipt(service: Service, user: str, parts: list[PersonalState]) -> Receipt:
+def _make_receipt(service: Service, user: str, erased: list[PersonalState]) -> Receipt:
     """Make the receipt of a person.
 
     Args:
         service: The service.
         user: Name of the person.
-        parts: States of the person that were erased.
+        erased: States that the person was erased from.
     """
     released = []
     for thing in service.deployment.served.values():
         sentence = thing.describe_releases()
         if sentence is not None:
             released.append(sentence)
-    descriptions = [part.description for part in parts]
+    descriptions = [personal_state.description for personal_state in erased]
     return Receipt(
         user=user,
-        gone=list(dict.fromkeys(descriptions)),  # each once
+        gone=list(dict.fromkeys(descriptions)),  # `fromkeys`: each once
         cannot_be_recalled=[*released, REMAINING_COPIES],
         bounded_by=list(bounds_of(service.deployment)),
         kept=list(WHAT_STAYS),
