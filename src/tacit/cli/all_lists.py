@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,14 @@ from tacit.errors import ConfigError
 from tacit.evaluation import Result
 
 PEOPLE_AT_ONCE = 20_000
-"""Number of people whose lists are made between two steps of the progress bar."""
+"""Number of people whose lists are made at a time, between two steps of the progress bar."""
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tacit.data.ratings import Ratings
     from tacit.data.tables.names import Role
+    from tacit.profile_sums.batch_lists import Lists
     from tacit.profile_sums.model import PrivateLists
 
 
@@ -37,15 +39,16 @@ def write_all_lists(
     The model is released already, so lists spend no privacy budget.
 
     Args:
-        model: A model of private lists.
+        model: A model of private lists, or an X-Map of which a part makes private lists.
         ratings: File of the people's ratings.
-        destination: File or database to write; on a cluster a folder of Parquet.
+        destination: File or address of a database to write; on a cluster a folder of Parquet.
         execution: Whether lists are made here or on a cluster.
-        columns: Columns of the ratings' file.
+        columns: Columns of the ratings' file, by role; None for one that is to be found.
         n: Length of the lists.
 
     Raises:
-        ConfigError: The model is not one of private lists.
+        ConfigError: The model is not one of private lists, or the destination cannot be written.
+        DataError: The ratings cannot be read.
     """
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.batch_lists import list_people
@@ -74,7 +77,7 @@ def write_all_lists(
 
 
 def _strip_password(destination: str) -> str:
-    """Return a destination without the user and password that a database's address may hold."""
+    """Return a destination; the address of a database without the user and password in it."""
     scheme, separator, address = destination.partition("://")
     if not separator:
         return destination
@@ -87,9 +90,20 @@ def _write_lists_here(
     path: Path,
     destination: str,
     columns: Mapping[Role, str | None],
-    make_lists: Any,
+    make_lists: Callable[[Ratings], Lists],
 ) -> int:
-    """Write the lists of a file's people, and return how many people there are."""
+    """Make the lists of all people in a file on this machine, and write them.
+
+    Args:
+        model: The model.
+        path: File of the people's ratings.
+        destination: File or address of a database to write.
+        columns: Columns of the ratings' file, by role; None for one that is to be found.
+        make_lists: Function of the ratings of some people that makes their lists.
+
+    Returns:
+        Number of people in the file.
+    """
     from tacit.atomic_writes import check_writable
     from tacit.data.columns import EVENTS
     from tacit.data.domains import on_catalogue
@@ -112,6 +126,7 @@ def _write_lists_here(
     with terminal.progress("Lists", ratings.n_users, quiet=False) as advance:
         for start in range(0, ratings.n_users, PEOPLE_AT_ONCE):
             stop = min(start + PEOPLE_AT_ONCE, ratings.n_users)
+            # `lists` numbers these people from 0, and items by their positions in `item_ids_`.
             lists = make_lists(ratings.of_users(np.arange(start, stop)))
             users.append(ratings.user_ids[start + lists.people])
             ranks.append(lists.ranks)

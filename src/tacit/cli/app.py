@@ -1,7 +1,8 @@
 """The command `tacit`: the table of its commands, and the messages and exit codes of errors.
 
 A command NAME is the `typer.Typer` called `app` in the module `tacit.cli.NAME`, or the object that
-`PLACES` names. It is imported only when the command is called, so that `tacit --help` is fast.
+`PLACES` names. Its module is imported only when the command is called, so that `tacit --help` is
+fast.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ COMMANDS = {
     "ledger": "Set privacy budgets, and show what was spent.",
     "doctor": "Check that everything tacit needs works on this machine.",
 }
+"""All commands, each with the line that `tacit --help` shows of it."""
 
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
-"""Commands that have a sub-command for each design with this part."""
+"""Commands that have a sub-command for each design that has the part of this name."""
 PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "reproduce": "reproduce:app",
     "sketches": "device:counting",
@@ -55,7 +57,7 @@ PLACES = {part: f"groups:{part}" for part in PARTS} | {
 }
 """Commands that are not `app` in a module of their own name: "MODULE:OBJECT" by their names."""
 
-EXIT_CODES = (
+EXIT_CODES = (  # the last lines of `tacit --help`
     "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "
     "5 refused to protect privacy, 6 optional package missing, 7 download failed, "
     "70 a bug in tacit, 130 interrupted."
@@ -63,6 +65,7 @@ EXIT_CODES = (
 HOW_TO_REPORT = (
     "Run the command again with --debug and report what it prints, without private data."
 )
+"""Advice after an error that is a bug in tacit."""
 _TOO_LARGE = "Maximum allowed dimension exceeded"
 """NumPy's message for an array that needs more memory than any machine has."""
 BUG = 70
@@ -80,13 +83,13 @@ class LazyGroup(TyperGroup):
             self.add_command(TyperCommand(name=name, help=line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Import the module of a command once it is called."""
+        """Import the command that is called, and return its name, itself and its arguments."""
         name, listed_command, arguments = super().resolve_command(ctx, args)
         if name not in COMMANDS:
             return name, listed_command, arguments
         place = PLACES.get(name, f"{name}:app")
         command = get_command(resolve_name(f"tacit.cli.{place}"))
-        return name, plain_help(command), arguments
+        return name, set_up_command(command), arguments
 
 
 HELP_NAMES = ("-h", "--help")
@@ -95,30 +98,35 @@ _OPTIONS_WITHOUT_COMMAS = ("about", "edges", "setting", "values", "where")
 """Repeated options whose values, such as NAME=VALUE, may hold commas; other lists are split."""
 
 
-def plain_help(command: Any) -> Any:
-    """Set up a command and its sub-commands: plain help, and lists with commas.
+def set_up_command(command: Any) -> Any:
+    """Give a command and its sub-commands plain help, and repeated options that take commas.
 
-    Help is written without boxes, which would cut names and values on a narrow terminal, and
-    without typer's options for completion.
+    Plain help has no boxes, which would cut names and values on a narrow terminal, and none of
+    typer's options for completion.
+
+    Returns:
+        The same command, which is changed.
     """
     command.rich_markup_mode = None
-    shown = []
+    own_parameters = []
     for parameter in command.params:
         is_completion = (parameter.name or "").endswith("_completion")
         if not is_completion:
-            shown.append(parameter)
-    command.params = shown
-    for parameter in shown:
+            own_parameters.append(parameter)
+    command.params = own_parameters
+    for parameter in own_parameters:
         takes_texts = parameter.type_descriptor.is_list and parameter.bare_type() == "list[str]"
         if takes_texts and parameter.name not in _OPTIONS_WITHOUT_COMMAS:
             parameter.callback = _make_comma_callback(parameter.callback)
-    for inner in getattr(command, "commands", {}).values():
-        plain_help(inner)
+    for sub_command in getattr(command, "commands", {}).values():
+        set_up_command(sub_command)
     return command
 
 
 def _make_comma_callback(callback: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Make a callback that reads `--name a,b` as `--name a --name b`; @FILE is not split.
+    """Make a callback of typer that reads `--name a,b` as `--name a --name b`.
+
+    A value @FILE is not split.
 
     Args:
         callback: Callback that the option has already, which is called first; None: it has none.
@@ -171,14 +179,14 @@ def _options(
         bool, typer.Option("--debug", help="Show the traceback of an error (or set TACIT_DEBUG=1).")
     ] = False,
 ) -> None:
-    """Declare the options of `tacit` itself; `main` reads `--debug` before a command starts."""
+    """Declare the options of `tacit` itself, for its help. `main` handles `--debug`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; an error is printed as one paragraph.
+    """Run one command line. An error is printed, not raised.
 
     Args:
-        arguments: Words after `tacit`; None: those of this process.
+        arguments: Words after `tacit`; None: those of this process. No words: the help is printed.
 
     Returns:
         The exit code.
@@ -188,7 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = [word for word in words if word != "--debug"]  # it may also follow the command
     argv_before = sys.argv
     try:
-        sys.argv = ["tacit", *words]  # the command line that manifests and next steps show
+        # Manifests and the commands that are suggested next show this command line.
+        sys.argv = ["tacit", *words]
         announce_compilation(words)
         if words[-1] in HELP_NAMES and _print_help(words[:-1]):
             return 0
@@ -196,8 +205,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
-        # The reader of a pipe, such as `head`, stopped reading. The interpreter flushes stdout when
-        # it ends, which would raise an error again: so stdout is pointed elsewhere.
+        # The reader of a pipe, such as `head`, stopped reading. At its end the interpreter flushes
+        # stdout, which would raise the error again. So stdout is redirected to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -206,19 +215,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             traceback.print_exception(error)
-        return _report(error, as_json="--json" in words)
+        return _print_error(error, as_json="--json" in words)
     finally:
         sys.argv = argv_before
 
 
 def _print_help(names: Sequence[str]) -> bool:
-    """Print the help of a command, without reading values of options, which takes longer.
+    """Print the help of a command. Parsing a whole command line would take longer.
 
     Args:
-        names: Names of the command and of the groups that it is in.
+        names: Names of the groups that the command is in, then that of the command; empty: `tacit`.
 
     Returns:
-        False where this is not the name of a command: nothing was printed.
+        Whether there is such a command. If not, nothing was printed.
     """
     command: Any = get_command(app)
     context = typer.Context(command, info_name="tacit", **command.context_settings)
@@ -231,9 +240,9 @@ def _print_help(names: Sequence[str]) -> bool:
     return True
 
 
-def _report(error: Exception, *, as_json: bool) -> int:
+def _print_error(error: Exception, *, as_json: bool) -> int:
     """Print an error to standard error, as a paragraph or as JSON, and return its exit code."""
-    message, code = _explain(error)
+    message, code = _describe_error(error)
     if as_json:
         body = error.details() if isinstance(error, TacitError) else {}
         body |= {"type": type(error).__name__, "message": message, "exit_code": code}
@@ -245,8 +254,8 @@ def _report(error: Exception, *, as_json: bool) -> int:
     return code
 
 
-def _explain(error: Exception) -> tuple[str, int]:
-    """Return the paragraph and the exit code of an error."""
+def _describe_error(error: Exception) -> tuple[str, int]:
+    """Return the paragraph that is printed for an error, and its exit code."""
     if isinstance(error, TacitError):
         return str(error), error.exit_code
     if isinstance(error, typer.TyperException):

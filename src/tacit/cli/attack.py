@@ -1,4 +1,4 @@
-"""`tacit attack`: attacks on the releases of a design, or on any recommender and any ratings."""
+"""`tacit attack`: attacks the releases of a design, or any recommender on any ratings."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ class ModelSettings:
 def attack_model(options: ModelSettings, run: Run) -> Result:
     """Attack any recommender.
 
-    Was a person among those it learned from? What does it prove of an epsilon? What did a person
-    rate lately? Which value has an attribute? It is fitted to these ratings again and again.
+    The attacks try to tell whether a person was among those that it learned from, what a person
+    rated lately, and the value of a person's attribute; the audit bounds its epsilon from below.
+    For this it is fitted to parts of the ratings again and again.
     """
     from tacit.auditing.attacks import any_model
     from tacit.auditing.attacks.any_model.named_models import digest_of_code, find_model
@@ -95,7 +96,7 @@ def attack_model(options: ModelSettings, run: Run) -> Result:
         ).to_dict()
     made_with = manifest(ratings, command=run.command, model=options.model, **settings)
     after = f"{run.command} --json  has all digits."
-    shown = [*_show_rows(result), "docs/attacks.md says what each row means."]
+    shown = [*_describe_attacks(result), "docs/attacks.md says what each row means."]
     return Result(result | {"manifest": made_with}, shown, after)
 
 
@@ -103,7 +104,7 @@ app.command("model")(function_with_options(Command(ModelSettings, attack_model, 
 
 
 def read_arguments(settings: Sequence[str]) -> dict[str, Any]:
-    """Read texts NAME=VALUE as arguments of a class.
+    """Read texts NAME=VALUE of the option --set as arguments of a class, by name.
 
     Raises:
         ConfigError: A text has another form.
@@ -122,8 +123,12 @@ def _read_value(text: str) -> Any:
         return text
 
 
-def _show_rows(result: dict[str, Any]) -> Iterator[Table | str]:
-    """Write the table of the attacks, those that were not made, and what they say of the claim."""
+def _describe_attacks(result: dict[str, Any]) -> Iterator[Table | str]:
+    """Yield the table of the attacks, a line for each that was not made, and the conclusion.
+
+    Args:
+        result: Result of the attacks as JSON.
+    """
     columns = ("attack", "AUC", "95 % interval", "TPR at 0.1 %", "at 1 %", "epsilon at least")
     optional_figures = ("tpr_at_fpr_0.001", "tpr_at_fpr_0.01", "epsilon_lower_bound")
     rows = []

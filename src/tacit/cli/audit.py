@@ -1,4 +1,4 @@
-"""`tacit audit`: search for violations of what mechanisms and designs claim."""
+"""`tacit audit`: searches for violations of what mechanisms and designs claim."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def audit(
 
     Exit code 1 if a violation was found, a planted bug was missed, correct code raised an alarm, or
     an audit was weak although --samples was not below its default. Published claims that are known
-    to be false are expected to be refuted: it is a failure if one is not.
+    to be false are expected to be refuted; exit code 1 also if one of them is not.
     """
     if not everything and what is None:
         raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
@@ -52,13 +52,13 @@ def audit(
 
 
 def audits() -> tuple[str, ...]:
-    """List the audits that `--all` runs: that of all mechanisms, and each design that has one."""
+    """List the audits that `--all` runs: that of all mechanisms, and that of each design."""
     designs = [name for name in names() if "audit" in design(name).parts]
     return (ALL, *designs)
 
 
 def _audit_all(*, planted: bool, as_json: bool) -> Result:
-    """Run every audit in turn, and time it; the result fails if one of them did."""
+    """Run and time every audit, one after the other; the result fails if one of them failed."""
     results: dict[str, Any] = {}
     rows = []
     failed = []
@@ -88,10 +88,13 @@ def _audit(
 
     Args:
         what: Name of a mechanism or a design, or `ALL` for all mechanisms.
-        samples: Releases of each neighbour; None: as many as the audit needs.
+        samples: Releases of each of two neighbouring data sets; None: as many as the audit needs.
         variant: Variant of a design; None: all variants.
         planted: Whether planted bugs are looked for, too.
         quiet: Whether no progress is shown.
+
+    Raises:
+        ConfigError: There is no such mechanism, design or variant, or there are too few samples.
     """
     from tacit.auditing.audits import run_audits
     from tacit.auditing.claims import LEAST_SAMPLES
@@ -114,7 +117,10 @@ def _audit(
 
 
 def plan_audit(what: str) -> AuditPlan:
-    """Plan all that `tacit audit WHAT` can run: claims, planted bugs and studies.
+    """Make the plan of `tacit audit WHAT`: the claims, planted bugs and studies that it can run.
+
+    Args:
+        what: Name of a mechanism or a design, or `ALL` for all mechanisms.
 
     Raises:
         ConfigError: There is no such mechanism or design.
@@ -138,7 +144,7 @@ def plan_audit(what: str) -> AuditPlan:
 
 
 def _make_tables(plan: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
-    """Write the tables of an audit: claims, studies, and planted bugs."""
+    """Yield the tables of an audit: of claims, of each study, and of planted bugs."""
     audits = result["audits"]
     refuted = result["refuted_as_expected"]
 
@@ -165,7 +171,7 @@ def _make_tables(plan: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
 
 
 def _make_table_of_bugs(bugs: Sequence[BugResult], repairs: Sequence[RepairedResult]) -> Table:
-    """Write the table of planted bugs.
+    """Make the table of planted bugs.
 
     Args:
         bugs: Results of the code with each bug.
@@ -176,11 +182,12 @@ def _make_table_of_bugs(bugs: Sequence[BugResult], repairs: Sequence[RepairedRes
     if shows_rules:
         headings.append("rules")
     headings.append("without it")
+    caught_by_rules = {True: "yes", False: "no", None: None}  # None: no rule describes the code
     rows = []
     for bug, repair in zip(bugs, repairs, strict=True):
         cells = [bug.bug, "caught" if bug.caught else "MISSED", bug.by, bug.lower_bound]
         if shows_rules:
-            cells.append({True: "yes", False: "no", None: None}[bug.rules])
+            cells.append(caught_by_rules[bug.rules])
         cells.append("ALARM" if repair.alarm else "quiet")
         rows.append(cells)
     return Table("", headings, rows)
@@ -193,8 +200,8 @@ def _conclude(
 
     Args:
         plan: The audit's plan.
-        result: What it found.
-        failures: Sentences about what should have been otherwise.
+        result: What the audit found.
+        failures: A sentence for each reason why the audit failed.
         has_fewer_samples: Whether fewer samples were drawn than by default.
     """
     expected = result["refuted_as_expected"]

@@ -39,22 +39,25 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "epsilon": {"help": "Epsilon for a person's whole profile; inf: no privacy."},
     "delta": {"help": "Probability that the bound of epsilon fails, such as 1e-6."},
 }
-"""Constructors' parameters that are options. "source" and "domain" are fields `of_source` and
-`of_domain`, since the options of the ratings' file have these names, too."""
+"""Parameters of baselines' constructors that are options, with arguments of `option`. In settings
+classes "source" and "domain" are fields `of_source` and `of_domain`, since the options that name
+the ratings have these names, too."""
 _OUT = ("out", Path, option(OUT, flag="--out -o", writes=True))
+"""Name, type and field of an option of all baselines."""
 _CATALOGUE = (
     "catalogue",
     Path | None,
     option("Public list of items. Others are left out.", default=None),
 )
+"""Name, type and field of an option of private popularity."""
 
 
-def _make_settings_class(baseline: type[Any], *more: tuple[str, Any, Any]) -> type[Any]:
-    """Make a dataclass of the options of a class of `tacit.recommenders.baselines`.
+def _make_settings_class(baseline: type[Any], *further: tuple[str, Any, Any]) -> type[Any]:
+    """Make a dataclass of the options of the command that fits a baseline.
 
     Args:
-        baseline: The class.
-        more: Name, type and field of each further option.
+        baseline: A class of `tacit.recommenders.baselines`.
+        further: Name, type and field of each option that is no parameter of its constructor.
     """
     hints = get_type_hints(baseline.__init__)
     parameters = inspect.signature(baseline).parameters
@@ -68,7 +71,7 @@ def _make_settings_class(baseline: type[Any], *more: tuple[str, Any, Any]) -> ty
         field = f"of_{name}" if name in ("source", "domain") else name
         fields.append((field, hints[name], option(**_OPTIONS[name], default=default)))
     return make_dataclass(
-        f"{baseline.__name__}Settings", [*fields, *more], frozen=True, kw_only=True
+        f"{baseline.__name__}Settings", [*fields, *further], frozen=True, kw_only=True
     )
 
 
@@ -78,7 +81,7 @@ def _fit_and_save(baseline: type[Any], options: Any, run: Run, **reading: Any) -
     Args:
         baseline: Class of the baseline.
         options: The typed options, an instance of a class that `_make_settings_class` made.
-        run: The command's run.
+        run: The command that is run, which reads ratings and shows progress.
         reading: Arguments of `run.read_ratings`.
 
     Returns:
@@ -93,16 +96,16 @@ def _fit_and_save(baseline: type[Any], options: Any, run: Run, **reading: Any) -
     return model, ratings
 
 
-def _fit_command(name: str, baseline: type[Any]) -> Command:
-    """Make the command that fits a class of `tacit.recommenders.baselines`.
+def _make_fit_command(name: str, baseline: type[Any]) -> Command:
+    """Make the command that fits a baseline without privacy.
 
     Args:
         name: Name of the baseline in `tacit fit NAME`.
-        baseline: The class.
+        baseline: A class of `tacit.recommenders.baselines`.
     """
 
-    def fit(options: Any, command_run: Run) -> Result:
-        _, ratings = _fit_and_save(baseline, options, command_run)
+    def fit(options: Any, run: Run) -> Result:
+        _, ratings = _fit_and_save(baseline, options, run)
         data = fit_summary(name, options.out, ratings)
         sentence = (
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
@@ -114,7 +117,7 @@ def _fit_command(name: str, baseline: type[Any]) -> Command:
     return Command(_make_settings_class(baseline), fit, ratings=True)
 
 
-def _private_popularity(options: Any, run: Run) -> Result:
+def _fit_private_popularity(options: Any, run: Run) -> Result:
     """Recommend popular items, with differential privacy.
 
     One noisy count of the likes of each item: the same list for everyone.
@@ -144,12 +147,12 @@ _CLASSES: Mapping[str, type[Any]] = {
     "item-knn": baselines.ItemKNN,
     "remote-user": baselines.RemoteUser,
 }
-"""Classes of the baselines that promise no privacy."""
+"""Classes of the baselines that promise no privacy, by name."""
 
 
 def find_command(name: str) -> Command:
-    """Make the command of `tacit fit NAME` of one of `BASELINES`."""
+    """Make the command `tacit fit NAME` for the name of one of `BASELINES`."""
     if name == "private-popularity":
         settings = _make_settings_class(baselines.PrivatePopularity, _CATALOGUE)
-        return Command(settings, _private_popularity, ratings=True)
-    return _fit_command(name, _CLASSES[name])
+        return Command(settings, _fit_private_popularity, ratings=True)
+    return _make_fit_command(name, _CLASSES[name])

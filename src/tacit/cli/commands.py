@@ -1,4 +1,4 @@
-"""Commands of the terminal, made from the settings of designs and the parameters of functions."""
+"""Makes commands of the terminal from settings of designs, and from parameters of functions."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ class TerminalRun:
 
 
 FORCE: Any = option("Replace what lies where --out is by default.", flag="--force", default=False)
+"""Option of commands that name their output file themselves, if none was typed."""
 _USELESS_DELTA = 0.5
 """Delta from which on a guarantee promises nothing, so that it is refused."""
 _LARGE_DELTA = 1e-3
@@ -73,7 +74,7 @@ _LARGE_EPSILON = 100.0
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Body], Body]:
-    """Add a function to an app as a command, and show the result that it returns.
+    """Make a decorator that adds a function to an app as a command, which shows its result.
 
     A parameter whose default is an `option` becomes an option. An option without a default is None
     or False where its type allows that, and is required otherwise. A parameter of the type
@@ -81,7 +82,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Body], Body]
 
     Args:
         app: App of typer.
-        name: Name of the command; the function's name where it is None.
+        name: Name of the command; None: that of the function.
     """
 
     def add(run: Body) -> Body:
@@ -93,28 +94,32 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Body], Body]
 
 
 def function_with_options(command: Command) -> Callable[..., None]:
-    """Make a function for typer that has an option for each field of a command's settings."""
+    """Make a function for typer that runs a command, with an option for each of its settings.
+
+    A command that reads ratings also has the options of `RatingsOptions`. Its option --out, if it
+    has no default, may be left out: the file is then named after that of the ratings.
+    """
     run: Callable[..., Result] = partial(_run_command, command)
     run.__doc__ = command.run.__doc__
-    source = [parameter("source", RatingsOptions)] if command.ratings else []
-    fields: list[inspect.Parameter] = []
+    source_parameters = [make_parameter("source", RatingsOptions)] if command.ratings else []
+    setting_parameters: list[inspect.Parameter] = []
     for name, kind, field in _list_options(command.settings):
         if name == "out" and command.ratings and field.default is MISSING:
-            kind = Path | None  # by default it is a file beside the ratings
-            fields.append(parameter("force", bool, FORCE))
-        fields.append(parameter(name, kind, field))
-    as_json = parameter("as_json", terminal.JSON, False)
-    return with_typer_signature(run, [*source, *fields, as_json])
+            kind = Path | None
+            setting_parameters.append(make_parameter("force", bool, FORCE))
+        setting_parameters.append(make_parameter(name, kind, field))
+    as_json = make_parameter("as_json", terminal.JSON, False)
+    return with_typer_signature(run, [*source_parameters, *setting_parameters, as_json])
 
 
 @contextmanager
 def keep_finished_tasks(command_name: str, resume: Path | None) -> Iterator[Path]:
-    """Yield the file of finished tasks, which is kept if Ctrl-C is typed.
+    """Yield the file to which the block adds finished tasks. If Ctrl-C is typed, it is kept.
 
     Args:
-        command_name: Name of the command, for the file's name.
-        resume: File that the user named. None: a temporary file, which Ctrl-C copies to the
-            current folder.
+        command_name: Name of the command, for the name of a file that is kept.
+        resume: File that the user named, which is kept in any case. None: a temporary file, which
+            is copied to the current folder when Ctrl-C is typed.
     """
     if resume is not None:
         try:
@@ -129,9 +134,9 @@ def keep_finished_tasks(command_name: str, resume: Path | None) -> Iterator[Path
             yield path
         except KeyboardInterrupt:
             if path.exists():
-                kept = Path(f"tacit-{command_name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
-                shutil.copyfile(path, kept)
-                terminal.note(f"Finished parts are in {kept}: add  --resume {kept}  to go on.")
+                copy = Path(f"tacit-{command_name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
+                shutil.copyfile(path, copy)
+                terminal.note(f"Finished parts are in {copy}: add  --resume {copy}  to go on.")
             raise
 
 
@@ -139,7 +144,7 @@ def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Pa
     """Name the file that a command makes from another: orders.tacit beside orders.csv.
 
     Args:
-        path: File or folder that the command reads; for a pipe the current folder is used.
+        path: File or folder that the command reads; of a pipe, the output is in the current folder.
         ending: Ending of the new name.
         force: Whether a file of the new name may be replaced.
 
@@ -162,8 +167,10 @@ def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Pa
 def warn_of_weak_privacy(arguments: dict[str, Any]) -> None:
     """Print a warning where an epsilon or delta that was typed promises hardly anything.
 
+    An infinite epsilon gets none: it is typed to ask for no privacy.
+
     Args:
-        arguments: Options by name; "epsilon" and "delta" are looked at.
+        arguments: Options by name; only "epsilon" and "delta" are looked at.
 
     Raises:
         ConfigError: The delta is a half or more, which promises nothing.
@@ -186,26 +193,31 @@ def warn_of_weak_privacy(arguments: dict[str, Any]) -> None:
         )
 
 
-def parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    """Make a keyword-only parameter."""
+def make_parameter(
+    name: str, kind: Any, default: Any = inspect.Parameter.empty
+) -> inspect.Parameter:
+    """Make a keyword-only parameter of a function; without a default it is required."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def with_typer_signature(
     run: Callable[..., Result | None], parameters: Iterable[inspect.Parameter]
 ) -> Callable[..., None]:
-    """Make a function with the signature that typer reads.
+    """Make the function of a command, with the signature that typer reads.
 
     The function checks that files can be written, calls `run`, and shows its result.
 
     Args:
         run: Function that returns a result, or None where it has shown everything.
         parameters: Parameters of `run`; those whose default is an `option` become options.
+
+    Returns:
+        The function; it also has the option --json.
     """
     declared = list(parameters)
     takes_json = any(declared_parameter.name == "as_json" for declared_parameter in declared)
     if not takes_json:
-        declared.append(parameter("as_json", terminal.JSON, False))
+        declared.append(make_parameter("as_json", terminal.JSON, False))
     source_class = _find_source_class(declared)
     if source_class is not None:
         declared = _replace_ratings_options(declared, source_class)
@@ -242,11 +254,16 @@ def with_typer_signature(
 
 
 def _prepare_outputs(arguments: dict[str, Any], option_fields: Mapping[str, Field[Any]]) -> None:
-    """Name the output file where it was left out, and check the options before hours of work.
+    """Name the output file where it was left out, and check all options, before work begins.
 
     Args:
-        arguments: Options that were typed, by name; "force" is taken out, and "out" is set.
+        arguments: Values of the options, by name. "out" is set if it was left out, and "force",
+            which only says whether the file so named may be replaced, is taken out.
         option_fields: Fields of all options, by name.
+
+    Raises:
+        ConfigError: A delta promises nothing.
+        OutputError: A file cannot be written, or may not be replaced.
     """
     from tacit.atomic_writes import check_writable
 
@@ -265,7 +282,7 @@ def _prepare_outputs(arguments: dict[str, Any], option_fields: Mapping[str, Fiel
 
 
 def _find_source_class(parameters: list[inspect.Parameter]) -> type[RatingsOptions] | None:
-    """Find the class of the options that name the ratings; None where no ratings are read."""
+    """Find the class of the parameter that names the ratings; None where no ratings are read."""
     for annotation in (declared_parameter.annotation for declared_parameter in parameters):
         if isinstance(annotation, type) and issubclass(annotation, RatingsOptions):
             return annotation
@@ -275,12 +292,15 @@ def _find_source_class(parameters: list[inspect.Parameter]) -> type[RatingsOptio
 def _replace_ratings_options(
     parameters: list[inspect.Parameter], source_class: type[RatingsOptions]
 ) -> list[inspect.Parameter]:
-    """Replace the parameter of `RatingsOptions` by its path; its other options go to the end."""
-    path, *others = (parameter(*field) for field in _list_options(source_class))
+    """Replace the parameter of `source_class` by one for each of its options.
+
+    The path of the ratings takes its place; the other options follow all parameters.
+    """
+    path, *other_options = (make_parameter(*field) for field in _list_options(source_class))
     annotations = [declared_parameter.annotation for declared_parameter in parameters]
     with_path = list(parameters)
     with_path[annotations.index(source_class)] = path
-    return [*with_path, *others]
+    return [*with_path, *other_options]
 
 
 def _make_typer_parameter(declared: inspect.Parameter) -> inspect.Parameter:
@@ -297,13 +317,18 @@ def _make_typer_parameter(declared: inspect.Parameter) -> inspect.Parameter:
         typer_info = typer.Option(*flags, help=metadata["help"], min=metadata["least"])
     if default is MISSING:
         default = _find_missing_default(declared.annotation)
-    return parameter(declared.name, Annotated[kind, typer_info], default)
+    return make_parameter(declared.name, Annotated[kind, typer_info], default)
 
 
 def _find_typer_type(kind: Any, default: Any) -> tuple[Any, Any]:
-    """Return the type that typer reads for a field's type, and the default in that type.
+    """Return the type as which typer reads an option, and the default as such a value.
 
-    A tuple of texts is read as a list of texts; a tuple of numbers as one text with commas.
+    A tuple of texts is read as a list of texts; a tuple of numbers as one text with commas; other
+    types are read as they are.
+
+    Args:
+        kind: Type of the field.
+        default: Default of the field; MISSING: it has none.
     """
     entry_type = _find_entry_type(kind)
     if entry_type is None:
@@ -319,7 +344,11 @@ def _find_typer_type(kind: Any, default: Any) -> tuple[Any, Any]:
 
 
 def _find_missing_default(kind: Any) -> Any:
-    """Return the default of an option without one: None, False, or that it is required."""
+    """Return what typer uses for an option without a default.
+
+    Returns:
+        None if the type allows it; False for a bool; otherwise the mark of a required option.
+    """
     if type(None) in get_args(kind):
         return None
     return False if kind is bool else inspect.Parameter.empty
@@ -328,7 +357,17 @@ def _find_missing_default(kind: Any) -> Any:
 def _run_command(
     command: Command, *, as_json: bool, source: RatingsOptions | None = None, **arguments: Any
 ) -> Result:
-    """Run a command with the settings that were typed, and add to its result what it wrote."""
+    """Run a command with the settings that were typed.
+
+    Args:
+        command: The command.
+        as_json: Whether the result is shown as JSON, and so no progress is shown.
+        source: Options that name the ratings; None for a command that reads none.
+        arguments: Values of the command's options, by name.
+
+    Returns:
+        The command's result, with a sentence about each file that it wrote.
+    """
     settings = {}
     sentences = []
     for name, kind, field in _list_options(command.settings):
@@ -340,7 +379,7 @@ def _run_command(
 
 
 def _list_options(settings: type[Any]) -> list[tuple[str, Any, Field[Any]]]:
-    """List the options of a settings class: name, type and field."""
+    """List the name, the type and the field of each option of a settings class."""
     types = get_type_hints(settings)
     return [(name, types[name], field) for name, field in options_of(settings).items()]
 
@@ -365,8 +404,8 @@ def _read_setting(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
     Args:
         value: What typer read.
         name: Name of the setting.
-        field: Its field.
-        kind: Its type.
+        field: Field of the setting.
+        kind: Type of the setting.
 
     Raises:
         ConfigError: A number is not finite, or a text is not a list of numbers.

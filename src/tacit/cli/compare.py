@@ -1,4 +1,4 @@
-"""`tacit compare`: every design that fits the data beside all baselines."""
+"""`tacit compare`: compares every design that suits the data with all baselines."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from tacit.evaluation.comparison_result import UnitTable
 
 app = typer.Typer()
-SPLIT_HELP = (
+SPLIT_HELP = (  # of --split
     "random: of each person's likes; time: after one moment; last: each person's latest like; "
     "people: cold users; folds."
 )
 SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_auc": "AUC"}
-"""Metrics that a terminal shows, with their headings."""
+"""Metrics that a terminal shows, each with its heading."""
 
 
 @command(app)
@@ -70,8 +70,9 @@ def compare(
 ) -> Result:
     """Compare all designs on the same people, splits, metrics and seeds.
 
-    Accuracy, who pays for privacy, and what a membership attack finds. An epsilon belongs to its
-    unit and adversary: each has a table of its own. A design that does not fit says why.
+    The tables show accuracy, how much people lose by privacy, and what a membership attack finds.
+    Epsilons can be compared only for the same unit and adversary: each pair of these has a table of
+    its own. For each design that does not suit the data, the reason is shown.
     """
     from tacit.atomic_writes import write_whole
     from tacit.data.domains import describe_features
@@ -84,7 +85,7 @@ def compare(
     latex_metrics = [metric.strip() for metric in metrics.split(",") if metric.strip()]
     protocol = Protocol(split, share, folds, sampled)
     epsilons = terminal.parse_numbers(epsilon, "--epsilon", float)
-    designs = [design_of(name) for name in (design or names())]  # refuses an unknown name
+    designs = [design_of(name) for name in (design or names())]  # raises for an unknown name
     arguments = arguments_of_models(model or [], setting or [])
     own_models = entries_of_models(model or [], arguments)
     ratings = source.read()
@@ -92,17 +93,17 @@ def compare(
     question = Comparison(
         ratings, epsilons, delta, from_domain, to_domain, features=names_of_features
     )
-    entrants = entries_of_designs([design.name for design in designs], question)
-    entries = [*baselines(ratings, from_domain, to_domain), *entrants.entries, *own_models]
-    total = comparing.count_steps(entries, seeds, attacks)
+    of_designs = entries_of_designs([design.name for design in designs], question)
+    entries = [*baselines(ratings, from_domain, to_domain), *of_designs.entries, *own_models]
+    n_steps = comparing.count_steps(entries, seeds, attacks)
     with (
         keep_finished_tasks("compare", resume) as finished,
-        terminal.progress("Comparing", total, quiet=as_json) as advance,
+        terminal.progress("Comparing", n_steps, quiet=as_json) as advance,
     ):
         result = comparing.compare_entries(
             ratings,
             entries,
-            left_out=entrants.left_out,
+            left_out=of_designs.left_out,
             source=from_domain,
             target=to_domain,
             seeds=range(seed, seed + seeds),
@@ -158,14 +159,14 @@ def compare(
 
 
 def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str, Any]]:
-    """Sort the arguments of --set by the models that they are for.
+    """Find for each --model the arguments that --set gives to its class.
 
     Args:
         models: Values of --model.
         settings: Values of --set, NAME=VALUE or CLASS.NAME=VALUE.
 
     Returns:
-        Arguments of each model, by name.
+        For each model, in the order of `models`, its arguments by name.
 
     Raises:
         ConfigError: It is not clear for which model an argument is.
@@ -183,21 +184,24 @@ def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str
         elif len(models) == 1 and not dot:
             arguments[0][key] = value
         else:
-            question = f"--set {key}: for which --model is it?"
+            problem = f"--set {key}: for which --model is it?"
             if not models:
-                raise ConfigError(f"{question} Write a --model, too.")
+                raise ConfigError(f"{problem} Write a --model, too.")
             examples = ", ".join(f"{model_name}.{name}={value}" for model_name in names_of_models)
-            raise ConfigError(f"{question} Write {examples}.")
+            raise ConfigError(f"{problem} Write {examples}.")
     return arguments
 
 
 def _make_terminal_table(table: UnitTable) -> Table:
-    """Make a table of the means of a few metrics, for a narrow terminal."""
+    """Make a table of the means of the metrics in SHOWN, for a narrow terminal."""
     metrics = [metric for metric in table.metrics if metric in SHOWN]
     lines = []
     for design, variant, epsilon, *cells in table.lines:
-        shown_cells = [cells[table.metrics.index(metric)] for metric in metrics]
-        means = [cell.split(" ")[0] for cell in shown_cells]  # without the interval
+        means = []
+        for metric in metrics:
+            cell = cells[table.metrics.index(metric)]
+            mean, _, _interval = cell.partition(" ")
+            means.append(mean)
         lines.append([design, variant, epsilon, *means])
     title = f"{table.unit}; against {table.against}" if table.against != "–" else table.unit
     headings = [SHOWN[metric] for metric in metrics]

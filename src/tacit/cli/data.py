@@ -1,4 +1,4 @@
-"""`tacit data`: describe, export or cut ratings, download MovieLens, generate people."""
+"""`tacit data get`, `domains`, `export` and `describe`; `data_files` has the other sub-commands."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Column, Ratings
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
+"""Quantiles of counts that are shown, by name."""
 _MOST_VALUES = 12
-"""Most rows of a table of an attribute's values or of stars."""
+"""Most values of an attribute, or most numbers of stars, that have a row of their own in a
+table."""
 
 
 @command(app)
@@ -74,11 +76,11 @@ def domains(
     out = out or name_output_beside(source.path, ending="-domains.csv", force=force)
     catalogue = file_beside(out, "items")
     check_files(out, catalogue)
-    first, comma, second = (part.strip() for part in names.partition(","))
+    first_name, comma, second_name = (part.strip() for part in names.partition(","))
     if not comma:
         raise ConfigError(f"--names is written FIRST,SECOND; got {names!r}.")
     ratings = source.read()
-    two_domains = split_by_genre(ratings, column=genres, names=(first, second))
+    two_domains = split_by_genre(ratings, column=genres, names=(first_name, second_name))
     write_ratings(two_domains, out)
     write_items(two_domains, catalogue)
     left_out = {
@@ -97,7 +99,7 @@ def domains(
         f"Written to {out}, the items to {catalogue}; {left_out['items']:,} items of unknown genre "
         f"with {left_out['ratings']:,} ratings are left out."
     )
-    domain_options = f"--source {shlex.quote(first)} --target {shlex.quote(second)}"
+    domain_options = f"--source {shlex.quote(first_name)} --target {shlex.quote(second_name)}"
     after = (
         f"tacit fit xmap {shlex.quote(str(out))} --domain-column domain {domain_options} "
         "--epsilon 1 --delta 1e-6 -o model.tacit  makes lists in the second domain."
@@ -138,25 +140,25 @@ def describe(source: RatingsOptions) -> Result:
     result = {"path": str(source.path), **_summarise(ratings)}
     if source.domain is not None:
         result["domains"] = _count_domains(ratings)
-    return Result(result, list(_make_tables(result)))
+    return Result(result, list(_describe_summary(result)))
 
 
 def _count_domains(ratings: Ratings) -> dict[str, dict[str, int]]:
-    """Count the items, ratings and people of each domain."""
+    """Count the items, the ratings and the people with ratings of each domain, by its name."""
     import numpy as np
 
     from tacit.data.domains import domain_names, ratings_in_domain
 
     sizes = {}
     for name in domain_names(ratings):
-        part = ratings_in_domain(ratings, name)
-        n_people = len(np.unique(part.users))
-        sizes[name] = {"items": part.n_items, "ratings": len(part), "people": n_people}
+        of_domain = ratings_in_domain(ratings, name)
+        n_people = len(np.unique(of_domain.users))
+        sizes[name] = {"items": of_domain.n_items, "ratings": len(of_domain), "people": n_people}
     return sizes
 
 
 def _summarise(ratings: Ratings) -> dict[str, Any]:
-    """Summarise ratings in numbers for the JSON output."""
+    """Summarise ratings in the numbers that --json prints."""
     import numpy as np
 
     stars, counts = np.unique(ratings.values, return_counts=True)
@@ -170,8 +172,10 @@ def _summarise(ratings: Ratings) -> dict[str, Any]:
         "scale": str(ratings.scale),
         "mean": float(ratings.values.mean()),
         "stars": {f"{value:g}": int(n) for value, n in zip(stars, counts, strict=True)},
-        "ratings_per_user": _find_spread(np.diff(ratings.offsets)),
-        "ratings_per_item": _find_spread(np.bincount(ratings.items, minlength=ratings.n_items)),
+        "ratings_per_user": _summarise_counts(np.diff(ratings.offsets)),
+        "ratings_per_item": _summarise_counts(
+            np.bincount(ratings.items, minlength=ratings.n_items)
+        ),
         "first": None if times is None else _format_date(times.min()),
         "last": None if times is None else _format_date(times.max()),
         "user_attributes": attributes,
@@ -180,8 +184,8 @@ def _summarise(ratings: Ratings) -> dict[str, Any]:
     }
 
 
-def _find_spread(counts: NDArray[Any]) -> dict[str, float]:
-    """Summarise counts by quantiles, maximum and mean."""
+def _summarise_counts(counts: NDArray[Any]) -> dict[str, float]:
+    """Summarise counts, shape (n,), by quantiles, maximum and mean."""
     import numpy as np
 
     quantiles = {name: float(np.quantile(counts, share)) for name, share in _QUANTILES.items()}
@@ -189,6 +193,7 @@ def _find_spread(counts: NDArray[Any]) -> dict[str, float]:
 
 
 def _format_date(seconds: float) -> str:
+    """Format a time in Unix seconds as date and time in UTC."""
     return datetime.fromtimestamp(int(seconds), UTC).isoformat()
 
 
@@ -203,8 +208,12 @@ def _count_values(column: Column) -> dict[str, int]:
     return {value: counts[value] for value in values}
 
 
-def _make_tables(result: dict[str, Any]) -> Iterator[Table | str]:
-    """Write a summary as tables and sentences."""
+def _describe_summary(result: dict[str, Any]) -> Iterator[Table | str]:
+    """Yield tables and sentences for a summary that `_summarise` made.
+
+    Args:
+        result: The summary, with the "path" of the ratings, and with "domains" or without.
+    """
     from tacit.data.columns import EVENTS
 
     facts = [
@@ -238,6 +247,7 @@ def _make_tables(result: dict[str, Any]) -> Iterator[Table | str]:
 
 
 def _make_domain_table(domains: dict[str, dict[str, int]]) -> Table:
+    """Make a table of the counts of `_count_domains`."""
     rows = []
     for name, counts in domains.items():
         numbers = [f"{count:,}" for count in counts.values()]
@@ -248,10 +258,21 @@ def _make_domain_table(domains: dict[str, dict[str, int]]) -> Table:
 def _tabulate_shares(
     title: str, columns: Sequence[str], counts: dict[str, int], total: int
 ) -> Table:
-    """Make a table of counts and their shares of a total; values beyond the first 12 are summed."""
+    """Make a table of counts and their shares of a total.
+
+    The values after the first _MOST_VALUES share the last row.
+
+    Args:
+        title: Title of the table.
+        columns: Headings of the columns: value, count, share.
+        counts: Counts by value, in the order of the rows.
+        total: The number that shares are of.
+    """
     rows = list(counts.items())
     shown_rows = rows[:_MOST_VALUES]
     other_counts = [count for _, count in rows[_MOST_VALUES:]]
     if other_counts:
         shown_rows.append((f"{len(other_counts)} more", sum(other_counts)))
-    return Table(title, columns, [(name, n, f"{n / total:.1%}") for name, n in shown_rows])
+    return Table(
+        title, columns, [(value, count, f"{count / total:.1%}") for value, count in shown_rows]
+    )

@@ -1,4 +1,4 @@
-"""`tacit data import`, which makes one clean folder of any files; `generate` and `films`."""
+"""`tacit data import`, which makes one clean folder of files in many forms; `generate`; `films`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _MEANINGS: dict[Role, str] = {
     "time": "when",
     "domain": "the item's domain",
 }
-"""What each column that is read holds, in words."""
+"""Words for the content of the column of each role, for people who are asked about columns."""
 _PROMPTED_ROLES: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
-"""Columns that are asked for on a terminal."""
+"""Roles of the columns that are asked for on a terminal, in the order of the questions."""
 _REASONS = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
-"""Why a column was chosen, in words."""
+"""Words for the reasons why a column was chosen."""
 Out = Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")]
 
@@ -130,7 +130,7 @@ def import_(
         written = written.with_scale(source.rating_scale)
 
     def make_plan() -> Plan:
-        """Plan to read the columns that were named; others are guessed."""
+        """Make a plan from the columns that are named by now; the other columns are guessed."""
         files = [source.path, *(more or [])]
         if written is not None:
             return plan_written(files, written)
@@ -158,15 +158,15 @@ def import_(
     if not as_json:
         _show_guess(plan)
     if plan.ratings and may_ask:
-        first = plan.ratings[0]
+        first_guess = plan.ratings[0]
         guessed_headers = {}
-        for role, column in first.positions.items():
-            guessed_headers[role] = first.table.headers[column]
-        is_complete = all({"user", "item"} <= set(table.positions) for table in plan.ratings)
+        for role, position in first_guess.positions.items():
+            guessed_headers[role] = first_guess.table.headers[position]
+        is_complete = all({"user", "item"} <= set(guess.positions) for guess in plan.ratings)
         if not is_complete or not typer.confirm("Is this right?", default=True):
             events = _ask_for_columns(columns, guessed_headers) or events
             plan = make_plan()
-    done = carry_out_plan(
+    imported = carry_out_plan(
         plan,
         rules,
         on_bad=on_bad,  # type: ignore[arg-type]
@@ -179,34 +179,35 @@ def import_(
         domain=source.domain,
         encoding=source.encoding,
     )
-    ratings = done.ratings
+    ratings = imported.ratings
     warnings = plan.warnings
     del plan  # it holds the text of all rows, which takes more memory than the ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
     if most_per_person is not None:
-        before = len(ratings)
+        n_before = len(ratings)
         ratings = ratings.limit_per_person(most_per_person)
-        if before > len(ratings):
-            done.dropped["a person has more rows than --most-per-person"] = before - len(ratings)
-    write_folder(ratings, out, done.written)
-    has_stars = ratings.scale != EVENTS or "rating" in done.columns
+        n_dropped = n_before - len(ratings)
+        if n_dropped:
+            imported.dropped["a person has more rows than --most-per-person"] = n_dropped
+    write_folder(ratings, out, imported.written)
+    has_stars = ratings.scale != EVENTS or "rating" in imported.columns
     result = {
-        "read": done.read,
+        "read": imported.read,
         "kept": len(ratings),
-        "dropped": [{"rule": rule, "rows": rows} for rule, rows in done.dropped.items()],
+        "dropped": [{"rule": rule, "rows": rows} for rule, rows in imported.dropped.items()],
         "people": int(np.count_nonzero(np.bincount(ratings.users))),
         "items": int(np.count_nonzero(np.bincount(ratings.items))),
         "likes": int(ratings.likes.sum()),
         "scale": str(ratings.scale) if has_stars else None,
-        "columns": done.columns,
+        "columns": imported.columns,
         "guesses": list(ratings.guesses),
-        "warnings": warnings + warnings_about(ratings, done.read, done.dropped),
+        "warnings": warnings + warnings_about(ratings, imported.read, imported.dropped),
         "folder": str(out),
     }
-    fit = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
-    after = f"{fit}  makes private lists."
-    has_format = done.written is not None
+    fit_command = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
+    after = f"{fit_command}  makes private lists."
+    has_format = imported.written is not None
     return Result(result, list(_describe_import(result, ratings, has_format)), after)
 
 
@@ -214,12 +215,13 @@ def _ask_for_columns(columns: dict[Role, str | None], guesses: Mapping[Role, str
     """Ask on the terminal for each column, and write the answers into `columns`.
 
     Args:
-        columns: Name of the column of each role, None for one that is guessed. Roles without a
-            column, but for people and items, are taken out, so that they are not guessed again.
-        guesses: Columns that are suggested.
+        columns: Name of the column of each role; None for one that is to be guessed. It is changed:
+            a role for which "-" is answered is taken out, so that its column is not guessed; people
+            and items stay, and are guessed.
+        guesses: Name of the suggested column of each role.
 
     Returns:
-        Whether there are neither stars nor plays.
+        Whether neither a column of stars nor one of plays was named.
     """
     roles = [role for role in _PROMPTED_ROLES if role in columns]
     for role in roles:
@@ -238,13 +240,16 @@ def _show_guess(plan: Plan) -> None:
     for guess in plan.ratings:
         table = guess.table
         rows = []
-        for role, column in guess.positions.items():
-            rows.append((_MEANINGS[role], table.headers[column], _REASONS[guess.reasons[role]]))
+        for role, position in guess.positions.items():
+            rows.append((_MEANINGS[role], table.headers[position], _REASONS[guess.reasons[role]]))
         if not {"rating", "plays"} & set(guess.positions):
             rows.append(("the stars", "none: every row is an event", "no column has ratings"))
         terminal.table(str(table.path), ("", "column", "because of"), rows)
-        read_columns = set(guess.positions.values())
-        not_read = [name for column, name in enumerate(table.headers) if column not in read_columns]
+        read_positions = set(guess.positions.values())
+        not_read = []
+        for position, header in enumerate(table.headers):
+            if position not in read_positions:
+                not_read.append(header)
         if not_read:
             terminal.say(f"Not read: {', '.join(not_read)}")
     for table in plan.items:
@@ -256,10 +261,10 @@ def _show_guess(plan: Plan) -> None:
 def _describe_import(
     result: dict[str, Any], ratings: Ratings, has_format: bool
 ) -> Iterator[Table | str]:
-    """Say what was read, what was dropped, and what is public of it.
+    """Yield what was read, what was dropped, and what of it is public.
 
     Args:
-        result: Data of the command's result.
+        result: The command's result as JSON.
         ratings: The imported ratings.
         has_format: Whether the folder's data.json says how each row is written.
     """
@@ -282,8 +287,8 @@ def _describe_import(
                 "To fix it beforehand, read the file by a written description: --format "
                 f"{result['folder']}/data.json"
             )
-        danger = "Found in the rows, so that one row may decide how others are read"
-        yield f"{danger}: {guesses}. {remedy}"
+        found_in_rows = "Found in the rows, so that one row may decide how others are read"
+        yield f"{found_in_rows}: {guesses}. {remedy}"
     if ratings.row_texts:
         yield (
             f"The {', '.join(ratings.row_texts)} beside the ratings stays with them: it is text "
@@ -348,8 +353,8 @@ def generate(
     )
     write_users(generated, users_file)
     facts = {"seed": seed, "users_file": str(users_file), "attribute": "gender"}
-    also = f"their gender in {users_file}"
-    return _write(generated, out, items_file, facts, also, f"--users {users_file}")
+    genders = f"their gender in {users_file}"
+    return _write_generated(generated, out, items_file, facts, genders, f"--users {users_file}")
 
 
 @command(app)
@@ -368,23 +373,27 @@ def films(
 
 
 def _write_domains(generated: Ratings, out: Path, seed: int) -> Result:
-    """Write generated ratings of two domains, with titles for their items, and describe them."""
+    """Write generated ratings of two domains, and their items with made-up titles."""
     import numpy as np
 
     items_file = file_beside(out, "items")
     titles = np.array([f"Item {key}" for key in generated.item_ids.tolist()], dtype=object)
     generated = replace(generated, item_metadata={"title": titles, **generated.item_metadata})
-    also = f"what is known of {generated.n_items:,} items in {items_file}"
-    return _write(generated, out, items_file, {"seed": seed}, also, f"--items {items_file}")
+    items = f"what is known of {generated.n_items:,} items in {items_file}"
+    flag = f"--items {items_file}"
+    return _write_generated(generated, out, items_file, {"seed": seed}, items, flag)
 
 
-def file_beside(out: Path, what: str) -> Path:
-    """Name a file beside another: OUT-WHAT.csv beside OUT.csv."""
-    return out.with_name(f"{out.stem}-{what}{out.suffix}")
+def file_beside(out: Path, content: str) -> Path:
+    """Name a file beside another after its content: OUT-CONTENT.csv beside OUT.csv."""
+    return out.with_name(f"{out.stem}-{content}{out.suffix}")
 
 
 def check_files(*paths: Path | None) -> None:
-    """Check that all files can be written, before the first one is.
+    """Check that all files can be written, before the first one is written.
+
+    Args:
+        paths: The files; None is ignored.
 
     Raises:
         ConfigError: A file's ending is none of those that can be written.
@@ -398,22 +407,22 @@ def check_files(*paths: Path | None) -> None:
         check_ending(path)
 
 
-def _write(
+def _write_generated(
     generated: Ratings,
     out: Path,
     items_file: Path | None,
     facts: dict[str, Any],
-    also: str,
+    other_file: str,
     flag: str,
 ) -> Result:
-    """Write generated ratings, and describe them.
+    """Write generated ratings and a description of their format, and make the command's result.
 
     Args:
         generated: The ratings.
         out: File of the ratings.
         items_file: File of item metadata to write; None: it is not written.
         facts: Further facts of the result.
-        also: Words for the other file that was written.
+        other_file: Words for what another file holds, of people or items, with its name.
         flag: Option with which a command reads that file.
     """
     from tacit.data.tables.folder import describe_written, write_format, write_items, write_ratings
@@ -433,6 +442,7 @@ def _write(
         "digest": generated.digest,
         **facts,
     }
-    sentence = f"{len(generated):,} ratings of {generated.n_users:,} people are in {out}, {also}."
+    counts = f"{len(generated):,} ratings of {generated.n_users:,} people"
+    sentence = f"{counts} are in {out}, {other_file}."
     describe_command = f"tacit data describe {shlex.quote(str(out))} {flag}"
     return Result(data, (sentence,), f"{describe_command}  shows what is in it.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 _WIDEST = 78
-"""Most characters of a line, so that a screen of 80 columns does not break it."""
+"""Most characters of a line, so that a terminal of 80 columns does not break it."""
 _BAR = 30
 """Characters of the longest bar."""
 _HEADINGS = {
@@ -34,10 +34,13 @@ _HEADINGS = {
     "works_from": "How many people it takes",
     "read_on": "Read on",
 }
-"""Headings of a tour's sentences, by their keys."""
+"""Headings of the sentences of a tour, by their keys, in the order in which they are shown."""
 SHOP = "shop.csv"
+"""File of a generated shop's purchases, which the demo leaves."""
 SHOP_ITEMS = "shop-items.csv"
+"""File of the shop's items."""
 SHOP_MODEL = "shop.tacit"
+"""File of the model that the commands below fit."""
 SHOP_LINES = (
     f"tacit fit private {SHOP} --items {SHOP_ITEMS} --epsilon 1 -o {SHOP_MODEL}",
     f"tacit guarantee {SHOP_MODEL}",
@@ -57,15 +60,16 @@ def run(
     Every number is of a run on generated data, made now. It leaves a generated shop to try on in
     this folder, shop.csv and shop-items.csv.
     """
-    # OpenBLAS reads it when NumPy is imported: on matrices this small, threads wait for each other.
+    # OpenBLAS reads this when NumPy is imported. The tours' matrices are so small that its threads
+    # would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tacit.design import design, names
 
-    known = [design_name for design_name in names() if "tour" in design(design_name).parts]
-    chosen = name or known
+    toured_names = [design_name for design_name in names() if "tour" in design(design_name).parts]
+    chosen = name or toured_names
     for design_name in chosen:
-        if design_name not in known:
-            raise ConfigError(f"No tour of '{design_name}'. There is: {', '.join(known)}.")
+        if design_name not in toured_names:
+            raise ConfigError(f"No tour of '{design_name}'. There is: {', '.join(toured_names)}.")
     started = time.monotonic()
     tours = []
     for number, toured in enumerate(map(design, chosen), 1):
@@ -81,7 +85,7 @@ def run(
         tour["seconds"] = round(time.monotonic() - tour_started, 1)
         tours.append(tour)
         if not as_json:
-            _show(tour, f"{number} of {len(chosen)}")
+            _print_tour(tour, f"{number} of {len(chosen)}")
     seconds = round(time.monotonic() - started, 1)
     shown: list[Table | str] = [
         f"{len(tours)} designs in {seconds:g} seconds.",
@@ -101,21 +105,21 @@ def run(
 def _make_summary_table(tours: list[dict[str, Any]]) -> Table:
     """Make a table with a row for each design.
 
-    A row has the design's two numbers, who must be trusted, and whether its lists beat popular
-    items on real data.
+    A row has the values of the tour's two bars, their names, who must be trusted, and how the
+    design's lists compare with popular items on real data.
     """
     rows = []
     for tour in tours:
-        first, second = tour["bars"]
-        values = f"{first['value']:.2f} / {second['value']:.2f}"
-        bar_names = f"{first['name']} / {second['name']}"
+        first_bar, second_bar = tour["bars"]
+        values = f"{first_bar['value']:.2f} / {second_bar['value']:.2f}"
+        bar_names = f"{first_bar['name']} / {second_bar['name']}"
         rows.append((tour["design"], values, bar_names, tour["trusted"], tour["real_data"]))
     columns = ("design", "two numbers", "of what", "who must be trusted", "popular items")
     return Table("", columns, rows)
 
 
 def _make_page(tours: list[dict[str, Any]]) -> Page:
-    """Lay out the report: a row for each design, then a section with bars for each."""
+    """Make the report: a tile for each bar, a table of all designs, a section for each design."""
     from tacit.evaluation import describe_run
     from tacit.evaluation.page import Page, Section, Tile, Verdict
 
@@ -146,7 +150,7 @@ def _make_page(tours: list[dict[str, Any]]) -> Page:
 
 
 def _write_shop(folder: Path) -> tuple[bool, str]:
-    """Write a generated shop into a folder, unless other files of these names are there.
+    """Write a generated shop into a folder, unless a file with other content has one of its names.
 
     Returns:
         Whether the shop's files are in the folder now, and a sentence about them.
@@ -179,24 +183,24 @@ def _write_shop(folder: Path) -> tuple[bool, str]:
     return True, f"{SHOP} and {SHOP_ITEMS} are generated purchases to try on, in this folder."
 
 
-def _show(tour: dict[str, Any], progress: str) -> None:
+def _print_tour(tour: dict[str, Any], position: str) -> None:
     """Print a tour on the terminal.
 
     Args:
         tour: The tour's sentences and numbers.
-        progress: Which of the tours it is, such as "2 of 6".
+        position: Which of the tours it is, such as "2 of 6".
     """
-    write = terminal.console.print
+    print_text = terminal.console.print
     width = min(_WIDEST, terminal.console.width)
-    write(Text(f"{tour['title']} ({tour['design']}), {progress}", style="bold"))
+    print_text(Text(f"{tour['title']} ({tour['design']}), {position}", style="bold"))
     for key, heading in _HEADINGS.items():
-        write(Text(f"\n{heading}", style="cyan"))
-        write(Text(tour[key]), width=width)
-    write()
-    write(Text(tour["headline"], style="bold"), width=width)
+        print_text(Text(f"\n{heading}", style="cyan"))
+        print_text(Text(tour[key]), width=width)
+    print_text()
+    print_text(Text(tour["headline"], style="bold"), width=width)
     for bar in tour["bars"]:
-        length = round(_BAR * bar["value"])
+        length = round(_BAR * bar["value"])  # values are from 0 to 1
         drawing = "#" * length + "." * (_BAR - length)
-        write(Text(f"  {bar['name']:<22} {drawing} {bar['value']:.2f}"))
-    write(Text(f"Trusted: {tour['trusted']}."), width=width)
-    write()
+        print_text(Text(f"  {bar['name']:<22} {drawing} {bar['value']:.2f}"))
+    print_text(Text(f"Trusted: {tour['trusted']}."), width=width)
+    print_text()

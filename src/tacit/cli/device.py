@@ -1,6 +1,6 @@
-"""`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold` counts reports.
+"""`tacit device` explains what a person's device sends; `tacit sketches fold` counts reports.
 
-`answer_letter` is for `tacit recommend --about`: it runs the device of `tacit.client` with a model
+`answer_letter` is for `tacit recommend --about`. It runs the device of `tacit.client` with a model
 file in place of a service, so that nothing is sent anywhere.
 """
 
@@ -45,7 +45,7 @@ counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
 for group in (app, counting):
     group.callback()(lambda: None)  # without it, typer makes no group of a single command
 
-_SHOWN = (
+_SHOWN_FIELDS = (
     ("method", "how it asks"),
     ("unit", "what epsilon is for: 'user' is everything a person rated"),
     ("items", "items of the catalogue"),
@@ -54,16 +54,17 @@ _SHOWN = (
 )
 """Fields of a campaign that are shown, each with its meaning."""
 _MADE_UP_ITEMS = 40
-"""Items of the made-up campaign."""
+"""Number of items of the made-up campaign."""
 _MADE_UP_RATED = 10
 """Number of items that the made-up campaign assumes people to have rated."""
 _MOST_RATINGS_SHOWN = 8
 """Most ratings of the person that are shown."""
 _REPORTS_AT_ONCE = 1 << 17
-"""Number of reports that are read from a file at a time."""
+"""Most reports that are read from a file at a time."""
 _DISCLOSURE_NAME = "model"
-"""Name of the disclosure that a model file answers for."""
+"""Name of the disclosure for which a model file answers."""
 _MADE_UP_HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
+"""Stars by item, for the made-up campaign."""
 
 
 @command(app)
@@ -77,10 +78,10 @@ def explain(
 ) -> Result:
     """Explain every byte of a sketch.
 
-    A device answers a campaign, and the command explains what it would send.
+    A device answers a campaign, and the command explains what the device would send.
 
     The device is new, has its own secret and forgets the answer. Nothing is sent.
-    Exit code 5 if it refuses.
+    Exit code 5 if the device refuses.
     """
     import numpy as np
 
@@ -104,10 +105,10 @@ def explain(
         report = Device(new_secret(), {}, limits).report(explained_campaign, items, ratings)
     except RefusalError as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
-    fields = _format_fields(explained_campaign)
+    fields = _list_fields(explained_campaign)
     sent = report.encode()
     meanings = explain_report(explained_campaign, report, items)
-    rows = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN]
+    rows = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN_FIELDS]
     rows += [
         ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
         ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
@@ -171,7 +172,7 @@ def _read_or_make_campaign(
 
 
 def _decode_campaign(path: Path) -> Campaign:
-    """Read the bytes of a campaign from a file.
+    """Read a campaign from a file of its bytes.
 
     Raises:
         DataError: The file holds no campaign.
@@ -184,8 +185,8 @@ def _decode_campaign(path: Path) -> Campaign:
         raise DataError("is no campaign of sketches", path=path, fix=f"{error}.") from None
 
 
-def _format_fields(campaign: Campaign) -> dict[str, Any]:
-    """Format a campaign's fields for people: bytes in hexadecimal, fixed-point as decimals."""
+def _list_fields(campaign: Campaign) -> dict[str, Any]:
+    """Return a campaign's fields by name: bytes in hexadecimal digits, fixed-point as floats."""
     from tacit.designs.sketches.messages import MICRO, WHOLE
 
     return {
@@ -251,28 +252,33 @@ def fold(
     refused = {reason: count for reason, count in server.rejected.items() if count}
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
     sentence = f"Counted {server.reports:,} reports in {out}; refused: {reasons}."
-    crafted = None
+    looks_crafted = None  # reports of other methods are not tested
     if decoded_campaign.asks_about_sets and server.reports:
-        crafted = inspect(server).suspicious
+        looks_crafted = inspect(server).suspicious
         bound = manipulation(decoded_campaign, people=server.reports, fakes=0.01)
-        finding = "Some look crafted" if crafted else "No test says that some are crafted"
+        finding = "Some look crafted" if looks_crafted else "No test says that some are crafted"
         sentence += (
             f" {finding}. One per cent of fake devices moves an item's share of yes by at most "
             f"{bound.chosen:.2g}; two clusters are at most {bound.gap:.2g} apart."
         )
     return Result(
-        {"counts": str(out), "accepted": server.reports, "refused": refused, "crafted": crafted},
+        {
+            "counts": str(out),
+            "accepted": server.reports,
+            "refused": refused,
+            "crafted": looks_crafted,
+        },
         (sentence,),
     )
 
 
 def _read_messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
-    """Yield the reports of a file, many at a time.
+    """Yield the reports of a file, up to _REPORTS_AT_ONCE at a time.
 
     Args:
-        path: Parquet, or reports one after another.
+        path: A file of Parquet, or one with reports one after another.
         column: Column of the reports in Parquet.
-        width: Bytes of a report.
+        width: Number of bytes of a report.
     """
     from tacit.data.tables.buckets import read_column_in_parts
 
@@ -290,34 +296,36 @@ def answer_letter(
     history: Mapping[Any, float],
     values: Mapping[str, str],
     memory: Path,
-    at: datetime | None,
+    trial_time: datetime | None,
 ) -> tuple[LetterResult, Scores | None]:
-    """Let a person's device answer a model file, as it answers a service.
+    """Let a person's device send its letter to a model file, as it would to a service.
 
     Args:
         model: Model of the file.
         history: The person's own stars by item.
-        values: Values of the attributes that are hidden.
+        values: The person's value of each attribute that is hidden.
         memory: File of the device's memory; its secret is in MEMORY.account.
-        at: Time of a trial, which follows the answer of now and is not stored; None: no trial.
+        trial_time: After the letter of now, make the letter of this time, which is not stored;
+            None: make only the letter of now.
 
     Returns:
-        The last letter and its scores; no scores before the first letter.
+        The last letter, and the scores that answered it; None before the first answer.
     """
-    # An unknown value, or a star off the scale, is refused here, before files are made.
+    # These raise for an unknown value or a star off the scale, before files are made.
     model.device(values)
     model.predict((), history=history)
     now = int(time.time())
     account = FileAccount(memory.with_name(memory.name + ".account"), now)
     stored_memory = FileMemory(memory)
     answer = _exchange_letter(model, account, stored_memory, values, history, now)
-    if at is None:
+    if trial_time is None:
         return answer
     trial_account = Account(account.secret, account.created, account.last_letter_epoch)
     with stored_memory.transaction() as content:
+        # Without its last attempt, after which a letter is not sent again for some minutes.
         trial_memory = Memory(replace(content, last_attempt=0))
-    trial_time = int(at.timestamp())
-    return _exchange_letter(model, trial_account, trial_memory, values, history, trial_time)
+    trial_second = int(trial_time.timestamp())
+    return _exchange_letter(model, trial_account, trial_memory, values, history, trial_second)
 
 
 def _exchange_letter(
@@ -328,15 +336,18 @@ def _exchange_letter(
     history: Mapping[Any, float],
     now: int,
 ) -> tuple[LetterResult, Scores | None]:
-    """Send the letter that is due, and read the last letter and its scores from the memory.
+    """Send the letter that is due to a model, and read the last letter and its scores from memory.
 
     Args:
         model: Model that answers letters.
         account: The device's account.
         memory: The device's memory.
-        values: Values of the attributes that are hidden.
+        values: The person's value of each attribute that is hidden.
         history: The person's own stars by item.
-        now: Time in seconds since 1970.
+        now: Unix seconds.
+
+    Returns:
+        The last letter, None before the first; and its scores, None before the first answer.
     """
     with memory.transaction() as content:
         log = content.state.log if content.state else ()
@@ -355,13 +366,13 @@ def _exchange_letter(
 
 
 class _ModelFile(Transport):
-    """Transport that answers as the service of one disclosure would.
+    """Transport that answers in place of a service with one disclosure. It sends nothing.
 
     Args:
         model: Model that answers letters.
-        log: Log of disclosures that the device has seen; the model's is added if it is not the
-            latest.
-        now: Time in seconds since 1970.
+        log: Log of disclosures that the device has seen. The model's disclosure is added to the log
+            if it is not the latest in it.
+        now: Unix seconds.
     """
 
     def __init__(self, model: StandardScheme, log: Log, now: int) -> None:

@@ -1,4 +1,4 @@
-"""`tacit doctor`: whether everything that tacit needs works on this machine."""
+"""`tacit doctor`: checks that everything that tacit needs works on this machine."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tacit.evaluation import Result, Table
 from tacit.terminal import JSON, progress
 
 DISTRIBUTION = "tacit-rec"
+"""Name of tacit's package in package registries."""
 app = typer.Typer()
 
 
@@ -55,7 +56,7 @@ def doctor(as_json: JSON = False) -> Result:
 
 
 def examine() -> Iterator[Check]:
-    """Run every check, in the order in which they are shown; one that raises has failed."""
+    """Run every check, in the order in which they are shown. A check that raises has failed."""
     for check in (python, packages, randomness, kernel, extras):
         try:
             yield check()
@@ -89,9 +90,9 @@ def randomness() -> Check:
     """Check the operating system's generator of random numbers, which every release needs."""
     from tacit.randomness import secure
 
-    first = secure().words(4).tolist()
-    second = secure().words(4).tolist()
-    if first == second:
+    first_words = secure().words(4).tolist()
+    second_words = secure().words(4).tolist()
+    if first_words == second_words:
         found = "the operating system repeats itself"
         return Check("randomness", "fail", found, "Release nothing from this machine.")
     return Check("randomness", "ok", "the operating system's generator answers")
@@ -105,12 +106,13 @@ def kernel() -> Check:
     from tacit import engine
     from tacit.engine.ridge import LANES, compile_kernel, solve
 
-    # Ridge regression with factors X = I, penalty 1 and values y = 1:
-    # (X' X + I)^-1 X' y = (2 I)^-1 1 = 0.5 in each entry.
+    # Ridge regression with factors X = I, shape (LANES, LANES), penalty 1 and values y of ones:
+    # (X' X + I)^-1 X' y = (2 I)^-1 y, which is 0.5 in each entry.
     factors = np.eye(LANES)
     answer = solve(sparse.csr_array(np.ones((1, LANES))), factors, 1.0)
     if not np.allclose(answer, 0.5):
         return Check("kernel", "fail", "wrong result", "Reinstall numba and llvmlite.")
+    # The folder in which numba stores the machine code of this kernel; None if it stores none.
     stats: Any = getattr(compile_kernel(LANES), "stats", None)
     folder = getattr(stats, "cache_path", None)
     if engine.private_cache or folder is None or not os.access(folder, os.W_OK):
@@ -120,7 +122,7 @@ def kernel() -> Check:
 
 
 def extras() -> Check:
-    """Name the optional parts that are installed, and those that lack packages."""
+    """List the extras whose packages are installed, and what is missing for the others."""
     complete = []
     incomplete = []
     for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
@@ -137,7 +139,11 @@ def extras() -> Check:
 
 
 def _list_packages(*, extra: str | None) -> list[str]:
-    """List the packages that tacit declares, for itself or for one extra."""
+    """List the packages that tacit's metadata require.
+
+    Args:
+        extra: Extra for which they are required; None: for tacit itself.
+    """
     names = []
     for line in metadata.requires(DISTRIBUTION) or []:
         requirement, _, marker = line.partition(";")

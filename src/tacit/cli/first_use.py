@@ -1,4 +1,4 @@
-"""The sentence at the first use of an installation, when kernels are compiled."""
+"""A sentence on the terminal at the first use of an installation, when kernels are compiled."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ SENTENCE = (
     "First use: kernels are compiled once for this machine, about a minute; later runs start at "
     "once."
 )
+"""What is printed before a command compiles."""
 
 
 def announce_compilation(words: Sequence[str]) -> None:
-    """Print on a terminal that a command compiles first, where no machine code is stored yet.
+    """Print that a command compiles before it runs, if no machine code is stored yet.
+
+    It is printed only on a terminal.
 
     Args:
-        words: Words of the command line.
+        words: Words of the command line after `tacit`; at least one.
     """
     asks_help = "--help" in words or "-h" in words
     if words[0] not in COMPILING or asks_help or not sys.stderr.isatty():

@@ -1,4 +1,7 @@
-"""`tacit fit`, `evaluate`, `plan`, `simulate`, `replay`: a sub-command for each design."""
+"""`tacit fit`, `evaluate`, `plan`, `simulate` and `replay`, with a sub-command for each design.
+
+A design has parts, such as "fit". A part is the command of this name.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,19 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from tacit.cli.app import COMMANDS, PARTS, plain_help
+from tacit.cli.app import COMMANDS, PARTS, set_up_command
 from tacit.cli.baseline_names import BASELINES
 from tacit.cli.commands import function_with_options
 from tacit.design import BUILT_IN, Command, Design, design, names
 
 
 class _Group(TyperGroup):
-    """Commands of one part. A design is imported only when its command is called or listed."""
+    """The sub-commands of one part. They are made only when one is called or all are listed."""
 
     part: str
-    """Part of a design that the group is for, such as "fit"."""
+    """The part of a design, such as "fit"."""
     fallback: str
-    """Command that is run where the first word names no command; "": there is none."""
+    """Sub-command that is run if the first word names none; "": there is no such one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.fallback and args:
@@ -43,7 +46,11 @@ class _Group(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Import the class of a baseline once it is called."""
+        """Find the called command; that of a baseline is made here, with the import of its class.
+
+        Returns:
+            The command's name, the command and its arguments.
+        """
         name, command, arguments = super().resolve_command(ctx, args)
         if name is None or self.part != "fit" or name not in BASELINES:
             return name, command, arguments
@@ -59,8 +66,8 @@ def make_group(part: str, summary: str, *, fallback: str = "") -> typer.Typer:
 
     Args:
         part: Part of a design, such as "fit".
-        summary: Sentence of the help.
-        fallback: Command that is run where the first word names no command; "": there is none.
+        summary: First sentence of the help.
+        fallback: Sub-command that is run if the first word names none; "": there is no such one.
     """
     group_class = type(part, (_Group,), {"part": part, "fallback": fallback})
     app = typer.Typer(help=summary, no_args_is_help=True, cls=group_class)
@@ -74,7 +81,8 @@ fit, evaluate, plan, simulate, replay = (make_group(part, COMMANDS[part]) for pa
 def _has_part(owner: Design, part: str) -> bool:
     """Say whether `tacit PART` has a sub-command for a design.
 
-    Any design that has models can be fitted and evaluated, by the commands of `any_design`.
+    A design without the part "fit" or "evaluate" has a common one, if it has models: see
+    `tacit.evaluation.any_design`.
     """
     if part in ("fit", "evaluate") and owner.models:
         return True
@@ -82,7 +90,7 @@ def _has_part(owner: Design, part: str) -> bool:
 
 
 def _find_command(name: str, part: str) -> Command | None:
-    """Find the command of a design; None where it has none, or there is no such design.
+    """Find the command of a design for a part; None if it has none, or there is no such design.
 
     Args:
         name: Name of the design.
@@ -100,6 +108,7 @@ def _find_command(name: str, part: str) -> Command | None:
 
 
 def _make_click_command(name: str, command: Command) -> Any:
+    """Make the object that typer runs, with the options of a command's settings."""
     app = typer.Typer(rich_markup_mode=None)
     app.command(name)(function_with_options(command))
-    return plain_help(get_command(app))
+    return set_up_command(get_command(app))

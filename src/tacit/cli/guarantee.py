@@ -1,4 +1,4 @@
-"""`tacit guarantee`: what is promised, to whom, and on what evidence."""
+"""`tacit guarantee`: shows what is promised, to whom, and on what evidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tacit import terminal
-from tacit.cli.commands import parameter, with_typer_signature
+from tacit.cli.commands import make_parameter, with_typer_signature
 from tacit.design import design, design_of, fit_count, names, option, options_of, usefulness
 from tacit.errors import ConfigError
 from tacit.terminal import JSON
@@ -85,13 +85,19 @@ def guarantee(
     result = {"guarantees": [card.to_dict() for card in cards], "useful": usefulness_sentence}
 
     def render(_: object) -> None:
-        _show(cards, usefulness_sentence, next_command)
+        _print_cards(cards, usefulness_sentence, next_command)
 
     terminal.emit(result, as_json=as_json, render=render)
 
 
 def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) -> None:
-    """Write the officer's page of a model file beside it, or to `out`."""
+    """Write the officer's page of a model file.
+
+    Args:
+        model_file: The model file.
+        out: File of the page; None: MODEL.officer.html beside the model file.
+        as_json: Whether the result is printed as JSON.
+    """
     from tacit.atomic_writes import write_whole
     from tacit.privacy import sort_refuted_first
     from tacit.privacy.officer_card import CardFacts, judge_all, officer_page
@@ -116,7 +122,7 @@ def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) ->
 
 
 def _make_cards_of_design(owner: Design, typed_options: Mapping[str, Any]) -> tuple[Guarantee, ...]:
-    """Return the cards of a design with the settings that were typed.
+    """Make the guarantee cards of a design before it is fitted, with the options that were typed.
 
     Raises:
         ConfigError: An option is unknown, missing or too small.
@@ -136,13 +142,13 @@ def _make_cards_of_design(owner: Design, typed_options: Mapping[str, Any]) -> tu
 def _check_options(
     what: str, typed_options: Mapping[str, Any], known: Sequence[str], *, needed: Sequence[str] = ()
 ) -> None:
-    """Check the options that were typed.
+    """Check that the options that were typed are known, and that needed ones are among them.
 
     Args:
-        what: Design, mechanism or model file, in words.
+        what: Name of a design or a mechanism, or "a model file".
         typed_options: Options that were typed, by name.
-        known: Options that there are for it.
-        needed: Options that must be typed.
+        known: Names of the options that it has.
+        needed: Names of the options that must be typed.
 
     Raises:
         ConfigError: An option is unknown, or one is missing.
@@ -156,12 +162,13 @@ def _check_options(
             raise ConfigError(f"What {what} promises depends on its {key}: add --{key}, such as 1.")
 
 
-def _declare() -> None:
-    """Make the command, with an option for each field of the designs' card settings.
+def _add_command() -> None:
+    """Add the command to `app`, with an option for each field of the designs' card settings.
 
-    Several designs may have an option of the same name; its help says for each what it means.
+    Several designs may have an option of the same name. Its help has a sentence for each meaning,
+    with the designs that it is for.
     """
-    designs_by_meaning: dict[str, dict[str, list[str]]] = {}
+    designs_by_meaning: dict[str, dict[str, list[str]]] = {}  # by option, then by its meaning
     types: dict[str, Any] = {}
     for name in names():
         settings = design(name).card_settings
@@ -172,28 +179,39 @@ def _declare() -> None:
             designs_by_meaning.setdefault(key, {}).setdefault(meaning, []).append(name)
             types[key] = hints[key] | None
     options = []
-    for key, meanings in designs_by_meaning.items():
-        sentences = [f"{', '.join(designs)}: {meaning}" for meaning, designs in meanings.items()]
-        options.append(parameter(key, types[key], option(" ".join(sentences))))
+    for key, designs_of_key in designs_by_meaning.items():
+        sentences = []
+        for meaning, designs in designs_of_key.items():
+            sentences.append(f"{', '.join(designs)}: {meaning}")
+        options.append(make_parameter(key, types[key], option(" ".join(sentences))))
     help_text = f"A model file, a mechanism, or a design: {', '.join(names())}."
-    what = parameter("what", Annotated[str, typer.Argument(help=help_text)])
+    what = make_parameter("what", Annotated[str, typer.Argument(help=help_text)])
     officer = option(
         "Write one page in HTML for a data protection officer, about a model file.", default=False
     )
     page = option("The officer's page [MODEL.officer.html].", flag="--out -o", writes=True)
     options += [
-        parameter("for_officer", bool, officer),
-        parameter("out", Path | None, page),
-        parameter("as_json", JSON, False),
+        make_parameter("for_officer", bool, officer),
+        make_parameter("out", Path | None, page),
+        make_parameter("as_json", JSON, False),
     ]
     app.command()(with_typer_signature(guarantee, [what, *options]))
 
 
-_declare()
+_add_command()
 
 
-def _show(cards: Sequence[Guarantee], usefulness_sentence: str | None, next_command: str) -> None:
-    """Print cards in frames, whether lists are expected to be useful, and what to type next."""
+def _print_cards(
+    cards: Sequence[Guarantee], usefulness_sentence: str | None, next_command: str
+) -> None:
+    """Print guarantee cards, each in a frame, and what to type next.
+
+    Args:
+        cards: The cards; empty for a model that promises no privacy.
+        usefulness_sentence: How many people a design needs, or whether a model's lists are expected
+            to be useful; None: nothing is known of that.
+        next_command: Command to suggest, with what it shows; "": none.
+    """
     for card in cards:
         frame = "bold red" if card.basis == "refuted" else "none"
         panel = Panel(_format_card(card), title=card.name, title_align="left", border_style=frame)
@@ -207,14 +225,14 @@ def _show(cards: Sequence[Guarantee], usefulness_sentence: str | None, next_comm
 
 
 def _format_card(card: Guarantee) -> Text:
-    """Format a card for the terminal."""
+    """Format a guarantee card for the terminal."""
     claimed = "none"
-    lifetime = card.lifetime
     if card.epsilon is not None:
         claimed = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
+    lifetime = card.lifetime
     if card.lifetime_epsilon is not None:
         lifetime_claim = f"epsilon {card.lifetime_epsilon:g}, delta {card.lifetime_delta:g}"
-        lifetime = f"{lifetime_claim}: {lifetime}"
+        lifetime = f"{lifetime_claim}: {card.lifetime}"
     text = Text()
     text.append(card.first_line + "\n\n", style=_COLOURS[card.basis])
     text.append(card.sentence + "\n\n", style="bold")

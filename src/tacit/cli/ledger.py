@@ -1,4 +1,7 @@
-"""`tacit ledger`: set budgets, begin epochs, show what was spent, check, copy and restore."""
+"""`tacit ledger`: sets budgets, begins epochs, shows what was spent, checks, copies and restores.
+
+The second place of a ledger is where a copy of the hash of its latest entry is kept.
+"""
 
 from __future__ import annotations
 
@@ -25,26 +28,26 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_is_help=True)
 
-_WHERE = "A file, or postgresql://HOST/DATABASE."
-_SECOND = (
+_ADDRESS_HELP = "A file, or postgresql://HOST/DATABASE."
+_SECOND_HELP = (
     "Where a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; by "
     "default LEDGER.head for a file."
 )
-_KEY = "The file with the operator's key, which makes epochs."
+_KEY_HELP = "The file with the operator's key, which makes epochs."
 Shown = Sequence[Table | str]
-"""Tables and sentences that a person reads."""
-Where = Annotated[str, typer.Argument(metavar="LEDGER", help=_WHERE)]
-Second = Annotated[str | None, typer.Option(help=_SECOND)]
-KeyFile = Annotated[Path | None, typer.Option("--operator-key", help=_KEY)]
+"""Tables and sentences that are shown on the terminal."""
+LedgerAddress = Annotated[str, typer.Argument(metavar="LEDGER", help=_ADDRESS_HELP)]
+Second = Annotated[str | None, typer.Option(help=_SECOND_HELP)]
+KeyFile = Annotated[Path | None, typer.Option("--operator-key", help=_KEY_HELP)]
 
 
 @app.callback()
-def _commands() -> None:
+def _add_help() -> None:
     """Amounts are exact decimals: `--epsilon 0.1` is a tenth."""
 
 
 @command(app)
-def create(where: Where, second: Second = None, operator_key: KeyFile = None) -> Result:
+def create(address: LedgerAddress, second: Second = None, operator_key: KeyFile = None) -> Result:
     """Make a new ledger.
 
     With --operator-key it has epochs; a key that is not there yet is made, for its owner only.
@@ -52,7 +55,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
     from tacit.ledger import inspect_ledger, open_ledger, operator_anchor
 
     try:
-        inspect_ledger(where, second=second)
+        inspect_ledger(address, second=second)
     except ConfigError:
         pass
     else:
@@ -62,7 +65,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
     if operator_key is not None:
         key, is_new_key = _read_or_make_key(operator_key)
         operator = operator_anchor(key)
-    with open_ledger(where, second=second, operator=operator) as ledger:
+    with open_ledger(address, second=second, operator=operator) as ledger:
         head = ledger.head
     result: dict[str, Any] = {
         "ledger": head.ledger,
@@ -76,16 +79,16 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
             "it no epoch can begin, and anyone who has it can begin one."
         )
     after = (
-        f"tacit ledger open-budget {_format_ledger_options(where, second)} --tenant shop "
+        f"tacit ledger open-budget {_format_ledger_options(address, second)} --tenant shop "
         "--dataset orders --epsilon 2  opens a budget; put your own names."
     )
     result |= {"operator_key": operator_key, "new_key": is_new_key}
-    return _answer(result, shown, where, second, after)
+    return _make_result(result, shown, address, second, after)
 
 
 @command(app)
 def open_budget(
-    where: Where,
+    address: LedgerAddress,
     tenant: str = option("Whose data they are."),
     dataset: list[str] | None = option("A data set; may be repeated."),
     subject: list[str] | None = option("A person's pseudonym; may be repeated."),
@@ -112,20 +115,19 @@ def open_budget(
     if not holders:
         raise ConfigError("Say whose budget:  --dataset NAME  or  --subject NAME.")
     holders = list(dict.fromkeys(holders))
-    with open_ledger(where, second=second, create=False) as ledger:
+    with open_ledger(address, second=second, create=False) as ledger:
         for holder in holders:
             ledger.open_budget(holder, cap)
-        budgets = [_make_row(ledger.balance(holder)) for holder in holders]
-    shown = [_make_table("Open", budgets)]
-    after = (
-        f"tacit ledger show {_format_ledger_options(where, second)}  shows what is spent and left."
-    )
-    return _answer({"budgets": budgets}, shown, where, second, after)
+        budgets = [_describe_balance(ledger.balance(holder)) for holder in holders]
+    shown = [_make_budget_table("Open", budgets)]
+    ledger_options = _format_ledger_options(address, second)
+    after = f"tacit ledger show {ledger_options}  shows what is spent and left."
+    return _make_result({"budgets": budgets}, shown, address, second, after)
 
 
 @command(app)
 def advance(
-    where: Where,
+    address: LedgerAddress,
     second: Second = None,
     operator_key: KeyFile = None,
     token: str | None = option("The next epoch's token, where the key is kept elsewhere."),
@@ -138,12 +140,12 @@ def advance(
 
     if (operator_key is None) == (token is None):
         raise ConfigError("Give the operator's key, --operator-key FILE, or one --token.")
-    with open_ledger(where, second=second, create=False) as ledger:
+    with open_ledger(address, second=second, create=False) as ledger:
         next_token = token or ""  # never empty where there is no key, by the check above
         if operator_key is not None:
             next_token = epoch_token(_read_key(operator_key), ledger.epoch + 1)
         result = {"epoch": ledger.advance_epoch(next_token), "head": ledger.head.hash}
-    return _answer(result, [f"Epoch {result['epoch']} has begun."], where, second)
+    return _make_result(result, [f"Epoch {result['epoch']} has begun."], address, second)
 
 
 @command(app, "token")
@@ -163,7 +165,7 @@ def print_token(
 
 @command(app)
 def backup(
-    where: Where,
+    address: LedgerAddress,
     out: Path | None = option(
         "New file to write; budgets-backup.db beside budgets.db.", flag="--out -o"
     ),
@@ -175,69 +177,71 @@ def backup(
     """
     from tacit.ledger import inspection
 
-    out = out or _name_beside_ledger(where, "-backup.db", force=force)
+    out = out or _name_beside_ledger(address, "-backup.db", force=force)
     old_backup = out.with_name(f"{out.name}.replaced")
     if force and out.exists():
         out.rename(old_backup)  # a backup is only written to a new file
-    inspection.backup(where, out)
+    inspection.backup(address, out)
     old_backup.unlink(missing_ok=True)
-    advice = f"If the ledger is lost:  tacit ledger restore {where} --source {out}"
-    return Result({"ledger": where, "written": out}, (f"Wrote {out}. {advice}",))
+    advice = f"If the ledger is lost:  tacit ledger restore {address} --source {out}"
+    return Result({"ledger": address, "written": out}, (f"Wrote {out}. {advice}",))
 
 
 @command(app)
-def restore(where: Where, source: Path = option("The backup."), second: Second = None) -> Result:
-    """Restore a ledger that is gone from a backup.
+def restore(
+    address: LedgerAddress, source: Path = option("The backup."), second: Second = None
+) -> Result:
+    """Restore from a backup a ledger that is gone.
 
-    A backup that lacks spending which the second place remembers is refused: it would give that
-    budget back.
+    A backup that is older than the entry whose hash is in the second place is refused: it lacks
+    what was spent since, and would give that budget back.
     """
     from tacit.ledger import inspection
 
-    restored = inspection.restore(source, where, second=second).verification
+    restored = inspection.restore(source, address, second=second).verification
     result = {
         "ledger": restored.head.ledger,
         "head": restored.head.hash,
         "entries": restored.entries,
     }
     shown = [f"Restored {restored.entries} entries."]
-    after = f"tacit ledger verify {_format_ledger_options(where, second)}  checks every entry."
-    return _answer(result, shown, where, second, after)
+    after = f"tacit ledger verify {_format_ledger_options(address, second)}  checks every entry."
+    return _make_result(result, shown, address, second, after)
 
 
 @command(app)
-def show(where: Where, second: Second = None) -> Result:
+def show(address: LedgerAddress, second: Second = None) -> Result:
     """Show every budget with what was spent, and the stored states."""
     from tacit.ledger import inspect_ledger
 
-    inspected = inspect_ledger(where, second=second)
-    budgets = [_make_row(balance) for balance in inspected.balances]
+    inspected = inspect_ledger(address, second=second)
+    budgets = [_describe_balance(balance) for balance in inspected.balances]
     result = {**_summarise(inspected), "budgets": budgets, "states": inspected.states}
-    shown = [_make_table(f"Budgets, epoch {result['epoch']}", budgets)]
+    shown = [_make_budget_table(f"Budgets, epoch {result['epoch']}", budgets)]
     if inspected.states:
         rows = [(state.name, state.size, state.sequence) for state in inspected.states]
         shown.append(Table("Kept states", ("name", "bytes", "of entry"), rows))
-    return _answer(result, [*shown, *_report(result)], where, second)
+    return _make_result(result, [*shown, *_describe_summary(result)], address, second)
 
 
 @command(app)
-def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
+def verify(address: LedgerAddress, second: Second = None, as_json: JSON = False) -> None:
     """Replay the log from entry 1, and compare all tables with it.
 
-    A start begins at a checkpoint and sees less. The second place of the head is compared as well.
-    Exit code 5 if anything is wrong.
+    When a service starts, it only replays the log from a checkpoint on. The hash in the second
+    place is compared as well. Exit code 5 if anything is wrong.
     """
     from tacit.ledger import inspect_ledger
 
-    result = _summarise(inspect_ledger(where, second=second))
-    terminal.show(_answer(result, _report(result), where, second), as_json=as_json)
+    result = _summarise(inspect_ledger(address, second=second))
+    terminal.show(_make_result(result, _describe_summary(result), address, second), as_json=as_json)
     if not result["sound"]:
         raise typer.Exit(PrivacyError.exit_code)
 
 
 @command(app)
 def export(
-    where: Where,
+    address: LedgerAddress,
     out: Path | None = option(
         "File to write, in JSON; budgets-log.json beside budgets.db.", flag="--out -o"
     ),
@@ -251,29 +255,44 @@ def export(
     from tacit.atomic_writes import write_whole
     from tacit.ledger import inspect_ledger
 
-    inspected = inspect_ledger(where, second=second)
-    out = out or _name_beside_ledger(where, "-log.json", force=force)
+    inspected = inspect_ledger(address, second=second)
+    out = out or _name_beside_ledger(address, "-log.json", force=force)
     document = terminal.to_json_types({**_summarise(inspected), "entries": inspected.entries})
     write_whole(out, (json.dumps(document, indent=1) + "\n").encode())
     result = {**_summarise(inspected), "written": out}
-    shown = [*_report(result), f"The log is in {out}."]
-    return _answer(result, shown, where, second)
+    shown = [*_describe_summary(result), f"The log is in {out}."]
+    return _make_result(result, shown, address, second)
 
 
-def _name_beside_ledger(where: str, ending: str, *, force: bool) -> Path:
-    """Name a file beside a ledger, in the current folder for a ledger in PostgreSQL."""
+def _name_beside_ledger(address: str, ending: str, *, force: bool) -> Path:
+    """Name a file beside a ledger; of a ledger in PostgreSQL, in the current folder.
+
+    Args:
+        address: File of the ledger, or address of its database.
+        ending: Ending of the new name, such as "-log.json".
+        force: Whether a file of the new name may be replaced.
+
+    Raises:
+        OutputError: There is a file of the new name, and it may not be replaced.
+    """
     return name_output_beside(
-        Path("ledger" if "://" in where else where), ending=ending, force=force
+        Path("ledger" if "://" in address else address), ending=ending, force=force
     )
 
 
 def _read_cap(
     epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None
 ) -> Cap:
-    """Read the cap of a budget, in the unit that the typed numbers say.
+    """Make the cap of a budget from the options that were typed; these say its unit.
+
+    Args:
+        epsilon: Epsilon of a cap in the pure or approximate unit; None: not typed.
+        delta: Delta of a cap in the approximate unit; None: not typed.
+        rho: Rho of a cap in zCDP; None: not typed.
+        per_epoch: Cap within each epoch, in the same unit; None: there is none.
 
     Raises:
-        ConfigError: The numbers do not name one unit.
+        ConfigError: The options that were typed do not fit one unit.
     """
     from tacit.ledger import Cap
 
@@ -289,10 +308,12 @@ def _read_cap(
 def _read_cap_of_fits(
     epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None
 ) -> Cap:
-    """Read the cap of a budget that is charged for fits of private lists.
+    """Make the cap of a budget that is charged for fits of private lists.
+
+    The arguments are those of `_read_cap`.
 
     Raises:
-        ConfigError: Other numbers than epsilon and delta were typed, or one is not a number.
+        ConfigError: Other options than epsilon and delta were typed, or one is not a number.
     """
     from tacit.designs.private.refits import cap_of_lifetime
 
@@ -308,7 +329,11 @@ def _read_or_make_key(path: Path) -> tuple[bytes, bool]:
     """Read the operator's key, or make one where there is no file.
 
     Returns:
-        The key, and whether it was made now.
+        The key's bytes, and whether it was made now.
+
+    Raises:
+        ConfigError: The file cannot be read, or holds no key.
+        OutputError: The file cannot be made.
     """
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -325,7 +350,11 @@ def _read_or_make_key(path: Path) -> tuple[bytes, bool]:
 
 
 def _read_key(path: Path) -> bytes:
-    """Read the operator's key; an error never shows what is in the file."""
+    """Read the operator's key. An error never shows what is in the file.
+
+    Raises:
+        ConfigError: The file cannot be read, or holds no hexadecimal digits.
+    """
     try:
         return bytes.fromhex(path.read_text(encoding="ascii").strip())
     except OSError as error:
@@ -337,34 +366,48 @@ def _read_key(path: Path) -> bytes:
         ) from None
 
 
-def _answer(
-    result: dict[str, Any], shown: Shown, where: str, second: str | None, after: str = ""
+def _make_result(
+    result: dict[str, Any], shown: Shown, address: str, second: str | None, after: str = ""
 ) -> Result:
     """Make a result, with a warning where the ledger and its second place share a device.
 
-    One restored backup of that device would give back budgets unnoticed.
+    Restoring one backup of that device would give back budgets unnoticed.
+
+    Args:
+        result: The result as JSON.
+        shown: Tables and sentences of the result.
+        address: File of the ledger, or address of its database.
+        second: File or address of the second place; None: the default one.
+        after: Command to suggest, with what it shows; "": none.
     """
     from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
 
-    warnings = [SHARED_DEVICE_WARNING] if shares_device(where, second) else []
+    warnings = [SHARED_DEVICE_WARNING] if shares_device(address, second) else []
     return Result({**result, "warnings": warnings}, shown, after)
 
 
-def _format_ledger_options(where: str, second: str | None) -> str:
-    """Format the arguments that name the ledger in another command."""
-    ledger = _quote_address(where, "LEDGER")
+def _format_ledger_options(address: str, second: str | None) -> str:
+    """Format the arguments with which another command names the same ledger."""
+    ledger = _quote_address(address, "LEDGER")
     return f"{ledger} --second {_quote_address(second, 'SECOND')}" if second else ledger
 
 
 def _quote_address(address: str, placeholder: str) -> str:
-    """Quote a file for a shell; a database, whose address may hold a password, is a placeholder."""
+    """Quote the path of a file for a shell; return a placeholder for the address of a database.
+
+    The address of a database may hold a password, which must not be shown.
+
+    Args:
+        address: File, or address of a database.
+        placeholder: What stands for the address of a database.
+    """
     return placeholder if "://" in address else shlex.quote(address)
 
 
-def _make_row(balance: Balance) -> dict[str, Any]:
-    """Make a row of a balance: stated epsilons at a delta, then the stored amounts.
+def _describe_balance(balance: Balance) -> dict[str, Any]:
+    """Describe a balance as JSON: stated epsilons at a delta, holder, and stored amounts.
 
-    Stored amounts are in the steps of their unit, deltas in steps of 1e-18.
+    Stored amounts are in steps of the unit, stored deltas in steps of 1e-18.
     """
     from tacit.ledger import epsilon_of_cap, stated_epsilon_of_cap, stated_epsilon_spent
 
@@ -386,8 +429,8 @@ def _make_row(balance: Balance) -> dict[str, Any]:
     }
 
 
-def _make_table(title: str, budgets: list[dict[str, Any]]) -> Table:
-    """Make a table of budgets, from rows that `_make_row` made."""
+def _make_budget_table(title: str, budgets: list[dict[str, Any]]) -> Table:
+    """Make a table of budgets, from rows that `_describe_balance` made."""
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
         "budget of": lambda row: f"{row['tenant']}: {row['kind']} {row['name']}",
         "epsilon": lambda row: f"{row['epsilon']:.4g}",
@@ -438,7 +481,7 @@ def _format_amount(row: dict[str, Any], column: str, delta: int = 0) -> str:
 
 
 def _summarise(inspected: Inspection) -> dict[str, Any]:
-    """Summarise the replay of a ledger's log for the JSON output."""
+    """Summarise the replay of a ledger's log as JSON."""
     verification = inspected.verification
     return {
         "ledger": verification.head.ledger,
@@ -451,8 +494,8 @@ def _summarise(inspected: Inspection) -> dict[str, Any]:
     }
 
 
-def _report(result: dict[str, Any]) -> list[str]:
-    """Put a summary of `_summarise` into sentences."""
+def _describe_summary(result: dict[str, Any]) -> list[str]:
+    """Write the sentences for a summary that `_summarise` made."""
     if result["sound"]:
         counts = f"{result['entries_read']} entries replayed, {result['releases']} releases"
         return [f"Sound: {counts}, and the second place agrees."]

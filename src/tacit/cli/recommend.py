@@ -1,4 +1,7 @@
-"""`tacit recommend`: a list for one person, from a model file and their own ratings."""
+"""`tacit recommend`: makes a list for one person, from a model file and their own ratings.
+
+With --all it makes a list for each of many people: see `all_lists`.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def recommend(
     engine: str = option("With --all: 'local', or 'spark' with --remote.", default="local"),
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
     tasks: int | None = option("In how many tasks people are parted there.", least=1),
-    at: datetime | None = option(
+    trial_time: datetime | None = option(
         "What would be sent at that time, UTC. This call is stored as any call is; the trial of "
         "that time is not.",
         flag="--as-of",
@@ -76,14 +79,16 @@ def recommend(
 
     With --at-device the list is made as a device makes it, and nothing leaves the device: the best
     choice if the model's item table may be published. With --about, it is made from an
-    obfuscated release, as a remote recommender would make it. Without either, it is computed here
-    from the true stars and the model file, and nothing is sent anywhere.
+    obfuscated release, as a remote recommender would make it. With neither of them, it is computed
+    here from the true stars and the model file, and nothing is sent anywhere.
     """
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.model import PrivateLists
     from tacit.recommenders import load_model
 
+    # Options that are for a list for one person, or for lists of all people: whether each was
+    # typed.
     of_one_person = {
         "--history": history is not None,
         "--at-device": at_device,
@@ -93,7 +98,7 @@ def recommend(
         "--cold": cold is not None,
         "--target": target is not None,
         "--memory": memory is not None,
-        "--as-of": at is not None,
+        "--as-of": trial_time is not None,
         "--show-release": show_release,
         "--time": time is not None,
         "--delimiter": delimiter is not None,
@@ -106,12 +111,12 @@ def recommend(
         "--tasks": tasks is not None,
     }
     if all_ is not None:
-        _refuse_given(of_one_person, "is of a list for one person: leave it out, or --all")
+        _refuse_typed(of_one_person, "is of a list for one person: leave it out, or --all")
     else:
-        _refuse_given(of_all_people, "is for the lists of all people: add --all RATINGS")
+        _refuse_typed(of_all_people, "is for the lists of all people: add --all RATINGS")
     if not about:
         of_release = {name: of_one_person[name] for name in ("--memory", "--as-of")}
-        _refuse_given(of_release, "is of what a device sends: add --about NAME=VALUE")
+        _refuse_typed(of_release, "is of what a device sends: add --about NAME=VALUE")
     fitted = load_model(model)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
@@ -126,6 +131,7 @@ def recommend(
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     makes_private_lists = isinstance(lists, PrivateLists)
     weighs_by_time = isinstance(fitted, XMap) and fitted.weighs_by_time
+    # Options that this model has no use for.
     if about and not isinstance(fitted, StandardScheme):
         _refuse_option("--about", model, "hides no attribute")
     if at_device and not isinstance(lists, StandardScheme | PrivateLists):
@@ -144,20 +150,19 @@ def recommend(
     id_by_text = {str(key): key for key in fitted.item_ids_.tolist()}
 
     def read_ids(texts: list[str]) -> list[Any]:
-        """Read ids as the model writes them; unknown ones stay text and match nothing."""
+        """Read ids as the model's own, which may be numbers; unknown ids stay texts."""
         return [id_by_text.get(text, text) for text in terminal.parse_ids(texts)]
 
-    arguments: dict[str, Any] = {
+    list_arguments: dict[str, Any] = {
         "n": n,
         "exclude": read_ids(exclude or []),
         "candidates": read_ids(candidates) if candidates else None,
     }
     if target is not None:
-        arguments["target"] = target
+        list_arguments["target"] = target
     if cold is not None:
-        arguments["cold"] = read_cold_items(cold, delimiter)
-    origin: dict[str, Any] = {"computed": "here"}
-    times: dict[str, Any] = {}
+        list_arguments["cold"] = read_cold_items(cold, delimiter)
+    times: dict[str, Any] = {}  # further arguments of a model that weighs ratings by their time
     if weighs_by_time and history is not None:
         from tacit.data.tabular import read_history_times
 
@@ -165,19 +170,20 @@ def recommend(
         history_ids = fitted.history_ids_
         times_by_item = read_history_times(history, item_ids=history_ids, **columns_of_times)
         times = {"history_times": times_by_item}
+    origin: dict[str, Any] = {"computed": "here"}  # where and from what the list is made
     if about:
         if history is None:
             raise ConfigError("--about obfuscates a history: name one with --history FILE.")
         values = terminal.parse_name_values(about, "--about")
         memory_file = memory or history.with_name(history.name + ".released.json")
         recommendations, origin = _recommend_from_letter(
-            fitted, ratings, values, memory_file, at, arguments
+            fitted, ratings, values, memory_file, trial_time, list_arguments
         )
     elif at_device and not makes_private_lists:
-        recommendations = fitted.recommend_at_device(ratings, **arguments)
+        recommendations = fitted.recommend_at_device(ratings, **list_arguments)
         origin = {"computed": "at the device"}
     else:
-        recommendations = fitted.recommend(history=ratings, **arguments, **times)
+        recommendations = fitted.recommend(history=ratings, **list_arguments, **times)
         if isinstance(lists, PrivateLists):  # its file is public: a device may have it, too
             origin = {"computed": "at the device", "personal": lists.released_.serves_lists}
     items = []
@@ -206,24 +212,31 @@ def recommend(
     }
     return Result(
         result,
-        [*_describe_list(result, at, show_release=show_release)],
+        [*_describe_list(result, trial_time, show_release=show_release)],
         _suggest_command(result, fitted, show_release),
     )
 
 
-def _refuse_given(options: Mapping[str, bool], reason: str) -> None:
-    """Raise ConfigError for the first of some options that was given.
+def _refuse_typed(options: Mapping[str, bool], reason: str) -> None:
+    """Raise ConfigError for the first of some options that was typed.
 
     Args:
-        options: By name: whether the option was given.
-        reason: The rest of the sentence that begins with the option's name.
+        options: Whether each option was typed, by its flag.
+        reason: The error's sentence after the flag, without the full stop.
     """
-    for name, is_given in options.items():
-        if is_given:
-            raise ConfigError(f"{name} {reason}.")
+    for flag, is_typed in options.items():
+        if is_typed:
+            raise ConfigError(f"{flag} {reason}.")
 
 
 def _refuse_option(option_name: str, model: Path, reason: str) -> NoReturn:
+    """Raise ConfigError for an option that has no meaning for a model.
+
+    Args:
+        option_name: Flag of the option.
+        model: File of the model.
+        reason: What the model lacks, as the error's sentence says it after the file's name.
+    """
     raise ConfigError(f"{model} {reason}, so {option_name} has no meaning here.")
 
 
@@ -232,21 +245,27 @@ def _recommend_from_letter(
     ratings: dict[Any, float],
     values: dict[str, str],
     memory: Path,
-    at: datetime | None,
-    arguments: dict[str, Any],
+    trial_time: datetime | None,
+    list_arguments: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """Make the list of the last letter's scores; before the first letter, the popular items.
+    """Make a list from the scores that answer the device's last letter.
+
+    Before the first letter it is the list of a person without ratings.
 
     Args:
         model: A standard scheme.
         ratings: The person's own stars by item.
-        values: Values of the attributes that are hidden.
+        values: The person's value of each attribute that is hidden.
         memory: File of the device's memory.
-        at: Time of a trial, which follows the answer of now and is not stored; None: no trial.
-        arguments: Arguments of the list.
+        trial_time: Time in UTC of a trial, which follows the letter of now and is not stored; None:
+            no trial.
+        list_arguments: Arguments of the model's functions that make lists.
 
     Returns:
-        The list, and facts of the result about the letter that it was made from.
+        The list, and what the result says of the letter that it was made from.
+
+    Raises:
+        ConfigError: A trial was asked for of the published variant.
     """
     from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
@@ -256,22 +275,23 @@ def _recommend_from_letter(
         return {"computed": "from the release", "shown": len(release.ratings), "release": text}
 
     if model.variant == "published":
-        if at is not None:
+        if trial_time is not None:
             raise ConfigError(
                 "The published variant sends a new release at each call, and nothing later: leave "
                 "out --as-of."
             )
-        exchange = model.exchange(ratings, values, **arguments)
+        exchange = model.exchange(ratings, values, **list_arguments)
         return exchange.recommendations, describe_release(exchange.release)
-    at_utc = None if at is None else at.replace(tzinfo=UTC)
-    letter_result, scores = answer_letter(model, ratings, values, memory, at_utc)
+    trial_time_utc = None if trial_time is None else trial_time.replace(tzinfo=UTC)
+    letter_result, scores = answer_letter(model, ratings, values, memory, trial_time_utc)
     due = datetime.fromtimestamp(letter_result.due, UTC).isoformat()
     facts = {"due": due, "notice": letter_result.notice or None, "memory": str(memory)}
     if letter_result.letter is None or scores is None:
-        without_rated = arguments | {"exclude": [*arguments["exclude"], *ratings]}
-        return model.recommend(**without_rated), facts | {"computed": "before the first letter"}
+        excluded = [*list_arguments["exclude"], *ratings]
+        popular_items = model.recommend(**(list_arguments | {"exclude": excluded}))
+        return popular_items, facts | {"computed": "before the first letter"}
     release = Release.decode(letter_result.letter)
-    return model.rank(scores, ratings, **arguments), describe_release(release) | facts
+    return model.rank(scores, ratings, **list_arguments), describe_release(release) | facts
 
 
 def _explain(
@@ -282,18 +302,19 @@ def _explain(
     *,
     by_reasons: bool,
 ) -> dict[str, Any]:
-    """Explain a recommendation, by reasons or by predicted stars, for a model that explains.
+    """Explain a recommendation, by reasons or by predicted stars.
 
     Args:
         model: The model.
         row: A row of the list.
         ratings: The person's own stars by item.
-        times: Empty, or `history_times` with the times of the person's ratings, for `predict`.
-        by_reasons: Whether reasons are given, "because" of liked items and of "features";
-            otherwise predicted "stars".
+        times: Further arguments of the model's `predict`: `history_times`, the times of the
+            person's ratings; or empty.
+        by_reasons: Whether the explanation is by reasons, or by predicted stars.
 
     Returns:
-        The explanation; empty for a model that does not explain, and for an item that no one rated.
+        For reasons: "because", the liked items that it follows from, and "features". For predicted
+        stars: "stars". Empty for a model that does not explain, and for an item that no one rated.
     """
     if row.cold or not hasattr(model, "explain"):
         return {}
@@ -319,8 +340,8 @@ def _read_history(
 
     Args:
         path: File of the ratings; None for a person without ratings.
-        model: The model, whose ids and scale are used.
-        columns: Names of the columns, and the delimiter.
+        model: The model, whose item ids and scale are used.
+        columns: The options `item`, `rating` and `delimiter`, as typed; None: not typed.
 
     Returns:
         Stars by item, and the number of items that the model does not know.
@@ -352,16 +373,16 @@ def _read_history(
 
 
 def _describe_list(
-    result: dict[str, Any], at: datetime | None, *, show_release: bool
+    result: dict[str, Any], trial_time: datetime | None, *, show_release: bool
 ) -> Iterator[Table | str]:
-    """Yield the parts of one person's list as people read it, and what was sent for it.
+    """Yield the table of one person's list, and sentences on how it was made and what was sent.
 
     Args:
         result: The result as JSON.
-        at: Time of a trial, if the list was made from one.
-        show_release: Whether the bytes of the letter are among the parts.
+        trial_time: Time in UTC of the trial that the list was made from; None: of no trial.
+        show_release: Whether the bytes of the letter are shown.
     """
-    yield _list(result["items"])
+    yield _make_list_table(result["items"])
     if result["useful"]:
         yield result["useful"]
     if not result["personal"]:
@@ -371,29 +392,35 @@ def _describe_list(
     if result.get("notice"):
         yield result["notice"]
     if result.get("memory"):
-        if at is not None:
-            yield f"This is a trial of {at} UTC: what was decided in it is not kept."
-        before = "" if at is None else " until now"
+        if trial_time is not None:
+            yield f"This is a trial of {trial_time} UTC: what was decided in it is not kept."
+        until_now = "" if trial_time is None else " until now"
         yield (
-            f"What this device decided{before} is kept in {result['memory']}, and its secret in "
+            f"What this device decided{until_now} is kept in {result['memory']}, and its secret in "
             f"{result['memory']}.account: keep both, and as private as the ratings."
         )
-    rated = f"{result['rated']} ratings"
+    n_ratings = f"{result['rated']} ratings"
     if result["computed"] == "before the first letter":
         yield (
             "This is what most people like: this device has sent no letter yet. The first one is "
             f"due at {result['due']}, whatever is rated until then."
         )
     elif result["shown"] is None:
-        yield f"Computed {result['computed']} from {rated}; nothing was sent anywhere."
+        yield f"Computed {result['computed']} from {n_ratings}; nothing was sent anywhere."
     else:
-        yield f"Made from {result['shown']} obfuscated stars, out of {rated}."
+        yield f"Made from {result['shown']} obfuscated stars, out of {n_ratings}."
         if show_release:
             yield f"The letter, byte for byte:\n{result['release']}"
 
 
 def _suggest_command(result: dict[str, Any], model: Any, show_release: bool) -> str:
-    """Choose the command that a person who got this list types next."""
+    """Choose the command to suggest next, with what it does; "": none.
+
+    Args:
+        result: The result as JSON.
+        model: The model.
+        show_release: Whether the bytes of the letter were shown.
+    """
     typed = terminal.command_line()
     card = f"tacit guarantee {shlex.quote(result['model'])}"
     if result["computed"] == "before the first letter":
@@ -413,8 +440,8 @@ def _suggest_command(result: dict[str, Any], model: Any, show_release: bool) -> 
     return ""
 
 
-def _list(rows: list[dict[str, Any]]) -> Table:
-    """Make the table of a list, with columns for what its rows have."""
+def _make_list_table(rows: list[dict[str, Any]]) -> Table:
+    """Make the table of a list. A column that is empty in all rows is left out."""
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
         "rank": itemgetter("rank"),
         "item": itemgetter("item_id"),

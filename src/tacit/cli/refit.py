@@ -1,4 +1,4 @@
-"""`tacit refit FOLDER DATA`: the next fit of a service's folder, charged, checked and served."""
+"""`tacit refit FOLDER RATINGS`: makes the next fit of a service's folder."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from tacit.evaluation import Result
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
     from tacit.designs.private.folder_fits import FolderFit, RefitSettings
 
 app = typer.Typer(help="Fit a service's folder again, under its lifetime.")
 UNITS = "systemd"
 """Folder of the systemd units that  tacit init  writes."""
 _CALENDAR = {"day": "daily", "week": "weekly", "month": "monthly"}
-"""How systemd spells how often a fit is due."""
+"""How often a fit is due, as systemd spells it."""
 _CRON = {"day": "17 3 * * *", "week": "17 3 * * 1", "month": "17 3 1 * *"}
-"""How cron spells it, at 3:17 at night."""
+"""How often a fit is due, as cron spells it: at 3:17 at night."""
 
 
 @command(app)
@@ -47,14 +48,23 @@ def refit(
     from tacit.service.deployment import read_tenant
 
     settings = RefitSettings.read(folder)
-    ratings = read_rows(settings, data)
+    ratings = _read_ratings(settings, data)
     with terminal.progress("Fitting", None, quiet=as_json):
-        done = fit_next(folder, settings, read_tenant(folder), ratings)
-    return Result(describe_fit(folder, settings, done), _show_fit(settings, done))
+        fit = fit_next(folder, settings, read_tenant(folder), ratings)
+    return Result(_describe_fit(folder, settings, fit), _write_sentences(settings, fit))
 
 
-def read_rows(settings: RefitSettings, data: Path) -> Any:
-    """Read the ratings with the options that the folder's settings have in [rows]."""
+def _read_ratings(settings: RefitSettings, data: Path) -> Ratings:
+    """Read the ratings with the options that the folder's settings have in [rows].
+
+    Args:
+        settings: The folder's settings.
+        data: File or folder of the ratings.
+
+    Raises:
+        ConfigError: An option in [rows] is unknown, or of another type.
+        DataError: A row cannot be read.
+    """
     options: dict[str, Any] = {}
     for option_field in fields(RatingsOptions):
         has_default = option_field.default is not MISSING
@@ -69,7 +79,7 @@ def read_rows(settings: RefitSettings, data: Path) -> Any:
 
 
 def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
-    """Read one line of [rows] as an option of `RatingsOptions`.
+    """Convert one line of [rows] to an option of `RatingsOptions`.
 
     Args:
         name: Name of the option.
@@ -83,54 +93,55 @@ def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
 
     if name not in types or name == "path":
         raise ConfigError(f"{REFIT_FILE}: [rows] has no setting '{name}'.")
-    allowed = get_args(types[name]) or (types[name],)
-    if Path in allowed and isinstance(value, str):
+    allowed_types = get_args(types[name]) or (types[name],)
+    if Path in allowed_types and isinstance(value, str):
         return Path(value)
     is_list_of_texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
     is_whole_number = isinstance(value, int) and not isinstance(value, bool)
-    if type(value) in allowed:
+    if type(value) in allowed_types:
         return value
-    if is_list_of_texts and list[str] in allowed:
+    if is_list_of_texts and list[str] in allowed_types:
         return value
-    if is_whole_number and float in allowed:
+    if is_whole_number and float in allowed_types:
         return value
     raise ConfigError(f"{REFIT_FILE}: [rows] {name} = {value!r} is of another type.")
 
 
-def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict[str, Any]:
+def _describe_fit(folder: Path, settings: RefitSettings, fit: FolderFit) -> dict[str, Any]:
     """Describe a fit in the values that --json prints."""
+    released = fit.model.released_
     return {
         "folder": folder,
         "model": folder / settings.model,
-        "replaced": done.replaced,
-        "reason": done.reason,
-        "digest": done.digest,
-        "previous_digest": done.previous_digest,
-        "mode": done.model.released_.mode,
-        "lists": done.model.released_.serves_lists,
-        "effective_population": done.model.released_.usefulness.effective_population,
-        "standing": asdict(done.model.budget_status_),
+        "replaced": fit.replaced,
+        "reason": fit.reason,
+        "digest": fit.digest,
+        "previous_digest": fit.previous_digest,
+        "mode": released.mode,
+        "lists": released.serves_lists,
+        "effective_population": released.usefulness.effective_population,
+        "standing": asdict(fit.model.budget_status_),
         "delta": settings.delta,
     }
 
 
-def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
-    """Describe a fit in sentences: what is spent and left, and whether its model is served."""
+def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
+    """Write sentences about a fit: what is spent and left, and whether its model is served."""
     from tacit.designs.private.folder_fits import NEWEST
 
-    status = done.model.budget_status_
-    served = "It is served from now on." if done.replaced else f"It is NOT served: {done.reason}."
+    status = fit.model.budget_status_
+    served = "It is served from now on." if fit.replaced else f"It is NOT served: {fit.reason}."
     spent = f"epsilon {status.total:.4g} spent in total at delta {settings.delta:g}"
     if status.lifetime is not None:
         spent += f" of {status.lifetime:g} allowed, {status.further} fits left"
-    lines = [f"Fit {status.fits} of this folder: {spent}. {served}", done.model.summary()]
+    lines = [f"Fit {status.fits} of this folder: {spent}. {served}", fit.model.summary()]
     if status.repeated:
         lines.insert(
             1,
             "It was charged before, in a run that stopped before its file was written. This is "
             "that file, from the ratings of then. The next  tacit refit  reads today's.",
         )
-    if not done.replaced:
+    if not fit.replaced:
         lines.append(
             f"The card of {settings.model} does not count this fit. That of {NEWEST} counts all."
         )
@@ -138,14 +149,14 @@ def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
 
 
 def write_units(folder: Path, name: str, every: str, data: Path, *, service_folder: Path) -> None:
-    """Write a systemd service, its refits with their timer, and a cron line.
+    """Write systemd units of a service and of its refits with their timer, and a line for cron.
 
     Args:
         folder: The service's folder while it is being written; units go to its subfolder UNITS.
         name: Name of the units.
         every: How often a fit is due: "day", "week" or "month".
         data: The file of ratings that each fit reads.
-        service_folder: The path that the service's folder will have; units name this one.
+        service_folder: The path that the service's folder will have, which the units name.
     """
     program = shutil.which("tacit") or "tacit"
     serve = shlex.join([program, "serve", str(service_folder)])

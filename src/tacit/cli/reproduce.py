@@ -1,4 +1,8 @@
-"""`tacit reproduce`: the tables, figures and bounds of the papers, and the commands for them."""
+"""`tacit reproduce`: lists the papers' tables, figures and bounds, and makes them again.
+
+A result is one table, figure, theorem or bound of a paper, with what became of it here. Several
+results may have one item, such as "Theorem 15", as their name.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from tacit.terminal import JSON
 
 app = typer.Typer()
 QUICK_COMMANDS = ("audit", "guarantee", "plan")
-"""Commands that take seconds or a few minutes."""
+"""Commands that take at most a few minutes."""
 _WIDEST_QUANTITY = 60
 """Most characters of a list or an object that is shown as a quantity."""
 
@@ -80,7 +84,7 @@ def paper_results() -> list[tuple[str, PaperResult]]:
 
 
 def index_row(paper: str, result: PaperResult) -> dict[str, Any]:
-    """Write a result as `tacit reproduce --list --json` prints it."""
+    """Make the row of a result that `tacit reproduce --list --json` prints."""
     return {
         "paper": paper,
         "item": result.item,
@@ -95,11 +99,16 @@ def index_row(paper: str, result: PaperResult) -> dict[str, Any]:
 def _find_item(
     paper: str | None, item: str, results: list[tuple[str, PaperResult]]
 ) -> list[tuple[str, PaperResult]]:
-    """Find the results of one item by its name or by a part of it, such as one theorem of several.
+    """Find the results of one item by its name, or by a part of it such as one theorem of several.
+
+    Args:
+        paper: Design that was named, for errors; None: none was.
+        item: The name or part.
+        results: The results among which to search, each with the name of its design.
 
     Raises:
-        ConfigError: No item has this name or part, or several items have it that different
-            commands make.
+        ConfigError: No item has this name or part; or several have it, and different commands make
+            them.
     """
     matching = [(name, result) for name, result in results if result.item == item]
     if not matching:
@@ -118,7 +127,7 @@ def _find_item(
 def is_named_in(part: str, item: str) -> bool:
     """Say whether an item's name has a part, such as 'Theorem 15', as whole words or in a list.
 
-    'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
+    'Theorem 4' is in 'Theorems 2 to 4'. 'Theorem 1' is not in 'Theorem 15'.
     """
     words = part.strip().lower()
     if not words:
@@ -130,26 +139,27 @@ def is_named_in(part: str, item: str) -> bool:
 
 
 def list_members(item: str) -> set[str]:
-    """Spell out the lists of an item's name: 'Lemmas 3 to 5' is {'lemma 3', 'lemma 4', ...}."""
+    """Spell out the lists in an item's name: {'lemma 3', 'lemma 4'} for 'Lemmas 3 and 4'."""
     members = set()
-    number = r"(?:(?:\d+\.)?\d+|[ivx]+)"  # 3, 4.2 or iv
-    list_pattern = rf"([a-z]+)s ({number}(?:(?:, | and | to ){number})+)"  # Lemmas 3, 4 to 6
+    number_pattern = r"(?:(?:\d+\.)?\d+|[ivx]+)"  # 3, 4.2 or iv
+    # Lemmas 3, 4 to 6
+    list_pattern = rf"([a-z]+)s ({number_pattern}(?:(?:, | and | to ){number_pattern})+)"
     range_pattern = r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)"  # 4 to 6, or 4.2 to 4.5
     for found_list in re.finditer(list_pattern, item.lower()):
-        kind = found_list[1]
+        noun = found_list[1]
         numbers = found_list[2]
-        for member in re.split(", | and | to ", numbers):
-            members.add(f"{kind} {member}")
+        for number in re.split(", | and | to ", numbers):
+            members.add(f"{noun} {number}")
         for found_range in re.finditer(range_pattern, numbers):
             chapter = found_range[1] or ""
             first = int(found_range[2])
             last = int(found_range[3])
-            members.update(f"{kind} {chapter}{member}" for member in range(first, last + 1))
+            members.update(f"{noun} {chapter}{number}" for number in range(first, last + 1))
     return members
 
 
 def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
-    """Make the list of results, and name a quick one to run next."""
+    """Make the table of the results, and suggest one to run next, a quick one if there is any."""
     rows = [index_row(name, result) for name, result in chosen]
     cells = [(row["paper"], row["item"], row["status"], row["reason"]) for row in rows]
     table = Table("", ("paper", "item", "status", "reason"), cells)
@@ -160,14 +170,20 @@ def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
 
 
 def is_quick(line: str) -> bool:
-    """Say whether a command takes seconds or a few minutes, by its name; "" is no command."""
+    """Say whether a command line takes at most a few minutes, by its command; "" is none."""
     return bool(line) and shlex.split(line)[1] in QUICK_COMMANDS
 
 
 def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result | None:
-    """Run the command of a result, and show its quantities beside the paper's figures.
+    """Run the command of a result, and make a table of its quantities beside the paper's figures.
 
-    With `as_json` the command prints its own JSON, and nothing else is shown.
+    Args:
+        result: The result.
+        folder: Folder of MovieLens; None: TACIT_DATA.
+        as_json: Whether the command only prints its own JSON.
+
+    Returns:
+        The table; None where the command printed everything itself.
 
     Raises:
         ConfigError: No command makes the result.
@@ -198,7 +214,7 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
 
 
 def _format_quantity(value: Any) -> object:
-    """Format a value for a cell: numbers and texts as they are, others as JSON, cut to one line."""
+    """Return a value for a cell: numbers and texts unchanged, others as shortened JSON."""
     if value is None or isinstance(value, str | int | float):
         return value
     return textwrap.shorten(json.dumps(value), _WIDEST_QUANTITY, placeholder=" …")
@@ -208,8 +224,9 @@ def _run(line: str, folder: Path | None) -> None:
     """Run a command line of tacit in this process.
 
     Args:
-        line: The line; FOLDER in it stands for the folder of MovieLens.
-        folder: That folder; None: TACIT_DATA.
+        line: The line. FOLDER in it stands for the folder of MovieLens, and two.csv for MovieLens
+            100K cut into two domains.
+        folder: That folder; None: the environment variable TACIT_DATA names it.
 
     Raises:
         ConfigError: The line needs MovieLens, and no folder is named.
@@ -230,7 +247,13 @@ def _run(line: str, folder: Path | None) -> None:
 
 
 def _run_on_two_domains(line: str, folder: Path | None, data: str) -> None:
-    """Make two.csv of MovieLens 100K in a temporary folder, and run the command on it."""
+    """Make two.csv of MovieLens 100K in a temporary folder, and run the command line on it.
+
+    Args:
+        line: The command line.
+        folder: Folder of MovieLens as it was typed; None: it was not.
+        data: Folder of MovieLens; "": none is named.
+    """
     if not data:
         raise ConfigError(
             "This needs two.csv, of two domains: name the folder of ml-100k with "

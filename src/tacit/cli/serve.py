@@ -1,6 +1,6 @@
 """Commands of the service: `tacit init`, `tacit serve` and `tacit keys`.
 
-`tacit init` makes a folder that `tacit serve` starts from. `tacit serve` is the HTTP service, from
+`tacit init` makes a folder that `tacit serve` can serve. `tacit serve` runs the HTTP service on
 such a folder, a model file or generated data. `tacit keys` makes and revokes the keys of staff and
 vendors; the service itself makes the keys of people.
 """
@@ -47,9 +47,11 @@ Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend", "editor
 FIRST_VENDOR_PORT = 8001
 """Port of the first of two vendors; the second has the next one."""
 KEYS_FILE = "keys.json"
+"""Name of the file of the keys of staff and vendors, in the service's folder."""
 MODEL_FILE = "lists.tacit"
+"""Name of the model file that  tacit init  writes, in the service's folder."""
 FIRST_PERSON = "me"
-"""Name of a person whose key  tacit init  makes."""
+"""Name of the person whose key  tacit init  makes."""
 _TOML_TEMPLATE = """\
 # What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
 tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
@@ -70,7 +72,7 @@ item_word = "{item_word}"        # of one item, on the page
 
 @dataclass(frozen=True)
 class OptionalRatings(RatingsOptions):
-    """Options that name ratings, or none, as  --vendors  needs none."""
+    """Options that name ratings, of which the path may be left out:  --vendors  needs none."""
 
     path: Path | None = option(  # type: ignore[assignment]  # checked where it is read
         "A file of ratings, or a folder of  tacit data import. Vendors have none.",
@@ -135,7 +137,7 @@ def init(
         data = source.path.absolute()
         write_units(new_folder, name, every, data, service_folder=folder.absolute())
         files = [path for path in (catalogue, source.items, source.path) if path is not None]
-        word = item_word(files, source.item)
+        word = guess_item_word(files, source.item)
         keys = _write_settings_and_keys(new_folder, name, model, word)
         new_folder.rename(folder)
     (card,) = model.guarantees()
@@ -169,13 +171,23 @@ def init(
 
 
 def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatings) -> Result:
-    """Write the folders of two vendors that forward to each other."""
+    """Write the folders of two vendors that forward to each other.
+
+    Args:
+        folder: Folder to make, in which the vendors' folders are.
+        tenant: Name of the tenant of both, from which the vendors' names are made.
+        vendors: Value of --vendors.
+        source: Options that name ratings.
+
+    Raises:
+        ConfigError: `vendors` is not 2, ratings were named, or the folder is not empty.
+    """
     from tacit.designs.pdap.serve.demo import make_two_deployments
 
     if vendors != 2 or source.path is not None:
         raise ConfigError("--vendors 2  writes two folders, and reads no ratings.")
     _refuse_used(folder)
-    names = (f"{tenant[:50]}-1", f"{tenant[:50]}-2")  # at most 64 characters
+    names = (f"{tenant[:50]}-1", f"{tenant[:50]}-2")  # a name has at most 64 characters
     ports = (FIRST_VENDOR_PORT, FIRST_VENDOR_PORT + 1)
     addresses = tuple(f"http://127.0.0.1:{port}" for port in ports)
     folders = tuple(folder / name for name in names)
@@ -198,14 +210,17 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
 
 
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
-    """Share a lifetime among the fits of a year.
+    """Share the epsilon of a lifetime among the fits of a year.
 
-    Where items have two feature values or more, a plan of all fits shares it; otherwise each fit
-    gets the largest equal epsilon.
+    Where items have two feature values or more, a plan decides how much each fit gets; otherwise
+    each fit gets the same epsilon, the largest that the lifetime allows.
 
     Args:
         refits: Settings with a lifetime.
         ratings: Ratings, for the items' features.
+
+    Returns:
+        The settings, with the number of fits that the plan is for, or with the epsilon of each fit.
     """
     from tacit.data.domains import item_features
     from tacit.designs.private.folder_fits import FITS_A_YEAR
@@ -224,17 +239,17 @@ def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
 
 
 def _refuse_used(folder: Path) -> None:
-    """Raise ConfigError for a folder that is not empty; an empty one is replaced."""
+    """Raise ConfigError if a file, or a folder that is not empty, has this path."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
 
 
-def item_word(files: Sequence[Path], column: str | None) -> str:
-    """Guess the word for one item from the header of the column of its ids.
+def guess_item_word(files: Sequence[Path], column: str | None) -> str:
+    """Guess what one item is called from the headers of columns of items' ids; else "item".
 
     Args:
         files: Files with such a column.
-        column: Name of the column, which is looked at first; None: it was not named.
+        column: Name of the column that was typed, which is looked at first; None: none was typed.
     """
     from tacit.data.tables.item_words import headers_of_item_ids, word_for_items
 
@@ -247,7 +262,17 @@ def item_word(files: Sequence[Path], column: str | None) -> str:
 def _write_settings_and_keys(
     folder: Path, tenant: str, model: Private, word: str
 ) -> dict[str, str]:
-    """Write tacit.toml, the service's secret and the keys; return the keys by their owners."""
+    """Write tacit.toml, the service's secret and the file of keys into a new folder.
+
+    Args:
+        folder: The folder.
+        tenant: Name of the tenant.
+        model: The model in the folder.
+        word: What one item is called on the page.
+
+    Returns:
+        The keys of the operator and of FIRST_PERSON, by "operator" and FIRST_PERSON.
+    """
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
     from tacit.service.setting_tables import TOML
 
@@ -267,7 +292,12 @@ def _write_settings_and_keys(
 
 
 def _make_list_command(model: Private, key: str) -> str:
-    """Make a command that asks for a list, from the stars of the two most popular items."""
+    """Make a command that asks the service for a list, from most stars for two popular items.
+
+    Args:
+        model: The model.
+        key: Key of a person.
+    """
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
     history = dict.fromkeys(popular, model.scale_.maximum)
     body = {"model": "lists", "history": history, "n": 10}
@@ -322,8 +352,8 @@ def serve(
         "visitors": visitors,
         "behind_tls": behind_tls,
     }
-    with _open_served_folder(folder, item_word, demo=demo) as (home, new_keys):
-        settings = Settings.gather(home.absolute(), flags, os.environ)
+    with _open_served_folder(folder, item_word, demo=demo) as (served_folder, new_keys):
+        settings = Settings.gather(served_folder.absolute(), flags, os.environ)
         warnings = list(_warn_of_weak_settings(settings))
         if not as_json:  # with --json they are in the object
             for warning in warnings:
@@ -343,7 +373,7 @@ def serve(
                 # One line, so that a program that started the service knows where the object ends.
                 sys.stdout.write(json.dumps(terminal.to_json_types(result)) + "\n")
             else:
-                _show(result)
+                _print_start(result)
             sys.stdout.flush()
 
         run(settings, report_address)
@@ -356,8 +386,9 @@ def _open_served_folder(
     """Yield the folder that is served, and the keys that were made for it, by their roles.
 
     Args:
-        folder: Model file or folder that was typed; None with --demo for a temporary folder.
-        item_word: What one item of a model file is called on the page; None: as in its folder.
+        folder: Model file or folder that was typed; None: none was, and with --demo a temporary
+            folder is made.
+        item_word: What one item of a model file is called on the page; None: not typed.
         demo: Whether generated data are served.
 
     Raises:
@@ -410,8 +441,12 @@ def _warn_of_weak_settings(settings: Settings) -> Iterator[str]:
         )
 
 
-def _show(result: dict[str, Any]) -> None:
-    """Print what is served, at which address, and the new keys."""
+def _print_start(result: dict[str, Any]) -> None:
+    """Print what is served, at which address, and the new keys.
+
+    Args:
+        result: What --json prints of the start.
+    """
     lines = [("page", f"{result['address']}/"), ("interface", result["openapi"])]
     lines += [(f"key of the {role}", key) for role, key in result["keys"].items()]
     terminal.say(f"Serving {result['folder']}")
@@ -423,11 +458,11 @@ def _show(result: dict[str, Any]) -> None:
             f'curl -H "Authorization: Bearer KEY" {result["address"]}/api/privacy/budgets'
         )
     else:
-        terminal.show_next(_add_operator(result["folder"]))
+        terminal.show_next(_suggest_operator_key(result["folder"]))
 
 
-def _add_operator(folder: Path) -> str:
-    """Return the command that makes an operator's key of a folder."""
+def _suggest_operator_key(folder: Path) -> str:
+    """Write the command that makes a key of the operator of a folder, with what it does."""
     return f"tacit keys add {shlex.quote(str(folder))} operator --role operator  makes a key."
 
 
@@ -470,8 +505,7 @@ def list_keys(folder: Folder) -> Result:
         rows.append(row)
     data = {"folder": folder, "keys": rows}
     if not rows:
-        after = _add_operator(folder)
-        return Result(data, ("There is no key yet.",), after)
+        return Result(data, ("There is no key yet.",), _suggest_operator_key(folder))
     cells = []
     for row in rows:
         state = "revoked" if row["revoked"] else "in use"

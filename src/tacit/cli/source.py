@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tacit.data.tables.forms import Layout
     from tacit.data.tables.names import Role
 
+# Options that several commands have.
 USER = option("Column of the person's id.")
 ITEM = option("Column of the item's id.")
 STARS = option("Column of the stars.")
@@ -33,6 +34,7 @@ _BYTES_OF_UNIT = {
     "MIB": 2**20,
     "GIB": 2**30,
 }
+"""Number of bytes of each unit that --memory may have; "" is a number without unit."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class RatingsOptions:
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
     def describe(self) -> dict[str, object]:
-        """List the options that have a value, but for the path, as JSON values."""
+        """Return the options that have a value, except for the path, as JSON by name."""
         options: dict[str, object] = {}
         for name, value in asdict(self).items():
             if name != "path" and value is not None:
@@ -99,7 +101,7 @@ class RatingsOptions:
         """The layout that was typed; None: one rating in each row.
 
         Raises:
-            ConfigError: There is no such layout.
+            ConfigError: There is no layout of this name.
         """
         if self.layout in (None, "wide", "baskets"):
             return self.layout  # type: ignore[return-value]
@@ -114,26 +116,27 @@ class RatingsOptions:
             domains: Whether the catalogue must have the items' domains.
 
         Raises:
-            DataError: A row cannot be read; the error has its file, row and column.
+            DataError: A row cannot be read; the error names its file, row and column.
+            ConfigError: An option has a value that is not allowed.
         """
         self.announce_items_beside(catalogue)
         if catalogue is None:
             ratings = self._load(domain=self.domain, items=self.items)
         else:
-            rated = self._load(domain=None, items=None)
-            ratings = self._put_on_catalogue(rated, catalogue, domains)
+            all_ratings = self._load(domain=None, items=None)
+            ratings = self._put_on_catalogue(all_ratings, catalogue, domains)
         if max(self.per_item, self.per_user) > 1:
             return ratings.drop_rare(per_item=self.per_item, per_user=self.per_user)
         return ratings
 
     def find_unnamed_items(self, catalogue: Path | None) -> Path | None:
-        """Find a file of items beside the ratings that no option names.
+        """Find a file of items beside the ratings that is read although no option names it.
 
         Args:
-            catalogue: The catalogue's file, if one was named.
+            catalogue: File of the catalogue; None: none was named.
 
         Returns:
-            The file; None where there is none, or --items or the catalogue is named instead of it.
+            The file; None if there is none, if --items names a file, or if it is the catalogue.
         """
         from tacit.data.tabular import items_beside
 
@@ -147,7 +150,7 @@ class RatingsOptions:
         return items_file
 
     def announce_items_beside(self, catalogue: Path | None) -> None:
-        """Print a note where a file of items is read that no option names."""
+        """Print a note if a file of items is read that no option names."""
         items_file = self.find_unnamed_items(catalogue)
         if items_file is not None:
             terminal.note(
@@ -156,7 +159,12 @@ class RatingsOptions:
             )
 
     def _load(self, *, domain: str | None, items: Path | None) -> Ratings:
-        """Load the ratings with these options, but for the domain's column and the items' file."""
+        """Load the ratings with these options, except for the two that are passed.
+
+        Args:
+            domain: Column of the item's domain; None: domains are not read.
+            items: File of item metadata; None: none is named.
+        """
         from tacit.data.tabular import load
 
         return load(
@@ -187,6 +195,9 @@ class RatingsOptions:
             ratings: The ratings.
             path: File of the catalogue.
             domains: Whether the catalogue must have the items' domains.
+
+        Raises:
+            DataError: The catalogue cannot be read, or does not fit the ratings.
         """
         from tacit.data.domains import DOMAIN, on_catalogue
         from tacit.data.tabular import read_catalogue, with_items
@@ -202,10 +213,10 @@ class RatingsOptions:
         if items_file is None:
             return listed
         with_metadata = with_items(listed, items_file, item=self.item, encoding=self.encoding)
-        return with_metadata.with_guess("items")
+        return with_metadata.with_guess("items")  # no option named the file
 
-    def require_stored(self) -> None:
-        """Check that no option needs the ratings in memory, where they are on disk or a cluster.
+    def refuse_in_memory_options(self) -> None:
+        """Check that no option was typed that only works on ratings in memory.
 
         Raises:
             ConfigError: Such an option was typed.
@@ -231,7 +242,7 @@ class RatingsOptions:
 
     @property
     def columns(self) -> dict[Role, str | None]:
-        """Columns that were typed, by their roles; None for one that is to be found."""
+        """Names of the columns that were typed, by role; None for one that is to be found."""
         return {"user": self.user, "item": self.item, "rating": self.rating, "time": self.time}
 
 
@@ -239,7 +250,7 @@ class RatingsOptions:
 def open_ratings(
     source: RatingsOptions, execution: ExecutionOptions, *, catalogue: Path | None, domains: bool
 ) -> Iterator[Ratings | StoredRatings]:
-    """Open ratings in memory, streamed from disk, or on a cluster, until the end of the block.
+    """Read ratings into memory, or open them on disk or on a cluster until the end of the block.
 
     Args:
         source: Options that name the ratings.
@@ -248,7 +259,8 @@ def open_ratings(
         domains: Whether the catalogue must have the items' domains.
 
     Raises:
-        ConfigError: An option needs the ratings in memory, and they are not.
+        ConfigError: An option was typed that only works on ratings in memory, and they are not in
+            memory.
         DataError: A row cannot be read.
     """
     if execution.in_memory:
@@ -257,7 +269,7 @@ def open_ratings(
     from tacit.data.stored_ratings import PublicInputs
     from tacit.data.tabular import items_beside
 
-    source.require_stored()
+    source.refuse_in_memory_options()
     source.announce_items_beside(catalogue)
     public = PublicInputs(
         scale=source.rating_scale,
@@ -277,28 +289,28 @@ def open_ratings(
         tasks = execution.tasks
         with open_spark(
             path, execution.remote, columns, public, events=events, tasks=tasks
-        ) as remote:
-            yield remote
+        ) as on_cluster:
+            yield on_cluster
     elif execution.memory is not None:
         from tacit.data.tables.buckets import open_parquet
 
-        memory = parse_bytes(execution.memory)
+        memory_bytes = parse_bytes(execution.memory)
         with (
             exit_on_signals(),
-            open_parquet(source.path, columns, public, memory, events=events) as streamed,
+            open_parquet(source.path, columns, public, memory_bytes, events=events) as on_disk,
         ):
-            yield streamed
+            yield on_disk
 
 
 def split_names(text: str | None) -> tuple[str, ...] | None:
-    """Split a text with commas into names; None for None, () for an empty text."""
+    """Split a text at its commas into names; None for None, () for an empty text."""
     if text is None:
         return None
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def parse_bytes(text: str) -> int:
-    """Read a number of bytes such as "4GiB" or "500MB".
+    """Read the number of bytes in a value of --memory, such as "4GiB" or "500MB".
 
     Raises:
         ConfigError: The text has another form.
@@ -313,11 +325,12 @@ def parse_bytes(text: str) -> int:
 def exit_on_signals() -> Iterator[None]:
     """Raise SystemExit in the block on SIGTERM and SIGHUP, so that temporary files are removed.
 
-    A signal that the process ignores stays ignored.
+    A signal that the process ignored before stays ignored.
     """
 
     def exit_with_signal(number: int, _: object) -> NoReturn:
-        raise SystemExit(128 + number)  # a shell's exit code for a process that a signal ended
+        # The exit code that a shell reports of a process that a signal ended.
+        raise SystemExit(128 + number)
 
     earlier_handlers = {}
     for number in (signal.SIGTERM, signal.SIGHUP):
