@@ -85,7 +85,7 @@ def test_a_changed_key_is_unknown(tmp_path):
 @pytest.mark.parametrize("name", ["", "person", "A", "a b", "../x", "a" * 65, "é", "a\n", "_a"])
 def test_names_that_are_refused(tmp_path, name):
     """A name stands in addresses and logs, so it is plain and short."""
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match="neither 'person' nor begins with 'person_'"):
         add_key(tmp_path / "keys.json", name, Role.OPERATOR, "shop")
 
 
@@ -94,7 +94,7 @@ def test_a_name_is_given_once(tmp_path):
     file = tmp_path / "keys.json"
     add_key(file, "ops", Role.OPERATOR, "shop")
     revoke_key(file, "ops")
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match="in use or revoked"):
         add_key(file, "ops", Role.OPERATOR, "shop")
     with pytest.raises(ConfigError):
         revoke_key(file, "nobody")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
     from tacit.data.tables.import_plan import Plan
     from tacit.data.tables.names import Role
+    from tacit.data.tables.written_format import WrittenFormat
 
 app = typer.Typer(
     help="Import, export, describe, download, generate or cut ratings.", no_args_is_help=True
@@ -88,7 +89,6 @@ def import_(
         plan_written,
         warnings_about,
     )
-    from tacit.data.tables.written_format import read_format
 
     if out is None:
         ending = "-imported" if source.path.is_dir() else ""
@@ -108,26 +108,7 @@ def import_(
     if no_time:
         del columns["time"]
     events = bool(source.events)
-    written = None if source.written is None else read_format(source.written)
-    reading_flags = (
-        *columns.values(),
-        source.delimiter,
-        source.encoding,
-        header,
-        dates,
-        decimal,
-        ids,
-        table,
-        source.layout,
-    )
-    if written is not None and any(flag is not None for flag in reading_flags):
-        raise ConfigError(
-            "--format says how the rows are written: leave out flags that say it too."
-        )
-    if written is not None and source.items_from_ratings:
-        raise ConfigError("With --format no text of rows is read: give titles with --items FILE.")
-    if written is not None and source.rating_scale is not None:
-        written = written.with_scale(source.rating_scale)
+    written = _read_written_format(source, [*columns.values(), header, dates, decimal, ids, table])
 
     def make_plan() -> Plan:
         """Make a plan from the columns that are named by now; the other columns are guessed."""
@@ -157,15 +138,13 @@ def import_(
         plan = make_plan()
     if not as_json:
         _show_guess(plan)
-    if plan.ratings and may_ask:
+    if plan.ratings and may_ask and not _confirm_guess(plan):
         first_guess = plan.ratings[0]
         guessed_headers = {}
         for role, position in first_guess.positions.items():
             guessed_headers[role] = first_guess.table.headers[position]
-        is_complete = all({"user", "item"} <= set(guess.positions) for guess in plan.ratings)
-        if not is_complete or not typer.confirm("Is this right?", default=True):
-            events = _ask_for_columns(columns, guessed_headers) or events
-            plan = make_plan()
+        events = _ask_for_columns(columns, guessed_headers) or events
+        plan = make_plan()
     imported = carry_out_plan(
         plan,
         rules,
@@ -209,6 +188,41 @@ def import_(
     after = f"{fit_command}  makes private lists."
     has_format = imported.written is not None
     return Result(result, list(_describe_import(result, ratings, has_format)), after)
+
+
+def _read_written_format(
+    source: RatingsOptions, further_values: Sequence[object]
+) -> WrittenFormat | None:
+    """Read the file of --format, which describes how each row is written; None without --format.
+
+    Args:
+        source: Options that name the ratings.
+        further_values: Values of further options that say how rows are written; None: not typed.
+
+    Raises:
+        ConfigError: Another option says how rows are written, too.
+    """
+    from tacit.data.tables.written_format import read_format
+
+    if source.written is None:
+        return None
+    written = read_format(source.written)
+    values = (*further_values, source.delimiter, source.encoding, source.layout)
+    if any(value is not None for value in values):
+        raise ConfigError(
+            "--format says how the rows are written: leave out flags that say it too."
+        )
+    if source.items_from_ratings:
+        raise ConfigError("With --format no text of rows is read: give titles with --items FILE.")
+    if source.rating_scale is not None:
+        return written.with_scale(source.rating_scale)
+    return written
+
+
+def _confirm_guess(plan: Plan) -> bool:
+    """Ask whether the guessed columns are right; no, if a table lacks people or items."""
+    is_complete = all({"user", "item"} <= set(guess.positions) for guess in plan.ratings)
+    return is_complete and typer.confirm("Is this right?", default=True)
 
 
 def _ask_for_columns(columns: dict[Role, str | None], guesses: Mapping[Role, str]) -> bool:

@@ -383,6 +383,7 @@ class _ModelFile(Transport):
         self._log = log if is_latest else (*log, (epoch, digest))
 
     def get(self, path: str, *, with_key: bool = False) -> bytes:
+        """Answer with the latest epoch, the log or the disclosure, whichever the path is of."""
         if with_key:
             return b'{"latest":-1}'  # no letter was received
         if path.endswith("/log"):
@@ -391,6 +392,7 @@ class _ModelFile(Transport):
         return self._model.disclosure_.encode()
 
     def post(self, path: str, body: bytes) -> bytes:
+        """Answer a letter with the model's scores; ServiceError 422 for one of another model."""
         try:
             return self._model.server_.score(Release.decode(body)).encode()
         except ValueError as error:

@@ -26,6 +26,7 @@ class _Group(TyperGroup):
     """Sub-command that is run if the first word names none; "": there is no such one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the group's name, after the fallback is put before them."""
         if self.fallback and args:
             known = (*self.list_commands(ctx), *ctx.help_option_names)
             if args[0] not in known:
@@ -33,11 +34,13 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """List the names of designs with this part, baselines that can be fitted, and others."""
         designs = [name for name in names() if _has_part(design(name), self.part)]
         baselines = BASELINES if self.part == "fit" else ()
         return list(dict.fromkeys([*designs, *baselines, *super().list_commands(ctx)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Make the sub-command of a name; that of a baseline has only the line that help shows."""
         command = _find_command(cmd_name, self.part)
         if command is not None:
             return _make_click_command(cmd_name, command)

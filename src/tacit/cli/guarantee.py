@@ -168,7 +168,7 @@ def _add_command() -> None:
     Several designs may have an option of the same name. Its help has a sentence for each meaning,
     with the designs that it is for.
     """
-    designs_by_meaning: dict[str, dict[str, list[str]]] = {}  # by option, then by its meaning
+    designs_by_option: dict[str, dict[str, list[str]]] = {}  # names, by option and its meaning
     types: dict[str, Any] = {}
     for name in names():
         settings = design(name).card_settings
@@ -176,12 +176,12 @@ def _add_command() -> None:
         for key, field in options_of(settings).items():
             default = "" if field.default in (MISSING, None) else f" [default: {field.default}]"
             meaning = field.metadata["help"] + default
-            designs_by_meaning.setdefault(key, {}).setdefault(meaning, []).append(name)
+            designs_by_option.setdefault(key, {}).setdefault(meaning, []).append(name)
             types[key] = hints[key] | None
     options = []
-    for key, designs_of_key in designs_by_meaning.items():
+    for key, designs_by_meaning in designs_by_option.items():
         sentences = []
-        for meaning, designs in designs_of_key.items():
+        for meaning, designs in designs_by_meaning.items():
             sentences.append(f"{', '.join(designs)}: {meaning}")
         options.append(make_parameter(key, types[key], option(" ".join(sentences))))
     help_text = f"A model file, a mechanism, or a design: {', '.join(names())}."

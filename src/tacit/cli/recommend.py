@@ -128,22 +128,9 @@ def recommend(
             out = out or name_output_beside(all_, ending="-lists.parquet", force=force)
         columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
         return write_all_lists(fitted, all_, into or str(out), execution, columns, n)
-    lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
-    makes_private_lists = isinstance(lists, PrivateLists)
-    weighs_by_time = isinstance(fitted, XMap) and fitted.weighs_by_time
-    # Options that this model has no use for.
-    if about and not isinstance(fitted, StandardScheme):
-        _refuse_option("--about", model, "hides no attribute")
-    if at_device and not isinstance(lists, StandardScheme | PrivateLists):
-        _refuse_option("--at-device", model, "has no item table")
-    if cold and not makes_private_lists:
-        _refuse_option("--cold", model, "scores no items by features")
-    if target and not isinstance(fitted, XMap):
-        _refuse_option("--target", model, "has no target domains")
-    if time and not weighs_by_time:
-        _refuse_option("--time", model, "was not fitted with --alpha")
-    if at_device and about:
-        raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
+    _refuse_useless_options(of_one_person, model, fitted)
+    list_model = fitted.sound_ if isinstance(fitted, XMap) else fitted
+    makes_private_lists = isinstance(list_model, PrivateLists)
     ratings, n_unknown = _read_history(
         history, fitted, item=item, rating=rating, delimiter=delimiter
     )
@@ -163,7 +150,7 @@ def recommend(
     if cold is not None:
         list_arguments["cold"] = read_cold_items(cold, delimiter)
     times: dict[str, Any] = {}  # further arguments of a model that weighs ratings by their time
-    if weighs_by_time and history is not None:
+    if history is not None and isinstance(fitted, XMap) and fitted.weighs_by_time:
         from tacit.data.tabular import read_history_times
 
         columns_of_times = {"item": item, "time": time, "delimiter": delimiter}
@@ -184,8 +171,9 @@ def recommend(
         origin = {"computed": "at the device"}
     else:
         recommendations = fitted.recommend(history=ratings, **list_arguments, **times)
-        if isinstance(lists, PrivateLists):  # its file is public: a device may have it, too
-            origin = {"computed": "at the device", "personal": lists.released_.serves_lists}
+        if isinstance(list_model, PrivateLists):  # its file is public: a device may have it, too
+            is_personal = list_model.released_.serves_lists
+            origin = {"computed": "at the device", "personal": is_personal}
     items = []
     for row in recommendations:
         entry = {
@@ -227,6 +215,37 @@ def _refuse_typed(options: Mapping[str, bool], reason: str) -> None:
     for flag, is_typed in options.items():
         if is_typed:
             raise ConfigError(f"{flag} {reason}.")
+
+
+def _refuse_useless_options(is_typed: Mapping[str, bool], model: Path, fitted: Any) -> None:
+    """Check that no option was typed that has no meaning for a model.
+
+    Args:
+        is_typed: Whether each option for a list for one person was typed, by its flag.
+        model: File of the model.
+        fitted: The model.
+
+    Raises:
+        ConfigError: Such an option was typed.
+    """
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.designs.xmap.model import XMap
+    from tacit.profile_sums.model import PrivateLists
+
+    list_model = fitted.sound_ if isinstance(fitted, XMap) else fitted
+    weighs_by_time = isinstance(fitted, XMap) and fitted.weighs_by_time
+    if is_typed["--about"] and not isinstance(fitted, StandardScheme):
+        _refuse_option("--about", model, "hides no attribute")
+    if is_typed["--at-device"] and not isinstance(list_model, StandardScheme | PrivateLists):
+        _refuse_option("--at-device", model, "has no item table")
+    if is_typed["--cold"] and not isinstance(list_model, PrivateLists):
+        _refuse_option("--cold", model, "scores no items by features")
+    if is_typed["--target"] and not isinstance(fitted, XMap):
+        _refuse_option("--target", model, "has no target domains")
+    if is_typed["--time"] and not weighs_by_time:
+        _refuse_option("--time", model, "was not fitted with --alpha")
+    if is_typed["--at-device"] and is_typed["--about"]:
+        raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
 
 
 def _refuse_option(option_name: str, model: Path, reason: str) -> NoReturn:

@@ -30,7 +30,8 @@ class EventLog:
 
         Args:
             request_id: Id of the request, which the answer has in X-Request-Id.
-            operation: Method and path of the operation, as the code writes them.
+            operation: Method and path of the operation, as the code writes them; "none" if the
+                request reached none.
             status: Status of the answer; 0: none was sent.
             seconds: Time from the request's start to its answer.
         """

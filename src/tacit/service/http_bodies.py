@@ -21,7 +21,7 @@ MOST_HEAD_BYTES = 16 * 1024
 MISSING: Any = object()
 """Stands for the value of a body or a parameter that a request does not have."""
 _HEADER_OVERHEAD = 4
-"""Bytes of a header's line beside its name and value: colon, blank, and two that end the line."""
+"""Bytes of a header's line that are not its name or value: colon, blank, and two at its end."""
 
 _SINGLE_HEADERS = (b"authorization", b"content-encoding", b"content-type", b"idempotency-key")
 """Headers that may be sent once only, because two would have no single meaning."""

@@ -286,7 +286,8 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
     """
     if not NAME.fullmatch(name) or f"{name}_".startswith("person_"):
         raise ConfigError(
-            "The name of a key is 1 to 64 of a-z, 0-9, _ and -, and does not begin with 'person_'."
+            "The name of a key is 1 to 64 of a-z, 0-9, _ and -, begins with a letter or a digit, "
+            "and is neither 'person' nor begins with 'person_'."
         )
     if role in (Role.ANONYMOUS, Role.SUBJECT):
         raise ConfigError(
@@ -297,7 +298,9 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
         raise ConfigError("A key of the role recommend gets lists: personal or popularity.")
     entries = read_keys(path)
     if any(entry.name == name for entry in entries):
-        raise ConfigError("A key of this name is in the file. Take another name, or revoke it.")
+        raise ConfigError(
+            "A key of this name is in the file, in use or revoked. Take another name."
+        )
     secret = secrets.token_hex(32)
     digest = hashlib.sha256(secret.encode()).hexdigest()
     _write_keys(path, (*entries, KeyEntry(name, role.value, tenant, digest, lists=lists)))

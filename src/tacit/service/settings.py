@@ -99,7 +99,7 @@ class Settings:
         above=0,
     )
     most_body: int = setting(
-        "the largest request but for a letter, which may show every item; a larger one gets 413",
+        "the largest request, except for letters, which may show every item; a larger one gets 413",
         64 * 1024,
         unit="bytes",
         above=0,

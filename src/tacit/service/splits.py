@@ -273,7 +273,7 @@ class Split(ServedThing):
         return due
 
     def is_counting(self, released: Iterable[date]) -> bool:
-        """Say whether the budget covers today, beside all days that are released or due.
+        """Say whether the budget covers today, in addition to all days that are released or due.
 
         Args:
             released: Days that were released.

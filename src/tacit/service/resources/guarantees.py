@@ -26,6 +26,9 @@ _OFFICER_HEADERS = {
 }
 """Headers of an officer's page, which contains its own style and no script."""
 
+NounPath = Annotated[str, Path(pattern="^[a-z]{1,32}$")]
+"""Type of a part of the path: the noun of a thing that is served, such as `models`."""
+
 router = APIRouter(route_class=Operation, tags=["guarantees"])
 
 
@@ -114,9 +117,7 @@ def guarantees(service: CurrentService) -> Promises:
 
 @router.get("/api/guarantees/{noun}/{name}", **allow(Role.ANONYMOUS))
 @run_on_loop
-def guarantee(
-    service: CurrentService, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: PathName
-) -> Promise:
+def guarantee(service: CurrentService, noun: NounPath, name: PathName) -> Promise:
     """Show the guarantee of one thing that is served."""
     address = f"{noun}/{name}"
     cards = service.deployment.cards.get(address)
@@ -130,9 +131,7 @@ def guarantee(
     response_class=Response,
     **allow(Role.ANONYMOUS),
 )
-def officer_card(
-    service: CurrentService, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: PathName
-) -> Response:
+def officer_card(service: CurrentService, noun: NounPath, name: PathName) -> Response:
     """Show one page about a guarantee, in HTML, for a data protection officer."""
     address = f"{noun}/{name}"
     thing = service.deployment.served.get(address)

@@ -50,8 +50,8 @@ def readyz(service: CurrentService) -> ReadyState:
         raise Problem(503, "The record of budgets cannot be reached.", retry_after=1) from None
     models = []
     for name, served in service.deployment.find_all(ServedModel).items():
-        previous = None if served.previous is None else served.previous.digest
-        models.append(ModelFile(name=name, digest=served.digest, previous_digest=previous))
+        previous_digest = None if served.previous is None else served.previous.digest
+        models.append(ModelFile(name=name, digest=served.digest, previous_digest=previous_digest))
     return ReadyState(status="ready", models=models)
 
 

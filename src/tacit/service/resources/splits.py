@@ -152,7 +152,10 @@ def record_served_people(
 
 
 def find_splits(service: Service, model: str, caller: Caller) -> list[Split]:
-    """Find the comparisons that count a caller's lists of a model: none but for a backend's."""
+    """Find the comparisons that count the lists of a model that a caller gets.
+
+    Only lists that a backend gets are counted.
+    """
     if caller.role is not Role.RECOMMEND:
         return []
     splits = service.deployment.find_all(Split).values()
