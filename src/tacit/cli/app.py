@@ -132,7 +132,8 @@ def _make_comma_callback(callback: Callable[..., Any] | None) -> Callable[..., A
         callback: Callback that the option has already, which is called first; None: it has none.
     """
 
-    def split(ctx: Any, param: Any, value: Any) -> Any:
+    def split_values(ctx: Any, param: Any, value: Any) -> Any:
+        """Split the values that were typed at their commas; None or an empty list is returned."""
         if callback is not None:
             value = callback(ctx, param, value)
         if not value:
@@ -145,7 +146,7 @@ def _make_comma_callback(callback: Callable[..., Any] | None) -> Callable[..., A
                 parts += text.split(",")
         return parts
 
-    return split
+    return split_values
 
 
 app = typer.Typer(
@@ -159,7 +160,7 @@ app = typer.Typer(
 
 
 def _print_version(is_given: bool) -> None:
-    """Print the version and exit, where `--version` was typed."""
+    """Print the version and exit, if `--version` was typed."""
     if is_given:
         from tacit import __version__
 

@@ -99,6 +99,7 @@ def _find_command(name: str, part: str) -> Command | None:
         name: Name of the design.
         part: Part of a design, such as "fit".
     """
+    # `names` searches installed packages, which takes time that tacit's own designs do not need.
     owner = design(name) if name in BUILT_IN or name in names() else None
     if owner is None or not _has_part(owner, part):
         return None

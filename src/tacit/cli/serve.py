@@ -360,6 +360,7 @@ def serve(
                 typer.echo(f"Warning: {warning}", err=True)
 
         def report_address(address: str) -> None:
+            """Print what is served and at which address, once the service answers."""
             result = {
                 "address": address,
                 "openapi": f"{address}/api/openapi.json",
@@ -498,7 +499,7 @@ def list_keys(folder: Folder) -> Result:
     from tacit.service.deployment import read_tenant
     from tacit.service.keys import read_keys
 
-    read_tenant(folder)
+    read_tenant(folder)  # raises if the folder is not one of a service
     rows = []
     for key in read_keys(folder / KEYS_FILE):
         row = {"name": key.name, "role": key.role, "tenant": key.tenant, "revoked": key.revoked}
@@ -519,7 +520,7 @@ def revoke(folder: Folder, name: Name) -> Result:
     from tacit.service.deployment import read_tenant
     from tacit.service.keys import revoke_key
 
-    read_tenant(folder)
+    read_tenant(folder)  # raises if the folder is not one of a service
     revoke_key(folder / KEYS_FILE, name)
     sentence = f"The key of '{name}' is not known any more, from the next request on."
     return Result({"name": name, "revoked": True}, (sentence,))
@@ -533,7 +534,7 @@ def vendor(
     from tacit.designs.pdap.serve.signatures import new_vendor_key
     from tacit.service.deployment import read_tenant
 
-    read_tenant(folder)
+    read_tenant(folder)  # raises if the folder is not one of a service
     public = new_vendor_key(folder / file)
     hint = (
         "Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, which "

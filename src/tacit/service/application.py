@@ -93,6 +93,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        """Run background work while the service answers requests, and close the service."""
         log.write("started", serves=len(service.deployment.served), process=os.getpid())
         gc.collect()
         gc.freeze()  # served models stay: scanning them again would delay every request

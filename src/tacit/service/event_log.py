@@ -82,6 +82,7 @@ class _LibraryHandler(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Write an event about a message that a library logs."""
         error = record.exc_info[1] if record.exc_info else None
         self._log.write(
             "library",

@@ -87,8 +87,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         if not self.url.startswith(b"/") or b"#" in self.url:
             raise ValueError("not a path of this service")
-        hosts = [name for name, _ in self.headers].count(b"host")
-        if hosts != 1 and self.parser.get_http_version() != "1.0":
+        n_hosts = [name for name, _ in self.headers].count(b"host")
+        if n_hosts != 1 and self.parser.get_http_version() != "1.0":
             raise ValueError("not one host")
         if len(self.pipeline) >= MOST_PIPELINED:
             raise ValueError("too many requests ahead of their answers")
@@ -136,6 +136,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 
     def _cancel_deadline(self) -> None:
+        """Stop the timer that would close the connection."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

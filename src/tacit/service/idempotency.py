@@ -136,6 +136,7 @@ async def answer_once(
     """
 
     def draw(source: Source, stored: bytes | None) -> tuple[bytes, bytes | None]:
+        """Make the stored answer, with random bytes before it, and the new state."""
         answer, new_state = transition(source, stored)
         if len(answer.body) > MOST_STORED_BYTES:
             answer = refusal(409, _TOO_LARGE)

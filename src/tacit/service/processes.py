@@ -199,6 +199,7 @@ def _run_worker_process(
     _limit_malloc()
 
     def stop_with_parent() -> None:
+        """Wait until the parent process ends, then stop this one."""
         parent = parent_process()
         if parent is not None:
             parent.join()
@@ -252,6 +253,7 @@ class _Server(uvicorn.Server):
         self._is_stopped = is_stopped
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the server, then stop it if a signal had come, or else report that it is up."""
         await super().startup(sockets=sockets)
         if self._is_stopped():
             self.should_exit = True

@@ -77,17 +77,19 @@ async def rate(
         check_stars(served, {rating.item: rating.stars})
 
     def store_rating(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
-        before = StoredRatings.decode(state)
+        """Put the rating into the caller's stored ratings, or refuse it if they are too many."""
+        old_ratings = StoredRatings.decode(state)
+        new_ratings: StoredRatings | None
         if rating.stars is None:
-            after: StoredRatings | None = before.without_rating(rating.model, rating.item)
+            new_ratings = old_ratings.without_rating(rating.model, rating.item)
         else:
-            after = before.with_rating(rating.model, rating.item, rating.stars)
-        if after is None:
+            new_ratings = old_ratings.with_rating(rating.model, rating.item, rating.stars)
+        if new_ratings is None:
             detail = (
                 f"At most {MOST_RATINGS} ratings of one person are stored. Take one back first."
             )
             return refusal(409, detail), None
-        return reply({"done": True}), after.encode(source)
+        return reply({"done": True}), new_ratings.encode(source)
 
     return await answer_once(
         service,
