@@ -147,6 +147,8 @@ def rank_in_person(ratings: Ratings, keys: NDArray[np.float64]) -> NDArray[np.in
     """
     order = np.lexsort((keys, ratings.users))
     rank = np.empty(len(ratings), dtype=np.int64)
+    # Ratings are sorted by person, so the k-th place of `order` holds a rating of the person of row
+    # k.
     rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users]
     return rank
 

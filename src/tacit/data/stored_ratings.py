@@ -261,7 +261,7 @@ class PublicInputs:
             stars: (k,) the different stars of the ratings; None for events.
 
         Raises:
-            DataError: No common scale holds all of them, or there are too many.
+            DataError: No common scale holds all of them, or there are more than `MOST_VALUES`.
             ConfigError: A scale is given for events.
         """
         if stars is None and self.scale is not None:

@@ -268,7 +268,7 @@ def _rate_every_item(columns: Ints, items: int, seed: np.random.SeedSequence) ->
     columns = columns.copy()
     for item in np.flatnonzero(counts == 0):
         replaceable = np.flatnonzero(counts[columns] > 1)
-        if not replaceable.size:
+        if not replaceable.size:  # no item has several ratings
             break
         replaced = generator.choice(replaceable)  # no person has rated the new item yet
         counts[columns[replaced]] -= 1

@@ -75,7 +75,7 @@ def read_ratings(
     items_from_ratings: bool = False,
     layout: Layout | None = None,
 ) -> Ratings:
-    """Read one file of ratings, or of events: a file without a rating column holds events.
+    """Read a file of ratings, or of events: a file without a column of ratings holds events.
 
     Args:
         path: The file.
@@ -102,7 +102,7 @@ def read_ratings(
             else cp1252 unless the letters fit another one better.
         where: Conditions that rows must fulfil, such as "status!=cancelled", "quantity>0" or
             "event in view|buy".
-        written: File with a written format, such as an imported folder. Each row is then read
+        written: File or imported folder with a written format. Each row is then read
             without the others, and one that does not fit is dropped. Only `scale`, `users` and
             `items` can be given with it.
         items_from_ratings: Whether titles in columns beside the ratings are public. Models publish
@@ -152,8 +152,8 @@ def read_ratings(
     if items is not None and find_column("domain", opened.headers, domain) is None:
         column_names["domain"] = None  # this column is in the file of items
     guess = guess_rating_columns(opened, column_names, events=events, layout=layout)
-    guessed = guess.require_roles(rules)
-    ratings = with_row_texts(make_ratings([guessed], rules).ratings, [guessed])
+    guess.require_roles(rules)
+    ratings = with_row_texts(make_ratings([guess], rules).ratings, [guess])
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
     return _with_attributes(
@@ -235,7 +235,7 @@ def ratings_from(
     where: Sequence[str] = (),
     layout: Layout | None = None,
 ) -> Ratings:
-    """Make ratings of a Python object; without a column of ratings they are events.
+    """Make ratings from a Python object; if it has no column of ratings, its rows are events.
 
     `frame` is one of these: a pandas, polars or Arrow frame, or another one that narwhals knows,
     such as a DuckDB relation; a SciPy sparse matrix (people, items), whose ids are numbers from 0;
@@ -265,12 +265,12 @@ def ratings_from(
     if hasattr(frame, "tocoo") and not says_what_numbers_are:
         _refuse_numbers_that_are_no_stars(table)
     guess = guess_rating_columns(table, column_names, events=events, layout=layout)
-    guessed = guess.require_roles(rules)
-    return make_ratings([guessed], rules).ratings
+    guess.require_roles(rules)
+    return make_ratings([guess], rules).ratings
 
 
 def _refuse_numbers_that_are_no_stars(table: Table) -> None:
-    """Raise DataError for a matrix whose numbers lie on no usual scale of stars."""
+    """Raise DataError for a matrix whose numbers are probably plays or prices, and no stars."""
     numbers = np.asarray(table.frame["rating"], dtype=np.float64)
     scale, off_scale = RatingScale.nearest(numbers)
     if scale.maximum < _TOO_MANY_STARS and off_scale <= (1 - MOST_ON_SCALE) * len(numbers):

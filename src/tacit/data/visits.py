@@ -170,7 +170,11 @@ def _other_headers(table: Table, used: set[str | None]) -> tuple[str, ...]:
 def _read_numbers(
     table: Table, header: str, *, least: float = -np.inf, most: float = np.inf
 ) -> Floats:
-    """Read a column of numbers from `least` to `most`; DataError with the first row of others."""
+    """Read a column of numbers.
+
+    Raises:
+        DataError: A cell is no number from `least` to `most`; the error has the first such row.
+    """
     numbers = to_numbers(table.frame[header]).to_numpy().astype(np.float64)
     in_range = (numbers >= least) & (numbers <= most)  # false for NaN as well
     if not in_range.all():

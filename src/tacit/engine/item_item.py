@@ -32,7 +32,9 @@ def check_arguments(
     for name, numbers in (("of", of), ("among", among)):
         are_in_range = ((numbers >= 0) & (numbers < items)).all()
         if not are_in_range or len(np.unique(numbers)) < len(numbers):
-            raise ConfigError(f"`{name}` holds different item numbers from 0 to {items - 1}.")
+            raise ConfigError(
+                f"`{name}` needs item numbers from 0 to {items - 1}, each at most once."
+            )
 
 
 def make_empty_lists(of: Numbers, k: int) -> Neighbours:

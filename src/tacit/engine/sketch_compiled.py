@@ -61,11 +61,11 @@ def _random_below(state: Any, bound: Any, limit: Any) -> Any:
 
     Args:
         state: State of the generator.
-        bound: Above the largest result.
+        bound: The result is from 0 to bound - 1.
         limit: `_rejection_limit(bound)`.
 
     Returns:
-        The integer, and the state after it.
+        The integer, and the state of the generator after the draw.
     """
     state += _STEP
     word = _mix(state)
@@ -157,7 +157,7 @@ def count_sets(
 def count_pairs(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, items: Any, totals: Any
 ) -> None:
-    """Add item to totals[answer, pair] for every pair that a ticket asks about.
+    """Add one to totals[answer, pair] for every pair that a ticket asks about.
 
     Args:
         first: First word of the seed.
@@ -181,7 +181,7 @@ def count_pairs(
 
 
 @_compile
-def first_hits(
+def set_hits(
     first: Any,
     second: Any,
     tickets: Any,
@@ -260,24 +260,25 @@ def pair_hits(
 
 
 @_compile
-def remember(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
-    """Add tickets to a hash table with open addressing.
+def add_tickets(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
+    """Add tickets to a hash table with open addressing, and tell which of them are new.
 
     Args:
         table: (slots,) uint64, 0 for a free slot; changed in place. It must have room.
         used: Number of tickets in the table.
         tickets: (tickets,) uint64, none 0.
-        key: A secret, so that people who choose their tickets cannot choose slots.
+        key: uint64, a secret, so that people who choose their tickets cannot choose their slots.
         new: (tickets,) bool, filled: whether a ticket was not in the table before.
 
     Returns:
         The number of tickets in the table.
     """
     size = np.uint64(len(table))
-    half = np.uint64(32)
+    half_word = np.uint64(32)
     for n in range(len(tickets)):
         ticket = tickets[n]
-        slot = ((_mix(ticket ^ key) >> half) * size) >> half
+        # The high half of a hash, below 2^32, is scaled to a slot below `size`.
+        slot = ((_mix(ticket ^ key) >> half_word) * size) >> half_word
         while table[slot] != 0 and table[slot] != ticket:
             slot += _ONE
             if slot == size:

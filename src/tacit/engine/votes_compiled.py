@@ -81,6 +81,7 @@ _NOBODY = np.uint64(0)
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _ONE, _FULL = np.uint8(1), np.uint8(255)
+"""One vote, and the largest number of votes that a small counter can hold."""
 _LINE = np.uint64(6)
 """Shift that turns the number of an object into the index of the first of its 64 counters."""
 
@@ -110,9 +111,9 @@ def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
     for i in range(len(votes)):
         line = np.uint64(votes[i])
         add_bits(small, line << _LINE, alive[i])
-        level = np.uint8(filled[line] + _ONE)
-        filled[line] = level
-        if level == _FULL:  # not a function or a slice: these would slow the loop down
+        votes_held = np.uint8(filled[line] + _ONE)
+        filled[line] = votes_held
+        if votes_held == _FULL:  # written out, since a function or a slice would slow the loop down
             for c in range(CLIENTS):
                 counter = (line << _LINE) + np.uint64(c)
                 wide[line, c] += small[counter]
@@ -125,6 +126,7 @@ def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> in
     """Copy the votes and words of the voters who count for any client; return their number."""
     copied = np.uint64(0)
     for i in range(len(votes)):
+        # The entry of a voter who counts for no client is overwritten by the next one.
         some_votes[copied], some_words[copied] = votes[i], alive[i]
         copied += np.uint64(alive[i] != _NOBODY)
     return np.int64(copied)  # type: ignore[return-value]
@@ -227,6 +229,8 @@ def _charge_chunk(
     words = alive[begin : begin + len(votes)]
     for i in range(len(votes)):
         vote = np.uint64(votes[i])
+        # A creditR less lowers both numbers, creditR - 1 and creditD + creditR - 1; a creditD less
+        # lowers only the second.
         disliked = radius[vote] & words[i]
         radius_hits[i] = disliked
         both_hits[i] = disliked | (diverse[vote] & words[i])
@@ -390,15 +394,15 @@ def _tally_one_client(votes: Any, alive: Any, counters: Any) -> None:
     vote_mask = np.uint64(0xFFFF)
     state_mask = np.uint64(0xFF)
     for i in range(len(four_votes)):
-        chosen, living = four_votes[i], np.uint64(four_states[i])
-        first[chosen & vote_mask] += np.uint32(living & state_mask)
-        second[chosen >> np.uint64(16) & vote_mask] += np.uint32(
-            living >> np.uint64(8) & state_mask
+        vote_word, state_word = four_votes[i], np.uint64(four_states[i])
+        first[vote_word & vote_mask] += np.uint32(state_word & state_mask)
+        second[vote_word >> np.uint64(16) & vote_mask] += np.uint32(
+            state_word >> np.uint64(8) & state_mask
         )
-        third[chosen >> np.uint64(32) & vote_mask] += np.uint32(
-            living >> np.uint64(16) & state_mask
+        third[vote_word >> np.uint64(32) & vote_mask] += np.uint32(
+            state_word >> np.uint64(16) & state_mask
         )
-        fourth[chosen >> np.uint64(48)] += np.uint32(living >> np.uint64(24))
+        fourth[vote_word >> np.uint64(48)] += np.uint32(state_word >> np.uint64(24))
 
 
 @_compiled
@@ -434,7 +438,11 @@ def _keep_and_tally_one(
 
 
 def tally_one(votes: Votes, alive: States, objects: int) -> Counts:
-    """Count the votes for each object (1, objects) of the voters who count for the only client."""
+    """Count the votes for each object (1, objects) of the voters who count for the only client.
+
+    Raises:
+        DataError: An array has another type or length, or a vote is for no object.
+    """
     return _tally_one(votes, 0, False, votes, alive, False, objects)
 
 
@@ -455,6 +463,9 @@ def keep_and_tally_one(
 
     Returns:
         (1, objects) counts, as `tally_one` returns them.
+
+    Raises:
+        DataError: An array has another type or length, or a vote of this round is for no object.
     """
     check(last, alive, is_one_client=True)
     return _tally_one(last, chosen, liked, votes, alive, True, objects)
@@ -483,7 +494,7 @@ def _tally_one(
 
 
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
-    """Count, for each client, the votes for each object of the voters who count.
+    """Count the votes for each object of the voters who count, for each client.
 
     Args:
         votes: (n,) votes.
@@ -492,6 +503,9 @@ def tally(votes: Votes, alive: Words, objects: int) -> Counts:
 
     Returns:
         (64, objects) counts.
+
+    Raises:
+        DataError: An array has another type or length, or a vote is for no object.
     """
     all_objects = np.full(objects, ~_NOBODY)  # every client keeps every object
     return keep_and_tally(votes, all_objects, votes, alive, objects)
@@ -513,6 +527,9 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
 
     Returns:
         (64, objects) counts, as `tally` returns them.
+
+    Raises:
+        DataError: An array has another type or length, or a vote is for no object.
     """
     check(last, alive)
     check(votes, alive)

@@ -80,12 +80,14 @@ class Buckets(StoredRatings):
         """Replace the folder of a bucket by one sorted file; return its number of ratings."""
         frame = pl.concat([pl.read_ipc(file) for file in sorted(bucket.iterdir())])
         items = self.catalogue.item_ids
-        block = Rows(
-            frame["user"].rank("dense").to_numpy() - np.uint32(1),
-            _number_items(frame["item"], items),
-            frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
-            frame["time"].to_numpy() if "time" in frame.columns else None,
-        ).to_block(len(items))
+        values = frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame))
+        rows = Rows(
+            people=frame["user"].rank("dense").to_numpy() - np.uint32(1),  # ranks begin with 1
+            items=_number_items(frame["item"], items),
+            values=values,
+            times=frame["time"].to_numpy() if "time" in frame.columns else None,
+        )
+        block = rows.to_block(len(items))
         np.savez(
             bucket.with_suffix(".npz"),
             offsets=block.offsets,
@@ -140,23 +142,24 @@ def open_parquet(
             if stream.read(4) != b"PAR1":
                 fix = "Write it as Parquet, or leave --memory out."
                 raise DataError("this is no Parquet file", path=file, fix=fix)
-    columns = [
-        find_columns(_read_headers(file), column_names, events=events, path=file) for file in files
-    ]
-    for file, used in zip(files, columns, strict=True):
-        if used != columns[0]:
+    header_of_role = find_columns(
+        _read_headers(files[0]), column_names, events=events, path=files[0]
+    )
+    for file in files:
+        other_headers = find_columns(_read_headers(file), column_names, events=events, path=file)
+        if other_headers != header_of_role:
             raise DataError(
                 "the files do not have the same columns",
                 path=file,
-                found=", ".join(used.values()),
-                expected=", ".join(columns[0].values()),
+                found=", ".join(other_headers.values()),
+                expected=", ".join(header_of_role.values()),
             )
     # Without `dir`, Python would use another folder if TMPDIR does not exist.
     parent = os.environ.get("TMPDIR") or None
     with tempfile.TemporaryDirectory(prefix="tacit-", dir=parent) as temporary:
         folder = Path(temporary)
         try:
-            catalogue = _fill_buckets(folder, files, columns[0], public, memory)
+            catalogue = _fill_buckets(folder, files, header_of_role, public, memory)
             buckets = Buckets(folder, catalogue)
             buckets.digest = _digest_files(files)
         except OSError as error:

@@ -237,18 +237,13 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
             expected = f"a rating on the scale {scale}"
             mark_bad(is_off_scale, what, name, expected)
     if rules.on_bad == "refuse":
-        errors = list(table.row_errors[:1])
-        if first_errors:
-            row, first_error = min(first_errors, key=itemgetter(0))
-            errors.append(first_error.with_place(row=table.line(row)))
-        if errors:
-            raise min(errors, key=lambda error: error.row or 0).with_place(path=table.path)
+        _raise_first_error(table, first_errors)
     is_kept = ~is_bad
     if "plays" in values:
         is_no_event = (values["plays"] == 0).fill_null(value=False).to_numpy() & is_kept
         is_kept &= ~is_no_event
         dropped[NO_EVENT] += int(is_no_event.sum())
-    dropped = +dropped  # a Counter without the rules that dropped no row
+    dropped = +dropped  # leaves out the rules that dropped no row
     if not is_kept.any():
         has_plays = "plays" in values
         what = "there is no event" if has_plays and not is_bad.all() else "no row can be kept"
@@ -256,26 +251,60 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
         expected_plays = "a row with plays above 0, and none below" if has_plays else None
         fix = None if has_plays else "Check which column holds what."
         raise DataError(what, path=table.path, found=found, expected=expected_plays, fix=fix)
-    columns: dict[str, Any] = {}
-    for role in [*values]:
-        series = values.pop(role)  # so that only one column at a time is in memory twice
-        column = series if is_kept.all() else series.filter(pl.Series(is_kept))
-        is_guessed_id = table.is_text and role in ("user", "item") and role not in rules.ids
-        if is_guessed_id and column.dtype == pl.String:
-            columns[role] = to_ids(column)
-        else:
-            columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
+    guessed_ids = [role for role in ("user", "item") if table.is_text and role not in rules.ids]
+    columns = _select_rows(values, is_kept, guessed_ids)
     return CleanColumns(columns, scale, dict(dropped), len(table.frame) + len(table.row_errors))
 
 
+def _raise_first_error(table: Table, first_errors: list[tuple[int, DataError]]) -> None:
+    """Raise the error of the first bad row of a table, if there is one.
+
+    Args:
+        table: The table, whose `row_errors` are of rows that could not be read.
+        first_errors: The first error of each rule about cells, with its row from 0.
+    """
+    errors = list(table.row_errors[:1])
+    if first_errors:
+        row, first_error = min(first_errors, key=itemgetter(0))
+        errors.append(first_error.with_place(row=table.line(row)))
+    if errors:
+        raise min(errors, key=lambda error: error.row or 0).with_place(path=table.path)
+
+
+def _select_rows(
+    values: dict[Role, pl.Series], is_kept: NDArray[np.bool_], guessed_ids: list[str]
+) -> dict[str, Any]:
+    """Select the rows that are kept, and turn the columns into arrays of numbers or lists of texts.
+
+    Args:
+        values: Role to its column; emptied, so that only one column at a time is in memory twice.
+        is_kept: (rows,) which rows are kept.
+        guessed_ids: Roles whose texts become integers if all that are kept are written as integers.
+    """
+    columns: dict[str, Any] = {}
+    for role in [*values]:
+        series = values.pop(role)
+        column = series if is_kept.all() else series.filter(pl.Series(is_kept))
+        if column.dtype != pl.String:
+            columns[role] = column.to_numpy()
+        elif role in guessed_ids:
+            columns[role] = to_ids(column)
+        else:
+            columns[role] = column.to_list()
+    return columns
+
+
 def read_cells(
-    frame: pl.DataFrame, used: Mapping[Role, str], scale: RatingScale | None, path: object = None
+    frame: pl.DataFrame,
+    header_of_role: Mapping[Role, str],
+    scale: RatingScale | None,
+    path: object = None,
 ) -> pl.DataFrame:
     """Read the cells of some rows of a stored table, as `clean_rows` does; a bad cell is an error.
 
     Args:
         frame: The rows; columns are named by their roles.
-        used: Role to the header of its column, for messages.
+        header_of_role: Role to the header of its column, for messages.
         scale: The stars a rating can take; None: any number.
         path: The file, for messages.
 
@@ -287,7 +316,7 @@ def read_cells(
             the day or the month comes first. The error names no row.
     """
     columns = {}
-    for role, header in used.items():
+    for role, header in header_of_role.items():
         column = frame[role]
         expected = _EXPECTED[role]
         try:
@@ -310,10 +339,12 @@ def read_cells(
     return pl.DataFrame(columns)
 
 
-def read_arrow_cells(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:
+def read_arrow_cells(
+    rows: Any, header_of_role: Mapping[Role, str], scale: RatingScale | None = None
+) -> Any:
     """Do what `read_cells` does, from an Arrow table to an Arrow table."""
     frame = pl.DataFrame(pl.from_arrow(rows))
-    return read_cells(frame, used, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
+    return read_cells(frame, header_of_role, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def _find_scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) -> RatingScale:

@@ -355,7 +355,13 @@ class _ColumnSearch:
             self._assign_by_order()
 
     def _assign_by_order(self) -> None:
-        """Assign people, items and stars of a table without a header by their usual order."""
+        """Assign people, items and stars of a table without a header by their usual order.
+
+        Of two or three columns that are no times, the first two are people and items if they may be
+        ids, and a third one is numeric. If only people or only items lack a column, the only other
+        column of ids is theirs. If people and items are the first two columns, the third one holds
+        stars if its cells look like stars.
+        """
         no_times = [
             position for position in self.free_positions if not self.samples[position].is_time
         ]

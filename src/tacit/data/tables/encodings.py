@@ -195,17 +195,17 @@ def _find_lines_beyond_utf8(raw: bytes) -> bytes:
     """Return the first lines that are not UTF-8, together `_SAMPLE` bytes or a little more."""
     chosen: list[bytes] = []
     size = 0
-    found = _BEYOND_ASCII.search(raw)
-    while found is not None and size < _SAMPLE:
-        start = raw.rfind(b"\n", 0, found.start()) + 1
-        end = raw.find(b"\n", found.start())
+    match = _BEYOND_ASCII.search(raw)
+    while match is not None and size < _SAMPLE:
+        start = raw.rfind(b"\n", 0, match.start()) + 1
+        end = raw.find(b"\n", match.start())
         line = raw[start:] if end < 0 else raw[start:end]
         try:
             line.decode()
         except UnicodeDecodeError:
             chosen.append(line)
             size += len(line)
-        found = _BEYOND_ASCII.search(raw, start + len(line))
+        match = _BEYOND_ASCII.search(raw, start + len(line))
     return b"\n".join(chosen)
 
 

@@ -191,17 +191,18 @@ def plan_import(
                 )
             )
     if where:
-        for number, opened in enumerate(tables):
-            if len(tables) == 1 or has_columns_of(opened, where):
-                tables[number] = keep_rows(opened, where)
+        for number, opened_table in enumerate(tables):
+            if len(tables) == 1 or has_columns_of(opened_table, where):
+                tables[number] = keep_rows(opened_table, where)
     plan = _classify_tables(tables, column_names, events=events, layout=layout, unnamed=unnamed)
     plan.left_out |= no_tables
+    # A column that the caller named must be in one of the tables of ratings.
     for role, name in column_names.items():
         is_absent = all(
             find_column(role, columns.table.headers, name) is None for columns in plan.ratings
         )
         if name and role != "domain" and is_absent:
-            headers = itertools.chain.from_iterable(opened.headers for opened in tables)
+            headers = itertools.chain.from_iterable(opened_table.headers for opened_table in tables)
             raise missing_column_error(role, list(headers), name, files[0])
     return plan
 

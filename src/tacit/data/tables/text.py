@@ -208,7 +208,8 @@ def read_text_table(
         raw: Its bytes, unpacked.
         packed: Whether the file is compressed.
         encoding: Name of its encoding; None: found in the bytes.
-        layout: With "baskets", lines may have different lengths. If it is None, that is an error.
+        layout: With "baskets", lines may have different lengths. None: that is an error if they
+            seem to be lists.
         **dialect_options: The arguments `delimiter`, `headers`, `header` and `column_names` of
             `_find_dialect`.
 
@@ -347,31 +348,31 @@ def _find_dialect(
         delimiter = _check_delimiter(delimiter, path)
     widths = [len(_split(text, delimiter)) for text in texts]
     usual_width = max(set(widths), key=widths.count)
-    known = [_count_known_headers(text, delimiter, known_headers) for text in texts]
+    known_counts = [_count_known_headers(text, delimiter, known_headers) for text in texts]
     while len(texts) > 1 and headers is None:  # skip comments and titles above the table
         is_one_cell = widths[0] == 1 and usual_width > 1
-        is_above_header = known[0] == 0 and max(known[1:]) > 1
+        is_above_header = known_counts[0] == 0 and max(known_counts[1:]) > 1
         is_title = _has_one_filled_cell(texts[0], delimiter) and is_above_header
         if not (is_comment(texts[0]) or is_one_cell or is_title):
             break
         last_above = sample.pop(0).number
-        del texts[0], widths[0], known[0]
+        del texts[0], widths[0], known_counts[0]
     quote = "'" if _has_single_quotes(texts, delimiter) else '"'
-    first = [cell.strip() for cell in _split(texts[0], delimiter, quote)]
+    first_cells = [cell.strip() for cell in _split(texts[0], delimiter, quote)]
     first_line = sample[0].number
-    numbers = tuple(str(number) for number in range(1, len(first) + 1))
+    column_numbers = tuple(str(number) for number in range(1, len(first_cells) + 1))
     if headers is not None:
         return Dialect(delimiter, tuple(headers), last_above, quote)
-    if header is None and _are_numbers_of_columns(first, texts[1:], delimiter):
-        return Dialect(delimiter, numbers, first_line)
+    if header is None and _are_numbers_of_columns(first_cells, texts[1:], delimiter):
+        return Dialect(delimiter, column_numbers, first_line)
     if header is None:
         below = [_split(text, delimiter, quote) for text in texts[1:]]
-        header = _is_header(first, below, known_headers)
+        header = _is_header(first_cells, below, known_headers)
     if not header:
-        return Dialect(delimiter, numbers, last_above, quote)
-    if all(_RECBOLE_TYPE.search(cell) for cell in first):
-        first = [_RECBOLE_TYPE.sub("", cell) for cell in first]
-    names = [cell or number for cell, number in zip(first, numbers, strict=True)]
+        return Dialect(delimiter, column_numbers, last_above, quote)
+    if all(_RECBOLE_TYPE.search(cell) for cell in first_cells):
+        first_cells = [_RECBOLE_TYPE.sub("", cell) for cell in first_cells]
+    names = [cell or number for cell, number in zip(first_cells, column_numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise DataError(
@@ -430,7 +431,7 @@ def _has_one_filled_cell(line: str, delimiter: str) -> bool:
 
 
 def _are_numbers_of_columns(first: list[str], below: list[str], delimiter: str) -> bool:
-    """Tell whether the first row is 0, 1, 2, ..., which pandas writes as header of unnamed columns.
+    """Tell whether the first row is 0, 1, 2, ..., which pandas writes above unnamed columns.
 
     A table of people who are numbered from 0 may begin with such a row, too, but then the 0 repeats
     in its first column.

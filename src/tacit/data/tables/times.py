@@ -189,9 +189,8 @@ def find_time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     numbers = sampled.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
     if len(numbers) == 0:
         return "usual"
-    fewest = _MOST * len(
-        numbers
-    )  # not all numbers, so that one cell does not decide for the others
+    # Most numbers, not all, so that one cell does not decide for the others.
+    fewest = _MOST * len(numbers)
     for form in _DIGITS:
         # From the start of 1900 to the end of 2100, with zeros in place of hours, minutes and
         # seconds.
@@ -254,6 +253,7 @@ def to_seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm)
 def _numbers_to_seconds(column: pl.Series, form: TimeForm) -> pl.Series:
     """Turn numbers of this form into Int64 seconds; null for a number that is no time."""
     if column.dtype.is_float():
+        # Rounded, since otherwise a rounding error could move a time to the second before.
         column = column.set(~column.is_finite(), None).round(6)
     if form in _DIGITS:
         digits = column.cast(pl.Int64, strict=False).cast(pl.String)

@@ -143,6 +143,7 @@ def read_format(path: Path) -> WrittenFormat:
 
     Raises:
         DataError: There is no description, or it is incomplete or wrong.
+        ConfigError: Its parts contradict each other, or its encoding cannot be read row by row.
     """
     file = path / "data.json" if path.is_dir() else path
     try:

@@ -46,7 +46,7 @@ def true_bits(
     Raises:
         ConfigError: Devices choose the pairs, or dislikes are needed and missing.
     """
-    from tacit.engine.sketch_compiled import first_hits, pair_hits
+    from tacit.engine.sketch_compiled import pair_hits, set_hits
 
     if campaign.names_pair:
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
@@ -57,7 +57,7 @@ def true_bits(
         modulus = np.uint64(campaign.modulus)
         inverses = _inverses(campaign.modulus)
         sets = questions, campaign.set_size, modulus, inverses
-        first_hits(first_word, second_word, tickets, starts, likes, *sets, answers)
+        set_hits(first_word, second_word, tickets, starts, likes, *sets, answers)
         return answers
     items = np.uint64(campaign.n_items)
     pair_hits(first_word, second_word, tickets, starts, likes, questions, items, answers)

@@ -48,7 +48,7 @@ class TicketSet:
         Returns:
             (n,) whether each ticket is new. Of several equal ones the first is new.
         """
-        from tacit.engine.sketch_compiled import remember
+        from tacit.engine.sketch_compiled import add_tickets
 
         table_numbers = (tickets >> _SHIFT).astype(np.uint8)
         order = np.argsort(table_numbers, kind="stable")
@@ -59,7 +59,7 @@ class TicketSet:
         for number, end in enumerate(ends):
             if start < end:
                 table = self._reserve_cells(number, end - start)
-                self._used_cells[number] = remember(
+                self._used_cells[number] = add_tickets(
                     table,
                     self._used_cells[number],
                     sorted_tickets[start:end],
@@ -77,7 +77,7 @@ class TicketSet:
 
     def _reserve_cells(self, number: int, new_tickets: int) -> Words:
         """Return a table that has cells for the new tickets; one that is too full grows first."""
-        from tacit.engine.sketch_compiled import remember
+        from tacit.engine.sketch_compiled import add_tickets
 
         table = self._tables[number]
         size = len(table)
@@ -86,7 +86,7 @@ class TicketSet:
         if size > len(table):
             stored = table[table != 0]
             larger = np.zeros(size, dtype=np.uint64)
-            remember(larger, 0, stored, self._key, np.empty(len(stored), dtype=np.bool_))
+            add_tickets(larger, 0, stored, self._key, np.empty(len(stored), dtype=np.bool_))
             self._tables[number] = larger
         return self._tables[number]
 

@@ -205,6 +205,7 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
         for a in range(k + 1):
             images[0, a] = gram[a, 0]
         weight = 1.0 / math.sqrt(rated)
+        # tastes_-j of each rating: level and tastes without it.
         rows_filled = 0
         for j in range(rows.offsets[u], rows.offsets[u + 1]):
             place = rows.places[j]
@@ -225,6 +226,7 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
             set_row(tastes, rows_filled, mean, 0, -misfit, images, np.int64(line > 0))
             places[rows_filled] = place
             rows_filled += 1
+        # The rows of the items, and the sum of t_-j t_-j' / sqrt(n) in `moment`.
         for a in range(k):
             for b in range(_ROW_WIDTH):
                 moment[a, b] = 0.0

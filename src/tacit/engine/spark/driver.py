@@ -80,10 +80,11 @@ def open_spark(
     """Open ratings on a cluster; everything that can be refused is refused here, before any sum.
 
     Args:
-        source: A path of Parquet or CSV as the cluster sees it, or a table of its catalogue.
+        source: A path of Parquet or CSV as the cluster sees it, or the name of a table in Spark's
+            catalogue.
         remote: Address of the cluster's Spark Connect server.
         column_names: The roles to find, each with the header that the caller named, or None.
-        public: The scale and the items, as far as they do not come from the ratings.
+        public: The scale and the items, where they do not come from the ratings.
         events: Whether each row is an event without stars.
         tasks: Number of Spark tasks that hold the people; None: by the number of rows.
 
@@ -152,7 +153,7 @@ def write_lists(
             headers=rows.header_of_role,
         )
         item_type = "string" if model.item_ids_.dtype == object else "bigint"
-        schema = f"user {rows.kinds['user']}, rank int, item {item_type}, score double"
+        schema = f"user {rows.spark_types['user']}, rank int, item {item_type}, score double"
         by_person = rows.by_person(model.history_ids_, task_count)
         by_person.mapInArrow(work, schema).write.mode("error").parquet(_cluster_path(out))
         session.stop()
@@ -190,14 +191,14 @@ def fold_reports(
         from pyspark.sql.functions import col
 
         frame = _read(session, source)
-        kinds = dict(frame.dtypes)
-        if not kinds:
+        spark_types = dict(frame.dtypes)
+        if not spark_types:
             raise ClusterError(NOT_THERE)
-        if kinds.get(column) != "binary":
+        if spark_types.get(column) != "binary":
             raise DataError(
                 "no column of reports",
                 column=column,
-                found=", ".join(kinds),
+                found=", ".join(spark_types),
                 expected="a binary column",
             )
         start, length = ticket
@@ -235,7 +236,7 @@ class _Rows:
     """Spark's frame of the rows as they are stored; columns are named by their roles."""
     header_of_role: dict[Role, str]
     """Header of the column of each role that the source has."""
-    kinds: dict[Role, str]
+    spark_types: dict[Role, str]
     """Spark's type of each role's column after its cells are read."""
     scale: RatingScale | None
     """The stars a rating can take; None: any number."""
@@ -245,7 +246,7 @@ class _Rows:
     @property
     def read(self) -> Any:
         """Spark's frame of the rows with their cells read and checked."""
-        schema = ", ".join(f"{role} {kind}" for role, kind in self.kinds.items())
+        schema = ", ".join(f"{role} {kind}" for role, kind in self.spark_types.items())
         work = partial(workers.read_rows, headers=self.header_of_role, scale=self.scale)
         return self.frame.mapInArrow(work, schema)
 
@@ -292,19 +293,18 @@ def _open_rows(
     from pyspark.sql.functions import col
 
     frame = _read(session, source)
-    kinds = dict(frame.dtypes)
-    if not kinds:  # what Spark returns for a path that is not there
+    spark_types = dict(frame.dtypes)
+    if not spark_types:  # what Spark returns for a path that is not there
         raise ClusterError(NOT_THERE)
-    header_of_role = find_columns([*kinds], column_names, events=events, path=source)
+    header_of_role = find_columns([*spark_types], column_names, events=events, path=source)
     columns = [col(f"`{header}`").alias(role) for role, header in header_of_role.items()]
     selected = frame.select(*columns)
-    no_rows = read_arrow_cells(
-        selected.limit(0).toArrow(), header_of_role
-    )  # refuses unusable types
+    # Reading no rows refuses unusable types.
+    no_rows = read_arrow_cells(selected.limit(0).toArrow(), header_of_role)
     return _Rows(
         frame=selected,
         header_of_role=header_of_role,
-        kinds={role: workers.KINDS[str(no_rows[role].type)] for role in header_of_role},
+        spark_types={role: workers.KINDS[str(no_rows[role].type)] for role in header_of_role},
         scale=scale if "rating" in header_of_role else None,
         has_text_ids=source.endswith(_TEXT_ENDINGS),
     )
@@ -411,7 +411,7 @@ def _cluster_path(path: str) -> str:
 
 
 def _read(session: Any, source: str) -> Any:
-    """Return Spark's frame of a table of the catalogue, a text file or Parquet."""
+    """Return Spark's frame of a table in its catalogue, of a text file or of Parquet."""
     if re.fullmatch(r"\w+(\.\w+){0,2}", source) and not Path(source).exists():
         return session.read.table(source)
     path = _cluster_path(source)

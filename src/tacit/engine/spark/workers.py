@@ -318,7 +318,7 @@ def fold_reports_of_task(
     del report_rows
     hashes = hashes_of(pc.binary_slice(reports, *ticket_bounds))
     seen = np.zeros((3, HASHES), np.int64)
-    seen[0, short_hashes(hashes)] = 1
+    seen[0, short_hashes(hashes)] = 1  # the other counts are of blocks, which reports do not have
     order = np.argsort(hashes)
     equals_next = np.diff(hashes[order]) == 0
     is_repeated = np.append(equals_next, False) | np.insert(equals_next, 0, False)
