@@ -28,6 +28,7 @@ class ExecutionOptions:
     )
 
     def __post_init__(self) -> None:
+        """Raise ConfigError for an unknown engine, or for options that exclude each other."""
         if self.engine not in ("local", "spark"):
             raise ConfigError(f"--engine is 'local' or 'spark'; got {self.engine!r}.")
         if (self.engine == "spark") != (self.remote is not None):

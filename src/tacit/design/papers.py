@@ -43,6 +43,7 @@ class PaperResult:
     name in the command, or is added to it."""
 
     def __post_init__(self) -> None:
+        """Check the fields, as the class says."""
         if self.status not in STATUSES:
             statuses = ", ".join(STATUSES)
             raise ConfigError(f"{self.item}: no status '{self.status}'. Known: {statuses}.")

@@ -294,6 +294,7 @@ class EvaluateSettings:
     workers: int = option(WORKERS, default=1, least=0)
 
     def __post_init__(self) -> None:
+        """Raise ConfigError for options that do not go together, or a share out of its range."""
         if (self.lifetime is None) != (self.fits is None):
             raise ConfigError("--lifetime EPSILON and --fits NUMBER go together.")
         if not 0 <= self.consented_share < 1:
@@ -515,6 +516,7 @@ class PlanSettings:
     )
 
     def __post_init__(self) -> None:
+        """Raise ConfigError for options that do not go together."""
         has_both_or_neither = (self.every is None) == (self.times is None)
         if not has_both_or_neither or self.every not in (None, *_PERIODS):
             raise ConfigError(

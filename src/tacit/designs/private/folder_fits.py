@@ -83,6 +83,7 @@ class RefitSettings:
     """Options of  tacit init  that say how the ratings are read, by name."""
 
     def __post_init__(self) -> None:
+        """Check all settings, as the class says."""
         self._check_types()
         if self.every not in get_args(Every):
             raise ConfigError(f"{REFIT_FILE}: every is day, week or month; got {self.every!r}.")

@@ -132,15 +132,13 @@ class Account:
         """
         state = self.state
         shown = state.shown_levels()
-        return {
-            old: new
-            for old, new in self.disclosure.aliases
-            if old in shown
-            and old not in history
-            and new in history
-            and state.is_undecided(new)
-            and new not in state.arrivals
-        }
+        renames = {}
+        for old, new in self.disclosure.aliases:
+            has_left = old in shown and old not in history
+            was_seen_before = not state.is_undecided(new) or new in state.arrivals
+            if has_left and new in history and not was_seen_before:
+                renames[old] = new
+        return renames
 
     def _make_release(
         self, by_entered_id: History, by_followed_id: History, epoch: int

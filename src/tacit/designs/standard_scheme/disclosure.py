@@ -60,6 +60,7 @@ class Rule:
     """Parts per million: chance that a rating is obfuscated and not shown as it is."""
 
     def __post_init__(self) -> None:
+        """Raise MessageError if a field has a wrong type or range."""
         has_switches = type(self.selection) is bool and type(self.rounding) is bool
         require(self.transform in get_args(Transform), "a rule names a transform")
         require(has_switches, "a rule's switches are on or off")
@@ -113,24 +114,25 @@ class AttributeTable:
     """[value][item][true level][released level] cumulative chances over the released levels, in
     parts per million; () unless the rule couples."""
 
-    def check(self, items: int, levels: int, transform: Transform) -> None:
-        """Check that the tables are those of the rule, complete and within bounds.
+    def check(self, n_items: int, n_levels: int, transform: Transform) -> None:
+        """Check that the tables are those that the rule needs, complete and within bounds.
 
         Args:
-            items: Number of items.
-            levels: Number of whole levels of the scale.
+            n_items: Number of items.
+            n_levels: Number of whole levels of the scale; 0 for a continuous scale.
             transform: The rule's transform.
 
         Raises:
-            MessageError: They are not.
+            MessageError: A table is missing, is not needed, has another shape, or has a number out
+                of bounds; or the attribute's name or values are wrong.
         """
-        values = len(self.values)
+        n_values = len(self.values)
         has_names = type(self.name) is str and all(type(value) is str for value in self.values)
-        has_distinct_values = len(set(self.values)) == values > 1
+        has_distinct_values = len(set(self.values)) == n_values > 1
         require(has_names and has_distinct_values, "an attribute has several values")
-        shape = (values, items)
+        shape = (n_values, n_items)
         means_shape = shape if transform == "attribute-average" else (0,)
-        coupling_shape = (*shape, levels, levels) if transform == "coupling" else (0,)
+        coupling_shape = (*shape, n_levels, n_levels) if transform == "coupling" else (0,)
         require(is_table(self.offsets, shape, -LARGEST, LARGEST), "wrong offsets")
         require(is_table(self.keep, shape, 0, MICRO), "wrong chances")
         require(is_table(self.means, means_shape, -LARGEST, LARGEST), "wrong means")
@@ -187,6 +189,7 @@ class Disclosure(Message):
     """Public numbers of each attribute."""
 
     def __post_init__(self) -> None:
+        """Raise MessageError if a field has a wrong type or range, or the tables do not fit."""
         for number in (self.minimum, self.step):
             # A float cannot hold every integer, but compares with each of them.
             is_finite = type(number) in (int, float) and abs(number) <= float_info.max
@@ -209,6 +212,7 @@ class Disclosure(Message):
             table.check(len(self.items), self.levels, self.rule.transform)
 
     def _check_aliases(self) -> None:
+        """Raise MessageError unless aliases are pairs of ids that follow the rules of the field."""
         require(type(self.aliases) is tuple, "aliases are a list")
         for alias in self.aliases:
             is_pair = type(alias) is tuple and len(alias) == 2 and all(map(is_id, alias))

@@ -193,7 +193,7 @@ class Scores(Message):
 
 
 def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ...], n: int) -> None:
-    """Check rows of an item id and n - 1 whole numbers, each item once."""
+    """Raise MessageError unless rows have an item id and n - 1 whole numbers, each item once."""
     require(type(disclosure) is str and type(rows) is tuple, "a list for a named disclosure")
     for row in rows:
         require(type(row) is tuple and len(row) == n, "an item and its numbers")
@@ -227,6 +227,7 @@ class ItemTable(Message):
     are empty for an item that the table leaves out."""
 
     def __post_init__(self) -> None:
+        """Raise MessageError if a field has a wrong type or range, or columns are not in order."""
         require(type(self.disclosure) is str, "an item table names a disclosure")
         has_level_weights = is_table(self.liked, (len(self.liked),), 0, LIKED)
         require(

@@ -110,6 +110,7 @@ class StandardScheme:
     depends on it."""
 
     def __post_init__(self) -> None:
+        """Bring the parameters into one form, such as sorted values, and check them."""
         self.attributes = tuple(self.attributes)
         given_values = self.values or {}
         given_edges = self.edges or {}

@@ -61,6 +61,7 @@ class Settings:
     random_state: int = 0
 
     def __post_init__(self) -> None:
+        """Check all settings, as the class says."""
         check_names(variant=self.variant, release=self.release, profiles=self.profiles)
         self._check_attributes()
         self._check_numbers()

@@ -162,7 +162,7 @@ def _measure_fits(plan_trial: _PlanTrial, seed: int) -> dict[tuple[str, int], fl
     figures = {}
     for week in range(1, plan_trial.fits + 1):
         arrived = select_arrived(week)
-        plan.fit(arrived)
+        plan.fit(arrived)  # continues its own plan
         if week not in plan_trial.weeks:
             continue
         recommenders: dict[str, ItemRecommender] = {
@@ -188,6 +188,7 @@ def _draw_arrivals(plan_trial: _PlanTrial, trial: ListTrial, seed: int) -> Calla
     if plan_trial.by_time:
         assert train.timestamps is not None  # checked before the splits are made
         order = np.argsort(train.timestamps, kind="stable")
+        # Position of each row in the order of times.
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         return lambda week: train.where(rank < round(share_at(week) * len(order)))

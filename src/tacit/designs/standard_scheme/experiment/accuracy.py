@@ -251,7 +251,13 @@ class FoldEvaluation:
 def _hold_out(
     levels: sparse.csr_array, generator: np.random.Generator
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Hold out a random part of each person's ratings: HELD_OUT of them, at least one of two.
+    """Hold out a random part of each person's ratings: HELD_OUT of them, at least one.
+
+    A person's only rating is not held out.
+
+    Args:
+        levels: (people, items) CSR of levels.
+        generator: Draws the ratings.
 
     Returns:
         CSR of the ratings that stay, and of those held out.
@@ -294,9 +300,11 @@ def mix_point(mix: float, folds: Sequence[tuple[dict[str, float], float]]) -> Mi
         intervals[attack] = auc_interval([aucs[attack] for aucs, _ in folds])
     error = mean_interval([rmse for _, rmse in folds])
     return MixPoint(
-        mix,
-        {attack: interval.mean for attack, interval in intervals.items()},
-        error.mean,
-        {attack: (interval.low, interval.high) for attack, interval in intervals.items()},
-        (error.low, error.high),
+        mix=mix,
+        aucs={attack: interval.mean for attack, interval in intervals.items()},
+        rmse=error.mean,
+        auc_ranges={
+            attack: (interval.low, interval.high) for attack, interval in intervals.items()
+        },
+        rmse_range=(error.low, error.high),
     )

@@ -206,6 +206,7 @@ class _PooledScores:
     def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
         self._experiment = experiment
         self._results = results
+        # Numbers of the people fold by fold, as their scores are joined.
         order = np.concatenate([experiment.people_inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]

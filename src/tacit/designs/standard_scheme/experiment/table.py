@@ -198,7 +198,13 @@ class HidingTable:
             if row.view == UNION and (row.release == release or is_on_true_stars):
                 attackers.append(
                     Measurement(
-                        row.attack, row.trained_on, row.release, row.auc, row.low, row.high, data
+                        attack=row.attack,
+                        trained_on=row.trained_on,
+                        release=row.release,
+                        auc=row.auc,
+                        low=row.low,
+                        high=row.high,
+                        data=data,
                     )
                 )
         return (*strongest, *attackers)
@@ -237,26 +243,29 @@ class HidingTable:
 def _panel_measurements(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
     """Make the measurement of the strongest attacker, and that of its control if it has one."""
     attacker = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
-    people = (data, worst.people, worst.rarest)
     strongest = Measurement(
-        f"strongest of {worst.attackers} attackers ({attacker})",
-        PANEL,
-        worst.release,
-        worst.auc,
-        worst.lower,
-        worst.upper,
-        *people,
+        attack=f"strongest of {worst.attackers} attackers ({attacker})",
+        trained_on=PANEL,
+        release=worst.release,
+        auc=worst.auc,
+        low=worst.lower,
+        high=worst.upper,
+        data=data,
+        people=worst.people,
+        rarest=worst.rarest,
     )
     if worst.control is None or worst.control_upper is None:
         return (strongest,)
     control = Measurement(
-        "strongest attacker",
-        PERMUTED,
-        worst.release,
-        worst.control,
-        0.5,
-        worst.control_upper,
-        *people,
+        attack="strongest attacker",
+        trained_on=PERMUTED,
+        release=worst.release,
+        auc=worst.control,
+        low=0.5,
+        high=worst.control_upper,
+        data=data,
+        people=worst.people,
+        rarest=worst.rarest,
     )
     return strongest, control
 

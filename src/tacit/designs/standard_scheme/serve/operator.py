@@ -21,10 +21,11 @@ from typing import Any
 
 from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.designs.standard_scheme import StandardScheme
+from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.messages import encode, is_integer
 from tacit.designs.standard_scheme.settings import CONDITION_OF_USE
 from tacit.errors import ConfigError, TacitError
-from tacit.privacy import Measurement
+from tacit.privacy import PANEL, PERMUTED, Measurement
 from tacit.recommenders.model_files import load_model
 from tacit.service.served_things import Section
 from tacit.service.setting_tables import TOML, setting
@@ -225,16 +226,39 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 
 _DATA = "600 generated people in 5 folds"
+"""The attacked people, in the words of `MEASUREMENTS_OF_DEMO`."""
 MEASUREMENTS_OF_DEMO = (
     Measurement(
-        "strongest of 8 attackers (boosting-meta, three refits, trained on released data)",
-        *("panel", "scheme+selection+rounding", 0.6591, 0.5936, 0.7247, _DATA, 600, 180),
+        attack="strongest of 8 attackers (boosting-meta, three refits, trained on released data)",
+        trained_on=PANEL,
+        release=DEFAULT_RELEASE,
+        auc=0.6591,
+        low=0.5936,
+        high=0.7247,
+        data=_DATA,
+        people=600,
+        rarest=180,
     ),
     Measurement(
-        "strongest attacker",
-        *("permuted labels", "scheme+selection+rounding", 0.5602, 0.5, 0.6232, _DATA, 600, 180),
+        attack="strongest attacker",
+        trained_on=PERMUTED,
+        release=DEFAULT_RELEASE,
+        auc=0.5602,
+        low=0.5,
+        high=0.6232,
+        data=_DATA,
+        people=600,
+        rarest=180,
     ),
-    Measurement("logistic-svd", "raw", "none", 0.817, 0.7819, 0.8521, _DATA),
+    Measurement(
+        attack="logistic-svd",
+        trained_on="raw",
+        release="none",
+        auc=0.817,
+        low=0.7819,
+        high=0.8521,
+        data=_DATA,
+    ),
 )
 """Attacks that were measured on the demonstration's model. Measuring takes half a minute; a long
 test measures them again."""
