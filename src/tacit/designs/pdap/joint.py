@@ -576,7 +576,7 @@ class JointLearner(Policy):
     def _set_prior_means(self, first_row: int) -> None:
         """Set the prior means of arms that joined, whose rows begin at `first_row`.
 
-        For an own video it is the mean of all own videos, for a neighbour that of the best one.
+        For an own video it is the mean of all own videos; for a neighbour, of the best own video.
         """
         is_neighbour = self._ranges().is_neighbour
         is_joining = np.arange(len(self._arms)) >= first_row

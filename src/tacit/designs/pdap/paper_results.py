@@ -74,7 +74,7 @@ def _bound(item: str, status: str, reason: str, *items: str) -> PaperResult:
         item: as the index of results names it.
         status: of the printed bound.
         reason: for the status, in words.
-        items: of the command's result, where they are named differently.
+        items: names of the item's parts in the command's result; none if it has the same name.
     """
     shows = _bound_paths(*items) if items else _bound_paths(item)
     return PaperResult(item, status, _BOUNDS, reason, shows=shows, small=_SMALL)

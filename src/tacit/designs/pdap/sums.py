@@ -194,6 +194,6 @@ def pairs_in_grains(phi: Floats, rewards: Floats) -> Ints:
     clipped = np.clip(finite_floats(rewards), 0.0, 1.0)
     steps = np.rint(REWARD_STEPS * clipped).astype(np.int64)
     q = to_grains(finite_floats(phi))
-    # like = sign(q) floor(|q| R / 1024): (n, M) times (n, 1)
+    # like = sign(q) floor(|q| R / 1024), where R are the `steps`: (n, M) times (n, 1)
     likes = np.sign(q) * (np.abs(q) * steps[:, None] // REWARD_STEPS)
     return np.stack([likes, q - likes], axis=1)

@@ -15,7 +15,7 @@ Rules     1. A reported reward is clamped to the agreed range.
           5. When failed calls exceed successful ones by `failures`, noise allowed for, the
              neighbour is not asked for as many epochs as make up `pause` visits; the next time for
              twice as many, and so on.
-Sums      For each neighbour: failed less successful calls; visits whose click was seen; and,
+Sums      For each neighbour: failed minus successful calls; visits whose click was seen; and,
           separately for visits without and with a click, the number of visits with a report and
           the sum of report - click in widths of the agreed range. They are released with discrete
           Laplace noise after every `epoch` visits of the vendor. The rules use nothing else.
@@ -113,7 +113,7 @@ GRAINS = 1 << 10
 _SUMS = 6
 """Number of sums of each neighbour. The next constants are their positions."""
 _BALANCE = 0
-"""Failed less successful calls."""
+"""Failed minus successful calls."""
 _SEEN = 1
 """Visits whose click the vendor saw itself."""
 _COMPARED_VISITS = 2
@@ -180,7 +180,7 @@ class NeighbourTrust:
         """All released sums added up, in units of 1."""
         self._releases = 0
         self._balance = 0.0
-        """Failed less successful calls as released, since rule 5 last started anew."""
+        """Failed minus successful calls as released, since rule 5 last started anew."""
         self._epochs_of_balance = 0
         """Releases that `_balance` adds up."""
         self._pauses = 0
@@ -312,7 +312,7 @@ class NeighbourTrust:
 
         Args:
             visits: of the vendor so far.
-            balance: failed less successful calls of this epoch, as released.
+            balance: failed minus successful calls of this epoch, as released.
         """
         if visits <= self._pause_ends_at:
             return

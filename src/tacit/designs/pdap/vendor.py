@@ -295,7 +295,7 @@ class Vendor:
         return video
 
     def observe_click(self, visit: Visit, reward: float) -> None:
-        """Learn the reward of a visit that the vendor saw itself. Only the first one is used.
+        """Learn the reward of a visit that the vendor saw itself; only the first is used.
 
         Args:
             visit: whose video was shown, an own video or a neighbour's.

@@ -62,6 +62,7 @@ def test_what_follows_from_data_is_infinite(make):
     audit = audit_claim(make(), samples=SAMPLES)
     for pair in audit.pairs:
         assert pair.exact == math.inf
+        assert pair.lower_bound > audit.epsilon
     assert audit.lower_bound > audit.epsilon
     assert audit.verdict == "violation"
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tacit.designs.pdap.policies.base import check_reward
+from tacit.designs.pdap.policies.base import check_contexts, check_reward
 from tacit.errors import DataError
 
 
@@ -21,3 +21,13 @@ def test_others_are_refused(reward):
     """Larger ones, none, and texts."""
     with pytest.raises(DataError, match="not a finite number"):
         check_reward(reward)
+
+
+@pytest.mark.parametrize(
+    "contexts",
+    [[[0.1], [0.2, 0.3]], [["much"]], [[0.5, 0.5]], [[1.5]], [[math.nan]], [0.5]],
+)
+def test_contexts_of_another_form_are_refused(contexts):
+    """Rows of two lengths, texts, too many features, numbers outside the cube, and one row alone."""
+    with pytest.raises(DataError):
+        check_contexts(contexts, 1)

@@ -57,7 +57,7 @@ class VisitRecord(NamedTuple):
 
 
 class StreamResult(NamedTuple):
-    """What a learner released and chose over a stream.
+    """Releases and choices of a learner over a stream.
 
     Attributes:
         numbers: all released numbers in grains, an array for each kind of sum of each release.
@@ -363,7 +363,7 @@ def unlearned_visit_claim() -> AuditedClaim:
 def replaced_log_row_claim() -> AuditedClaim:
     """Make the claim about a row of a log that is replaced by another row.
 
-    Replacing a row costs twice as much as leaving it out.
+    Replacing a row costs twice as much as leaving it out. So the learner has half of LARGE_EPSILON.
     """
     other = LOG.copy()
     other[1] = [_LEFT, 0, 1, 0.0]
@@ -391,7 +391,8 @@ def replaced_log_row_claim() -> AuditedClaim:
 def replaced_visit_claim() -> AuditedClaim:
     """Make the claim about a visit that is replaced by another visit.
 
-    Replacing a visit costs twice as much as not learning it.
+    Replacing a visit costs twice as much as not learning it. So the learner has half of
+    LARGE_EPSILON.
     """
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
     other = replace_visit(rows, 0, _RIGHT, 0.0)

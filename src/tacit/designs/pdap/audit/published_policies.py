@@ -131,13 +131,16 @@ def past_visit_claim() -> AuditedClaim:
 def forwarded_reward_claim() -> AuditedClaim:
     """Make Theorem 5's claim about all of Algorithm 2, for one reward, on two pairs.
 
-    In the first pair, the video of the reward is being explored. In the second, the reward decides
-    which of two videos is shown next, because their means are equal without it.
+    In the first pair, the reward is of a video that is being explored. In the second, the reward
+    decides which of two videos is shown next, because their means are equal without it.
     """
 
     def sent_rewards() -> Samplers:
         policy = ForwardedUsers(make_setting(neighbours=1, horizon=1 << 20), epsilon=REWARD_EPSILON)
+        # In round 1 a video is explored ln 1 = 0 times; exploring begins in round 2.
+        policy.update(policy.select(LEFT), 0.0)
         choice = policy.select(LEFT)
+        assert choice.phase == "explore"
         return partial(policy.answer, choice, 1.0), partial(policy.answer, choice, 0.0)
 
     def arm_after(reward: float) -> Callable[[], Hashable]:
@@ -172,10 +175,11 @@ def tree_claim_with_all_levels() -> AuditedClaim:
 
 
 def geometric_claim() -> AuditedClaim:
-    """Make Section VI's claim of epsilon_0, in cells of the levels of `DEEP_CASES`."""
+    """Make Section VI's claim of epsilon_0, in the deepest cells of each of `DEEP_CASES`."""
     checks: list[Check] = []
     for rounds, first_split, growth in DEEP_CASES:
-        checks.append(_check_geometric_tree(theory.deepest_level(rounds, first_split, growth, 2)))
+        deepest = theory.deepest_level(rounds, first_split, growth, m=2)
+        checks.append(_check_geometric_tree(deepest))
     return _published_claim("gp-dap", GEOMETRIC_EPSILON, "reward", tuple(checks), "0 or 1")
 
 

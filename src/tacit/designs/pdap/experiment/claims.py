@@ -160,14 +160,16 @@ def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
 def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
     """Check that P-DAP's regret at each smaller epsilon is at least that at the largest epsilon."""
     epsilons = sorted(epsilon for name, epsilon in regrets if name == "p-dap")
+    if not epsilons:
+        return []
+    largest_epsilon = epsilons[-1]
+    at_largest = regrets[Contender("p-dap", largest_epsilon)]
+    words = f"average regret above that at epsilon {largest_epsilon:g}, by"
     claims: list[Claim] = []
     for epsilon in epsilons[:-1]:
-        largest_epsilon = epsilons[-1]
         contender = Contender("p-dap", epsilon)
-        at_largest = regrets[Contender("p-dap", largest_epsilon)]
         at_smaller = regrets[contender]
         differences = [at_smaller[seed] - at_largest[seed] for seed in at_smaller]
-        words = f"average regret above that at epsilon {largest_epsilon:g}, by"
         claims.append(_judge_claim("Figure 7", words, contender, differences, least=0.0))
     return claims
 

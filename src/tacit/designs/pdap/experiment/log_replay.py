@@ -39,7 +39,7 @@ def learn_from(visits: LoggedVisits, n_learned: int, epsilon: float) -> JointLea
 def estimate_policy(
     policy: JointLearner, visits: LoggedVisits, n_learned: int, propensities: Floats
 ) -> tuple[list[Estimate], dict[str, float]]:
-    """Estimate how often what a policy shows would be clicked, on visits that it has not learned.
+    """Estimate the clicks that a policy would get, on visits that it has not learned.
 
     Args:
         policy: that learned the first visits of the log.

@@ -182,9 +182,11 @@ def check_contexts(contexts: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
     Raises:
         DataError: They do not have this form. The message repeats no context.
-        ValueError: They are not numbers, or differ in length.
     """
-    rows = np.asarray(contexts, dtype=np.float64)
+    try:
+        rows = np.asarray(contexts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("the contexts are not numbers, or differ in length") from None
     if rows.ndim != 2 or rows.shape[1] != dimension:
         raise DataError(
             "the contexts have another shape", found=rows.shape, expected=f"(n, {dimension})"

@@ -72,16 +72,16 @@ class Dap(Policy):
         level = cell.level
         t = self.arrivals + 1
         if own:
-            arm = min(own, key=statistics.counts.__getitem__)
-            if statistics.counts[arm] < self.controls.explore_own(level, t):
-                return Choice(arm, "explore", cell)
+            least_tried = min(own, key=statistics.counts.__getitem__)
+            if statistics.counts[least_tried] < self.controls.explore_own(level, t):
+                return Choice(least_tried, "explore", cell)
         if neighbours:
-            arm = min(neighbours, key=statistics.trained.__getitem__)
-            if statistics.trained[arm] < self.controls.train_neighbour(level, t):
-                return Choice(arm, "train", cell)
-            arm = min(neighbours, key=statistics.counts.__getitem__)
-            if statistics.counts[arm] < self.controls.explore_neighbour(level, t):
-                return Choice(arm, "explore", cell)
+            least_trained = min(neighbours, key=statistics.trained.__getitem__)
+            if statistics.trained[least_trained] < self.controls.train_neighbour(level, t):
+                return Choice(least_trained, "train", cell)
+            least_tried = min(neighbours, key=statistics.counts.__getitem__)
+            if statistics.counts[least_tried] < self.controls.explore_neighbour(level, t):
+                return Choice(least_tried, "explore", cell)
         arm, chance = self.best_arm(level, statistics, own, neighbours)
         return Choice(arm, "exploit", cell, chance)
 

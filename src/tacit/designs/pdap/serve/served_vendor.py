@@ -190,7 +190,7 @@ class ServedVendor(ServedThing):
             change_state: changes the state and returns the answer.
             options: further arguments of `idempotency.answer_once`.
         """
-        # The name is added because the same key at another vendor is another request.
+        # With the name, the same key at another vendor comes with another content, and is refused.
         payload_of_vendor = self.name.encode() + b"\x00" + payload
         transition = idempotency.salt_states(self.cache.make_transition(change_state))
         return await idempotency.answer_once(

@@ -185,7 +185,8 @@ async def visit_reward(
         state.observe_click(ticket, float(body.clicked))
         return reply({"received": True})  # whether it was learned may depend on other visits
 
-    # The ledger stores the digest of these bytes, so that a retry is recognised.
+    # The ledger stores the digest of these bytes to recognise a retry, so they never change: "turn"
+    # is `learner_visit`.
     ticket_text = f"Ticket(number={ticket.number}, turn={ticket.learner_visit}, arm={ticket.arm})"
     payload = f"{ticket_text} {int(body.clicked)}".encode()
     return await vendor.run_transaction(
