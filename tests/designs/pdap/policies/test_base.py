@@ -28,6 +28,6 @@ def test_others_are_refused(reward):
     [[[0.1], [0.2, 0.3]], [["much"]], [[0.5, 0.5]], [[1.5]], [[math.nan]], [0.5]],
 )
 def test_contexts_of_another_form_are_refused(contexts):
-    """Rows of two lengths, texts, too many features, numbers outside the cube, and one row alone."""
+    """Rows of two lengths, texts, too many features, numbers outside the cube, one row alone."""
     with pytest.raises(DataError):
         check_contexts(contexts, 1)
