@@ -6,7 +6,7 @@ Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommen
 paper                      here                                where
 S0, S, bit release         Device.report                       device.py
 H_u, sensing vectors       sensed_sets                         sensing.py
-B_i                        ItemCounts.ones, .scores            counting.py
+B_i                        ItemCounts.ones, normalised_scores  counting.py
 A_ij                       PairCounts.matrix                   counting.py
 spectral step, k-means     pair_clusters, score_clusters       clustering.py
 alpha, beta, b             Blocks                              data/synthetic_worlds.py

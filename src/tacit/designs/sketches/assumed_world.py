@@ -19,8 +19,15 @@ def read_world(
 ) -> Blocks:
     """Read who likes what from `--likes`, `--item-shares` and `--people-shares`.
 
+    Args:
+        likes: Chances of a like, as for `read_likes`; None for those of `example(clusters)`.
+        clusters: L, number of item clusters.
+        item_shares: Share of the items in each cluster; empty for equal shares.
+        people_shares: Share of the people in each class; empty for equal shares.
+
     Raises:
-        ConfigError: A number is missing or too many, or shares do not add up to 1.
+        ConfigError: There are too few or too many numbers, one is out of range, or shares do not
+            add up to 1.
     """
     chances = example(clusters).likes if likes is None else read_likes(likes, clusters)
     people = read_shares("--people-shares", people_shares, len(chances), "classes of people")
@@ -29,7 +36,12 @@ def read_world(
 
 
 def read_likes(likes: str, clusters: int) -> Floats:
-    """Read (K, L) chances of a like from a text such as 0.9,0.2/0.3,0.8.
+    """Read chances of a like (K, L) from a text such as 0.9,0.2/0.3,0.8.
+
+    Args:
+        likes: Classes of people, separated by slashes; each has a chance for each item cluster,
+            separated by commas.
+        clusters: L, number of item clusters.
 
     Raises:
         ConfigError: A class of people does not have a number for each item cluster.
@@ -50,13 +62,13 @@ def read_likes(likes: str, clusters: int) -> Floats:
 
 
 def read_shares(name: str, shares: tuple[float, ...], count: int, groups: str) -> Floats:
-    """Return the (count,) shares of an option; equal shares if none are given.
+    """Return the shares (count,) of an option; equal shares if none are given.
 
     Args:
         name: Name of the option, for errors.
         shares: Its value.
-        count: How many groups there are.
-        groups: What the groups are, for errors.
+        count: Number of groups.
+        groups: Name of the groups in the plural, for errors.
 
     Raises:
         ConfigError: There is another number of shares.

@@ -23,7 +23,7 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import BitRelease
 
 NEVER = WHOLE
-"""Closing time of a campaign that stays open."""
+"""Closing time of a campaign that stays open: the largest that its message can hold."""
 
 
 def new_campaign(
@@ -44,12 +44,12 @@ def new_campaign(
     Args:
         items: Item ids, each once; their order is the campaign's.
         rated: w, the number of items that a person is assumed to have rated.
-        epsilon: Nats for the whole report and the unit, rounded down to a millionth; inf for the
+        epsilon: Nats of a whole report, for the unit, rounded down to a millionth; inf for the
             non-private variant, which devices refuse.
         method: One of METHODS.
         theta: Expected number of rated items in a sensed set; not used for pairs.
-        questions: Bits in a report.
-        unit: What epsilon is for: one of UNITS.
+        questions: Number of questions, each answered by one bit of a report.
+        unit: What epsilon protects: one of UNITS.
         liked_from: Least stars of a like.
         closes: Unix seconds; later reports do not count.
         seed: 16 public bytes that the questions depend on; drawn if None.

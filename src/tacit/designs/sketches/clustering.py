@@ -1,11 +1,11 @@
-"""Item clusters from counts of randomised answers: the recommender's computation.
+"""Item clusters, computed by the recommender from counts of randomised answers.
 
 Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3. k-means on a line:
             Grønlund et al.: Fast exact k-means in 1D (2017), the divide-and-conquer form.
 Deviations  the diagonal of the matrix of pairs is estimated, where the paper leaves it 0; scores
             are shares of ones, where the paper has counts.
 Added       k-means in one dimension is exact; the number of clusters can be chosen by the known
-            noise; each label has a confidence. All of this is post-processing: it costs no epsilon.
+            noise; each label has a confidence. All of these are post-processing: no epsilon.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ MOST_CLUSTERS = 8
 _NOISE_DEVIATIONS = 3.0
 """Standard deviations by which a sum of squared noises may exceed its mean."""
 _DIAGONAL_ITERATIONS = 10
+"""Number of times that the diagonal of the matrix of pairs is estimated again."""
 _DENSE_ITEMS = 400
-"""Items up to which all eigenvalues are computed."""
+"""Largest number of items for which all eigenvalues are computed, not only the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +42,13 @@ class Clustering:
     """Clusters of items, and the scores they were found by."""
 
     labels: Ints
-    """(N,) cluster of each item, from 0, the cluster with the lowest scores first."""
+    """(N,) number of each item's cluster; cluster 0 has the lowest mean score."""
     scores: Floats
     """(N,) score of each item; higher is better liked."""
 
     @property
     def clusters(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters."""
         return int(self.labels.max()) + 1
 
 
@@ -67,12 +68,12 @@ def cluster_items(server: Server, clusters: int | None = None) -> Clustering:
 
 
 def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clustering:
-    """Cluster MaxSense's scores by one-dimensional k-means.
+    """Cluster the scores of MaxSense by one-dimensional k-means.
 
     Args:
         counts: Counts of answers by item.
-        clusters: L; None for the smallest number with which the noise explains the spread within
-            clusters.
+        clusters: L, number of clusters; None for the smallest number with which the spread of
+            scores within clusters is no larger than noise explains.
 
     Raises:
         ConfigError: The number is below 1 or above the number of items.
@@ -85,11 +86,15 @@ def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clusterin
 
 
 def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering:
-    """Cluster Pairwise-Preference's counts by the eigenvectors of the matrix of counts.
+    """Cluster the counts of Pairwise-Preference by the eigenvectors of their matrix.
+
+    An item's score is the number of ones among the answers about its pairs, divided by the largest
+    such number.
 
     Args:
         counts: Counts of answers by pair.
-        clusters: L; None for the number of eigenvalues that are larger than noise would make them.
+        clusters: L, number of clusters; None for the number of eigenvalues that exceed those of
+            noise.
 
     Raises:
         ConfigError: The number is below 1 or above the number of items.
@@ -112,12 +117,13 @@ def confidence(
 ) -> Floats:
     """Measure how often each item keeps its label if the answers are resampled (bootstrap).
 
-    The answers about each item (or pair) are drawn with replacement from its own answers.
+    In each resample, the answers about an item (or pair) are drawn with replacement from the
+    answers that were counted for it.
 
     Args:
         counts: Counts that were clustered.
-        clustering: Clusters found by them.
-        resamples: How often the answers are resampled.
+        clustering: Clusters found from them.
+        resamples: Number of resamples, at least 1.
         seed: Seed of the resampling; it does not affect privacy.
 
     Returns:
@@ -135,31 +141,41 @@ def confidence(
     for _ in range(resamples):
         resampled = replace(counts, ones=generator.binomial(counts.asked, shares))
         if isinstance(resampled, ItemCounts):
-            new = score_clusters(resampled, clusters)
+            new_labels = score_clusters(resampled, clusters).labels
         else:
-            new = pair_clusters(resampled, clusters)
+            new_labels = pair_clusters(resampled, clusters).labels
         common_items = np.zeros((clusters, clusters), dtype=np.int64)
-        np.add.at(common_items, (new.labels, clustering.labels), 1)
-        # New clusters get the names with which most items keep their labels
+        np.add.at(common_items, (new_labels, clustering.labels), 1)
+        # Numbers of clusters are arbitrary: match new and old ones so that most items agree.
         _, old_label_of_new = linear_sum_assignment(common_items, maximize=True)
-        agreements += old_label_of_new[new.labels] == clustering.labels
+        agreements += old_label_of_new[new_labels] == clustering.labels
     return agreements / resamples
 
 
 def spectral_embedding(matrix: Floats, dimensions: int) -> Floats:
-    """Compute the eigenvectors of the L largest absolute eigenvalues, times sqrt(N): (N, L)."""
+    """Embed items by the eigenvectors of the largest absolute eigenvalues, times sqrt(N).
+
+    Args:
+        matrix: (N, N) symmetric counts, 0 on the diagonal, which is estimated here.
+        dimensions: Number of eigenvectors.
+
+    Returns:
+        (N, dimensions) one row for each item.
+    """
     _, vectors = _spectrum(_fill_diagonal(matrix, dimensions), dimensions)
     rows: Floats = vectors * np.sqrt(len(matrix))
     return rows
 
 
 def _fill_diagonal(matrix: Floats, dimensions: int) -> Floats:
-    """Estimate the diagonal of the matrix of counts, as nobody is asked about an item with itself.
+    """Estimate the diagonal of the matrix of counts (N, N), which no answers are about.
 
-    Each iteration takes the diagonal of the approximation by the L largest eigenvalues. The paper
-    leaves the diagonal 0. This lowers all eigenvalues by an item's expected count, and so makes the
-    negative ones, which are noise, larger in absolute value. Source: Zhang, Cai, Wu:
+    It begins as the mean of an item's counts. Each iteration replaces it by the diagonal of the
+    approximation by the `dimensions` largest absolute eigenvalues. Source: Zhang, Cai, Wu:
     Heteroskedastic PCA (2022).
+
+    The paper leaves the diagonal 0. A diagonal of 0 lowers all eigenvalues by an item's expected
+    count, so the negative ones, which are noise, become larger in absolute value.
     """
     filled = matrix + np.diag(matrix.sum(axis=1) / (len(matrix) - 1))
     for _ in range(_DIAGONAL_ITERATIONS):
@@ -177,7 +193,7 @@ def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
     if dimensions >= len(matrix) or len(matrix) <= _DENSE_ITEMS:
         values, vectors = np.linalg.eigh(matrix)
     else:
-        # A fixed start, so that equal counts give equal clusters
+        # A fixed start, so that equal counts give equal clusters.
         start = np.full(len(matrix), 1 / np.sqrt(len(matrix)))
         values, vectors = eigsh(matrix, k=dimensions, which="LM", v0=start)
     largest = np.argsort(-np.abs(values), kind="stable")[:dimensions]
@@ -185,10 +201,13 @@ def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
 
 
 def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
-    """Make the message of clusters for all devices.
+    """Make the message that tells all devices the clusters.
+
+    Scores are divided by the largest absolute score, if that is above 1, and rounded to millionths.
 
     Raises:
-        ConfigError: There are more than 256 clusters, or the items are not the campaign's.
+        ConfigError: There are more than 256 clusters, or another number of items than the campaign
+            has.
     """
     if clustering.clusters > 256:
         raise ConfigError(f"A label is one byte: at most 256 clusters, not {clustering.clusters}.")
@@ -203,10 +222,11 @@ def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
 
 
 def _choose_line_clusters(counts: ItemCounts) -> int:
-    """Choose the smallest number of clusters whose residual is within the binomial noise.
+    """Choose the smallest number of clusters whose residual is no larger than noise explains.
 
-    The residual is the sum of squared distances from the clusters' means. Noise alone has the mean
-    sum of p (1 - p) / asked, and a relative standard deviation of about sqrt(2 / N).
+    The residual is the sum of squared distances of the N scores p from their clusters' means. By
+    binomial noise alone its mean is the sum of p (1 - p) / asked, and its standard deviation about
+    sqrt(2 / N) times that. At most 8 clusters are tried.
     """
     shares = counts.normalised_scores
     mean_noise = float(np.sum(shares * (1 - shares) / np.maximum(counts.asked, 1)))
@@ -224,10 +244,11 @@ def _choose_line_clusters(counts: ItemCounts) -> int:
 def _choose_pair_clusters(matrix: Floats) -> int:
     """Choose the smallest number of clusters such that the next eigenvalue may be noise.
 
-    The eigenvalues of a random symmetric N x N matrix of variance v are up to about 2 sqrt(N v).
+    The eigenvalues of a random symmetric (N, N) matrix, whose entries have the variance v, are up
+    to about 2 sqrt(N v). At most 8 clusters are tried.
     """
     size = len(matrix)
-    variance = matrix.sum() / (size * (size - 1))  # mean of a count, which its variance is below
+    variance = matrix.sum() / (size * (size - 1))  # the mean count, an upper bound of its variance
     largest_of_noise = 2 * np.sqrt(size * variance) * (1 + size ** (-2 / 3))
     most = min(MOST_CLUSTERS, size - 1)
     for clusters in range(1, most):
@@ -238,11 +259,7 @@ def _choose_pair_clusters(matrix: Floats) -> int:
 
 
 def _check_clusters(clusters: int, items: int) -> None:
-    """Check that there are at least one cluster and at most as many as items.
-
-    Raises:
-        ConfigError: There are not.
-    """
+    """Raise ConfigError unless the number of clusters is from 1 to the number of items."""
     if not 1 <= clusters <= items:
         raise ConfigError(f"Clusters are 1 to {items}, the number of items; got {clusters}.")
 
@@ -250,8 +267,12 @@ def _check_clusters(clusters: int, items: int) -> None:
 def kmeans_line(values: Floats, clusters: int) -> Ints:
     """Cluster numbers so that the sum of squares within clusters is least (k-means on a line).
 
+    Args:
+        values: (n,) numbers.
+        clusters: Number of clusters, from 1 to n.
+
     Returns:
-        (n,) labels; larger values have larger labels.
+        (n,) labels from 0; a larger value has no smaller label.
     """
     order = np.argsort(values, kind="stable")
     starts = _find_cluster_starts(values[order], clusters)
@@ -261,25 +282,32 @@ def kmeans_line(values: Floats, clusters: int) -> Ints:
 
 
 class _Search(NamedTuple):
-    """Numbers of values whose best last cluster is still to be found."""
+    """A range of m for which the best start of the last cluster of the first m values is sought."""
 
     low: int
-    """Smallest such number of values."""
+    """Smallest m."""
     high: int
-    """Largest such number of values."""
+    """Largest m."""
     first_start: int
-    """Smallest position at which the last cluster can begin."""
+    """Smallest position at which the last cluster can begin, for all these m."""
     last_start: int
-    """Largest position at which the last cluster can begin."""
+    """Largest position at which the last cluster can begin, for all these m."""
 
 
 def _find_cluster_starts(ordered: Floats, clusters: int) -> Ints:
-    """Find the positions at which the clusters of ordered values begin, except the first cluster.
+    """Find the positions at which the second and all later clusters of ordered values begin.
 
     Dynamic programme over the number of clusters k. The least cost of the first m values in k
     clusters is the minimum, over the start s of the last cluster, of the least cost of the first s
     values in k - 1 clusters plus the cost of values s .. m - 1. The best s does not fall as m
-    grows, so the best s of a middle m halves the range of s for all other m.
+    grows, so the best s of a middle m limits the range of s for all smaller and all larger m.
+
+    Args:
+        ordered: (n,) ascending values.
+        clusters: Number of clusters.
+
+    Returns:
+        (clusters - 1,) ascending positions.
     """
     centred = ordered - ordered.mean()  # against cancellation in the sums of squares
     sums = np.concatenate([[0.0], np.cumsum(centred)])
@@ -295,11 +323,11 @@ def _find_cluster_starts(ordered: Floats, clusters: int) -> Ints:
     ends = np.arange(1, size + 1)
     least_costs = np.concatenate([[0.0], cost(np.zeros(size, dtype=np.int64), ends)])
     last_starts = []  # last_starts[k - 2][m]: where the last of k clusters of m values begins
-    for count in range(2, clusters + 1):
+    for k in range(2, clusters + 1):
         new_costs = np.full(size + 1, np.inf)
         last_start = np.zeros(size + 1, dtype=np.int64)
-        smallest_m = size if count == clusters else count  # at the end only all values are needed
-        searches = [_Search(smallest_m, size, count - 1, size - 1)]
+        smallest_m = size if k == clusters else k  # in the last round only m = size is needed
+        searches = [_Search(smallest_m, size, k - 1, size - 1)]
         while searches:
             search = searches.pop()
             if search.low > search.high:

@@ -104,7 +104,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
 
 def conditions_table(planned: Plan) -> Table:
-    """Tabulate for each method of pairs whether Theorem 3.5's conditions hold in the world."""
+    """Tabulate, for each method of pairs, whether Theorem 3.5's conditions hold in the world."""
     rows: list[tuple[Any, ...]] = []
     for method in planned.methods:
         spectrum = method.spectrum
@@ -133,7 +133,10 @@ def one_bit_sentence(planned: Plan) -> str:
 
 
 def information_table(planned: Plan) -> Table:
-    """Tabulate the information of one report and the lemmas' bounds, in nats."""
+    """Tabulate the information of one report and the lemmas' bounds, in nats.
+
+    For a method to which Theorem 4.3 applies, its bound is in the column of Lemma 4.5.
+    """
     rows = []
     for report in planned.information:
         lemma_3_1 = None if report.lemma_3_1 is None else f"{report.lemma_3_1:.3g}"
@@ -155,7 +158,11 @@ def information_table(planned: Plan) -> Table:
 
 
 def shared_items_sentence(planned: Plan) -> str:
-    """State Lemmas 4.7 and 4.5: how often people share items, how much a report changes beliefs."""
+    """Compare Lemmas 4.7 and 4.5 with exact values, in sentences.
+
+    They are about the chance that two people share no item, and about how far a report changes the
+    chance of a history.
+    """
     shared = planned.shared_items
     report = planned.information[0]
     text = (
@@ -173,7 +180,7 @@ def shared_items_sentence(planned: Plan) -> str:
 
 
 def advice_sentence(planned: Plan) -> str:
-    """Make a sentence with the lower bound on people, and the method and parameters to use."""
+    """State the lower bound on people, and the method and parameters to use, in a sentence."""
     best = planned.best
     lower_bound = _lower_bound_words(planned)
     if math.isinf(best.users_clt):
@@ -188,7 +195,7 @@ def advice_sentence(planned: Plan) -> str:
 
 
 def _lower_bound_words(planned: Plan) -> str:
-    """Make the first half of the advice: how many people any method needs."""
+    """State how many people any method needs, as the first half of the advice."""
     bounds = planned.lower_bounds
     if "ldp" not in bounds:
         return f"No lower bound is known for the unit {planned.unit}"
@@ -206,7 +213,7 @@ def _yes_or_no(is_true: bool) -> str:
 
 
 def format_people(number: float) -> str:
-    """Format a number of people rounded to two digits, as plans are not more exact."""
+    """Format a number of people, rounded to two significant digits, as plans are not more exact."""
     if math.isinf(number):
         return "infinitely many"
     rounded = float(f"{number:.2g}")
@@ -288,7 +295,10 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
 
 def plan_command(items: int, rated: int, epsilons: Sequence[float]) -> str:
-    """Return the command that plans a campaign of this size, at the first finite epsilon."""
+    """Return the command that plans a campaign of this size, and what it does.
+
+    The epsilon is the first finite one; 1 if there is none.
+    """
     finite_epsilons = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
     epsilon = finite_epsilons[0] if finite_epsilons else 1.0
     sizes = f"--items {items} --rated {min(rated, items)} --epsilon {epsilon:g}"
@@ -296,7 +306,11 @@ def plan_command(items: int, rated: int, epsilons: Sequence[float]) -> str:
 
 
 def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Average accuracy and ari of each setting over seeds: [mean, low, high], 95 % intervals."""
+    """Average accuracy and ari of each setting over seeds: [mean, low, high], 95 % intervals.
+
+    Args:
+        rows: Rows of `experiment.simulation.simulate`, one for each setting and seed.
+    """
     names = ("method", "items", "rated", "epsilon", "users")
     points = []
     for setting, rows_of_setting in group_by(rows, itemgetter(*names)).items():
@@ -310,7 +324,12 @@ def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _simulate_setting(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
-    """Simulate one method in one setting with one seed, for all numbers of people."""
+    """Simulate one method in one setting with one seed, for all numbers of people.
+
+    Args:
+        population: Arguments of `experiment.simulation.simulate` that all tasks share.
+        task: Method, items, rated, epsilon and seed.
+    """
     from tacit.designs.sketches.experiment.simulation import simulate as simulate_method
 
     names = ("method", "items", "rated", "epsilon", "seed")

@@ -1,6 +1,6 @@
 """Counts of answers by item and by pair: the scores B of Figures 2 and 3, the matrix A of Figure 1.
 
-Deviation   scores are divided by how often an item was asked about, so that they have less noise.
+Deviation   an item's score is divided by the number of answers about it, so that it has less noise.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ class ItemCounts:
     """Counts of answers by item."""
 
     asked: Ints
-    """(N,) int64, how often each item was asked about."""
+    """(N,) int64, number of answers about each item."""
     ones: Ints
-    """(N,) int64, how often the answer was 1."""
+    """(N,) int64, number of these answers that are 1."""
 
     @property
     def normalised_scores(self) -> Floats:
         """(N,) share of ones among the answers about each item.
 
-        An item that nobody was asked about gets the share among all answers.
+        An item without answers has the share of ones among all answers.
         """
         overall_share = self.ones.sum() / max(1, self.asked.sum())
         shares = self.ones / np.maximum(self.asked, 1)
@@ -45,22 +45,22 @@ class PairCounts:
     n_items: int
     """N."""
     asked: Ints
-    """(N (N - 1) / 2,) int64, how often each pair was asked about."""
+    """(N (N - 1) / 2,) int64, number of answers about each pair."""
     ones: Ints
-    """(N (N - 1) / 2,) int64, how often the answer was 1."""
+    """(N (N - 1) / 2,) int64, number of these answers that are 1."""
 
     def matrix(self) -> Floats:
-        """Make A of the paper: (N, N) symmetric counts of ones, 0 on the diagonal."""
+        """Make the paper's matrix A (N, N): symmetric counts of ones, 0 on the diagonal."""
         upper = np.zeros((self.n_items, self.n_items))
         upper[np.triu_indices(self.n_items, 1)] = self.ones
         return upper + upper.T
 
     def by_item(self) -> ItemCounts:
-        """Count the answers about each pair for both of its items."""
+        """Count each answer about a pair for both of its items."""
         return ItemCounts(self._sum_by_item(self.asked), self._sum_by_item(self.ones))
 
     def _sum_by_item(self, counts: Ints) -> Ints:
-        """Sum counts of pairs over the pairs that contain each item: (N,)."""
+        """Sum counts of pairs (N (N - 1) / 2,) over the pairs with each item: (N,)."""
         first, second = np.triu_indices(self.n_items, 1)
         sums = np.bincount(first, counts, self.n_items) + np.bincount(second, counts, self.n_items)
         return sums.astype(np.int64)
@@ -74,7 +74,8 @@ def item_counts(server: Server) -> ItemCounts:
     """
     if not server.campaign.asks_about_sets:
         raise ConfigError("This campaign asks about pairs: use pair_counts.")
-    totals = server.totals[:, : server.campaign.n_items]  # without the wheel's empty places
+    # Places of the wheel beyond the last item are left out.
+    totals = server.totals[:, : server.campaign.n_items]
     return ItemCounts(totals.sum(axis=0), totals[1].copy())
 
 

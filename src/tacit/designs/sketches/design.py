@@ -13,6 +13,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     from tacit.designs.sketches.campaigns import new_campaign
     from tacit.designs.sketches.guarantees import cards as campaign_cards
 
+    # Cards do not depend on theta and the catalogue: sets are small enough for every campaign.
     campaign = new_campaign(
         range(max(2, settings.questions, settings.rated)),
         rated=settings.rated,
@@ -26,14 +27,17 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 DESIGN = Design(
-    "sketches",
-    "Sketches",
-    "Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines (2012)",
-    {},
-    CardSettings,
-    cards,
-    "tacit device explain  shows what is sent, byte by byte.",
-    {
+    name="sketches",
+    title="Sketches",
+    citation=(
+        "Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines "
+        "(2012)"
+    ),
+    models={},
+    card_settings=CardSettings,
+    cards=cards,
+    after_cards="tacit device explain  shows what is sent, byte by byte.",
+    parts={
         "audit": "audit.audits:audit_plan",
         "plan": "commands:PLAN",
         "simulate": "commands:SIMULATE",
@@ -42,7 +46,7 @@ DESIGN = Design(
         "compare": "experiment.comparison:contenders",
         "reproduce": "paper_results:PAPER_RESULTS",
     },
-    people_needed("sketches").works_from,
+    works_from=people_needed("sketches").works_from,
     served=(
         ServedSection(
             "campaigns",

@@ -40,8 +40,8 @@ from tacit.designs.sketches.messages import (
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 Memory = MutableMapping[str, tuple[int, bytes]]
-"""Reports that a device has sent: for each campaign's hex digest, its epsilon in millionths and the
-report's bytes. The recommender has all of this, too. Store it with the secret.
+"""Reports that a device has sent: a campaign's hex digest to its epsilon, in millionths of a nat,
+and the report's bytes. The recommender has all of this, too. Store it with the secret.
 
 A campaign that differs in anything, such as its seed or closing time, is another campaign, whose
 report is drawn and paid for again. Two devices of one account without a common memory each spend
@@ -52,7 +52,7 @@ Coin = Callable[[int], int]
 """Draws a uniform integer in [0, 2^53) for the number of a question."""
 
 _MOST_LABELS = 256
-"""Labels of clusters are bytes."""
+"""Number of possible labels of clusters, which are bytes."""
 _UNITS_IN_WORDS = {
     "user": "everything you rated",
     "rating": "one rating more or less",
@@ -62,7 +62,7 @@ _UNIT_OF_NAMED_PAIR = "your stars for these two items, and NOT for which items y
 
 
 class RefusalError(ValueError):
-    """A device refused to answer a campaign: it is beyond the owner's limits, or unusable."""
+    """A device refused to answer a campaign, which is beyond the owner's limits or unusable."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Limits:
     """Limits that the owner of a device sets. They hold for all campaigns.
 
     Raises:
-        ValueError: A value is of a kind that would not limit anything.
+        ValueError: A value is of another type, is below 0, or names no unit.
     """
 
     epsilon: float = 1.0
@@ -82,8 +82,8 @@ class Limits:
     rated_pairs: bool = False
     """Whether a report may name a pair of rated items, which reveals that they were rated."""
     most_rated_pairs: int = 3
-    """How many such pairs may be named in all campaigns together. No epsilon covers what they
-    reveal, so `lifetime` does not limit them."""
+    """Largest number of such pairs in all campaigns together. No epsilon covers what they reveal,
+    so `lifetime` does not limit them."""
 
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("lifetime", self.lifetime)):
@@ -120,7 +120,7 @@ class Device:
                 send the same bytes.
             memory: What was sent before. It is changed by reports, and has to be stored.
             limits: Limits of the owner; None for the defaults of `Limits`.
-            coin: Random numbers for tests; None to compute the noise from the secret.
+            coin: Source of the noise in tests; None to compute the noise from the secret.
 
         Raises:
             ValueError: The secret has fewer than 32 bytes.
@@ -205,11 +205,7 @@ class Device:
         return [catalogue[number] for number in unrated[:n]]
 
     def _check(self, campaign: Campaign, catalogue: Sequence[ItemId]) -> None:
-        """Check a campaign against the limits, and against the catalogue.
-
-        Raises:
-            RefusalError: The device does not answer this campaign.
-        """
+        """Raise RefusalError for a campaign that is beyond the limits or of another catalogue."""
         limits = self._limits
         spent = sum(epsilon for epsilon, _ in self._memory.values())
         if campaign.epsilon == NO_NOISE:
@@ -239,7 +235,7 @@ class Device:
             raise RefusalError("this campaign's list names an item twice")
 
     def _check_rated_pairs(self) -> None:
-        """Check that the owner allows one more report that names a pair of rated items."""
+        """Raise RefusalError unless one more report may name a pair of rated items."""
         if not self._limits.rated_pairs:
             raise RefusalError(
                 "this campaign asks about items that its owner rated, which shows them"
@@ -259,7 +255,11 @@ class Device:
         history: Mapping[ItemId, float],
         ticket: int,
     ) -> Report:
-        """Compute the true bits of a ticket's questions, and release them with noise."""
+        """Compute the true bits of a ticket's questions, and release them with noise.
+
+        Raises:
+            RefusalError: The device has to name two rated items, and the owner rated fewer.
+        """
         rated = {number for number, item in enumerate(catalogue) if item in history}
         liked = set()
         for number in rated:
@@ -288,28 +288,38 @@ class Device:
         return Report(campaign.id, ticket, bits, pair)
 
     def _cap_likes(self, campaign: Campaign, liked: set[int]) -> set[int]:
-        """Choose as many liked items as epsilon is calibrated for, if there are more."""
+        """Return the liked items that are used: at most `campaign.likes_cap` of them.
+
+        Args:
+            campaign: Its epsilon is calibrated for so many likes.
+            liked: Numbers of the liked items in the catalogue.
+        """
         cap = campaign.likes_cap
         if cap is None or len(liked) <= cap:
             return liked
         return set(self._choose_items(campaign, liked, cap))
 
     def _choose_rated_pair(self, campaign: Campaign, rated: set[int]) -> tuple[int, int]:
-        """Choose two rated items. The choice does not depend on their stars."""
+        """Choose two rated items; the choice does not depend on their stars.
+
+        Raises:
+            RefusalError: Fewer than two items are rated.
+        """
         if len(rated) < 2:
             raise RefusalError("this campaign needs an owner who rated two of its items")
         first, second = sorted(self._choose_items(campaign, rated, 2))
         return first, second
 
     def _choose_items(self, campaign: Campaign, items: set[int], count: int) -> list[int]:
-        """Choose `count` items by random numbers that are computed from the secret."""
+        """Choose `count` of the items at random, by the secret."""
         return sorted(items, key=lambda item: self._random(f"use {item}", campaign))[:count]
 
     def _release_bit(self, campaign: Campaign, question: int, true_bit: bool) -> bool:
         """Release a bit: unchanged with the probability truth / 2^53, else flipped.
 
-        The noise is computed from the secret, the question and the true bit. If the memory is lost
-        and the true bit has changed, the new bit has independent noise.
+        The noise is computed from the secret, the campaign, the question and the true bit. So a
+        device that lost its memory gives the same answer as long as the true bit is the same, and
+        after a change it draws independent noise.
         """
         if self._coin is not None:
             coin = self._coin(question)
@@ -326,15 +336,20 @@ class Device:
 
 
 def _limit_in_micros(nats: float) -> float:
-    """Round a limit down to whole millionths, as campaigns state epsilon; inf stays inf."""
+    """Round a limit in nats down to whole millionths, as campaigns state epsilon; inf stays inf."""
     return nats if math.isinf(nats) else micros(nats)
 
 
 def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> list[list[str]]:
-    """Explain every byte of a report.
+    """Explain every byte of a report to the owner of the device, and then every answer.
+
+    Args:
+        campaign: The campaign that the report answers.
+        report: The report.
+        catalogue: Item ids in the campaign's order.
 
     Returns:
-        Rows of [bytes in hex, meaning].
+        Rows of [bytes in hex, meaning]; for an answer [name of the bit, question and answer].
     """
     data = report.encode()
     flip_probability = 1 - campaign.truth / WHOLE
@@ -360,17 +375,18 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
     ]
     for question, items in enumerate(_questions_asked(campaign, report)):
         answer = "yes" if report.bits >> question & 1 else "no"
-        titles = ", ".join(printable_id(catalogue[number]) for number in items[:3])
-        more = f" and {len(items) - 3} more" if len(items) > 3 else ""
+        shown_items = ", ".join(printable_id(catalogue[number]) for number in items[:3])
+        if len(items) > 3:
+            shown_items += f" and {len(items) - 3} more"
         words = _question_in_words(campaign)
-        rows.append([f"bit {question}", f"{answer}, to: {words} {titles}{more}?"])
+        rows.append([f"bit {question}", f"{answer}, to: {words} {shown_items}?"])
     if report.pair is not None:
         rows.append([data[22:30].hex(), "these two items, which you rated: this is NOT protected"])
     return rows
 
 
 def _question_in_words(campaign: Campaign) -> str:
-    """Make the beginning of a question to a person, before the titles of its items."""
+    """Return the beginning of a question to a person, which ends before the names of the items."""
     if campaign.asks_about_sets:
         return "do you like at least one of"
     if campaign.asks_identical:
@@ -379,10 +395,10 @@ def _question_in_words(campaign: Campaign) -> str:
 
 
 def printable_id(item: ItemId) -> str:
-    """Format an id for display, with characters escaped that are not printable.
+    """Format an id for display; characters that are not printable are escaped.
 
-    The recommender chooses the ids. Control characters, or characters that reverse the direction
-    of text, must not change what a person reads.
+    The recommender chooses the ids, so control characters, or characters that reverse the direction
+    of text, could otherwise change what a person reads.
     """
     return "".join(
         letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in str(item)

@@ -1,12 +1,13 @@
-"""Crafted reports: how far fake devices can move scores, and tests of the counts for them.
+"""Crafted reports: how far fake devices can move scores, and tests for their traces in the counts.
 
 Threat   A fake device sends any bits with any ticket. Because of local privacy a single crafted
-         report looks like an honest one. But many of them, sent so as to move scores most, leave
+         report looks like an honest one. But many crafted reports, made to move scores most, leave
          traces in the counts.
-Tests    Three facts hold for honest reports, whatever people like: how often an item is asked about
-         is binomial, since tickets are random; of the answers about an item at most the share
-         `truth` is 1 on average; and the same holds for all answers together. In a large population
-         a few reports have many ones by chance, and the number of such reports is tested, too.
+Tests    Three facts hold for honest reports, whatever people like: the number of answers about an
+         item is binomial, since tickets are random; on average at most the share `truth` of the
+         answers about an item is 1; and at most the share `truth` of all answers together, and at
+         least 1 - `truth`. In a large population a few reports have many ones by chance, and the
+         number of such reports is tested, too.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tacit.errors import ConfigError
 
 Ints = NDArray[np.int64]
 FALSE_ALARM = 1e-6
-"""Default bound of the probability of a false alarm (`inspect`)."""
+"""Default of the probability of a false alarm in `inspect`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,21 +33,21 @@ class Findings:
     """Traces of crafted reports in a campaign's counts."""
 
     asked: Ints
-    """(k,) items that were asked about too often: tickets were chosen."""
+    """(k,) numbers of items with too many answers: devices chose their tickets."""
     answered: Ints
-    """(k,) items with more ones than noise explains, even if everybody's true answer is 1."""
+    """(k,) numbers of items with more ones than noise explains if everybody's true answer is 1."""
     reports: int
-    """How many reports have more than `most_ones` ones."""
+    """Number of unusual reports, which have more than `most_ones` ones."""
     most_ones: int
-    """Number of ones above which a report is unusual."""
+    """Largest number of ones of a report that is not unusual."""
     most_reports: int
-    """The most unusual reports that honest people send."""
+    """Largest number of unusual reports that honest people may send."""
     share: bool
     """Whether there are too many or too few ones among all answers."""
 
     @property
     def suspicious(self) -> bool:
-        """Whether there is any trace."""
+        """Whether one of the tests failed."""
         has_suspicious_items = len(self.asked) > 0 or len(self.answered) > 0
         return has_suspicious_items or self.reports > self.most_reports or self.share
 
@@ -56,8 +57,8 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
 
     Args:
         server: The server that counted the reports.
-        false_alarm: Upper bound of the probability that honest people alone fail the tests of
-            counts, and also of the probability that they fail the test of unusual reports.
+        false_alarm: Upper bound of the probability that a test of counts fails although all people
+            are honest; the same bound holds for the test of unusual reports.
 
     Raises:
         ConfigError: The campaign asks about pairs, or the probability is out of range.
@@ -68,8 +69,8 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     counts = item_counts(server)
     truth = campaign.truth / WHOLE
     answers = server.reports * campaign.questions
-    # Each of the three tests of counts gets a third of `false_alarm`: that of an item's third is
-    # shared by all items, that of all answers by both sides.
+    # Each of the three tests of counts gets a third of `false_alarm`. The two tests of items divide
+    # it among the items, the test of all answers between too many and too few ones.
     false_alarm_of_item = false_alarm / (3 * campaign.n_items)
     false_alarm_of_side = false_alarm / 6
     most_asked = binom.isf(false_alarm_of_item, server.reports, campaign.asked_share)
@@ -94,14 +95,15 @@ class Bound:
     """How far fake devices can move one item's normalised score, which is between 0 and 1."""
 
     assigned: float
-    """The distance if tickets are assigned, so that fakes are asked about the item as everybody."""
+    """Distance if tickets are assigned, so that fakes have as many answers about the item as honest
+    devices."""
     chosen: float
-    """The distance if fakes choose their tickets and nobody tests for it."""
+    """Distance if fakes choose tickets whose questions are about the item, and nobody tests it."""
     unnoticed: float
-    """The distance if they choose so few tickets that `Findings.asked` stays empty."""
+    """Distance if fakes choose so few tickets that `Findings.asked` stays empty."""
     gap: float
     """Largest possible distance between the scores of two clusters. An item gets another label if
-    it is moved by half of their distance."""
+    its score moves by half of the distance between them."""
 
 
 def manipulation(
@@ -112,7 +114,7 @@ def manipulation(
     Args:
         campaign: A campaign that senses sets.
         people: Number of all reports.
-        fakes: Share of the reports that are crafted, below 1.
+        fakes: Share of the reports that are crafted, from 0 to below 1.
         false_alarm: See `inspect`.
 
     Raises:
@@ -127,11 +129,11 @@ def manipulation(
     honest_answers = (1 - fakes) * people * asked_share
     fake_reports = fakes * people
     deviations = norm.isf(false_alarm / (3 * campaign.n_items))
-    # The count of honest answers may be as far below its mean as the test allows above it
+    # The honest answers may be as many below their mean as the test allows above it: so twice.
     unnoticed_answers = 2 * deviations * np.sqrt(people * asked_share * (1 - asked_share))
 
     def shift(fake_answers: float) -> float:
-        """Compute how far a score moves if so many answers are added that are all 1."""
+        """Compute how far the item's score moves by so many answers that are all 1."""
         return float(truth * fake_answers / (honest_answers + fake_answers))
 
     assigned_answers = fake_reports * asked_share

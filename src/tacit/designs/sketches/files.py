@@ -1,9 +1,10 @@
 """Checkpoints of a server's counts, and the checks of such a file.
 
-A checkpoint's hash shows that a file is as it was written, not that a server wrote it. Compiled
-code trusts the shapes of the arrays, and counting continues from these counts. So every part is
-checked against the campaign and against the other parts. For example, each answer about a set adds
-1 for each of its places, so the sums of the counts follow from the number of reports and of ones.
+The hash in a checkpoint shows that the file is as it was written, not that a server wrote it. But
+compiled code relies on the shapes of the arrays, and counting continues from these counts. So every
+part is checked against the campaign and against the other parts. For example, each answer about a
+set adds 1 for each of its places, so the sums of the counts follow from the numbers of reports and
+of ones.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ class Checkpoint:
     shards: tuple[int, ...]
     """Numbers of the shards that were counted, ascending."""
     shard_count: int
-    """How many shards there are."""
+    """Number of all shards."""
     keep_tickets: bool
     """Whether the tickets of all counted reports are stored."""
     rejected: Mapping[str, int]
-    """How many reports were refused, by reason."""
+    """Number of refused reports by reason."""
     totals: Ints
-    """(2, places) int64, how often each place of the campaign was answered 0 and 1."""
+    """(2, places) int64, numbers of answers 0 and of answers 1 about each place."""
     ones: Ints
-    """(questions + 1,) int64, how many reports have 0, 1, .. ones."""
+    """(questions + 1,) int64, numbers of reports with 0, 1, .. ones."""
     tickets: Words
     """(n,) uint64, tickets of counted reports, ascending; empty if they are not kept."""
 
@@ -80,7 +81,7 @@ def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
-    """Read and check a checkpoint, before a server allocates memory for it.
+    """Read a checkpoint and check it, before a server allocates memory for its counts.
 
     Raises:
         ModelFileError: The file is not a checkpoint of a server.
@@ -113,19 +114,15 @@ def unreadable_checkpoint_error(path: str | Path, error: Exception) -> ModelFile
 def check_counts(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], campaign: Campaign
 ) -> None:
-    """Check that a server of the campaign can have saved these values.
-
-    Raises:
-        MessageError: It cannot.
-    """
+    """Raise MessageError unless a server of the campaign can have saved these values."""
     _check_header(header)
     _check_arrays(arrays, campaign)
     ones = arrays["ones"].tolist()
     reports = sum(ones)
     ones_in_all = sum(bits * count for bits, count in enumerate(ones))
     zeros_in_all = reports * campaign.questions - ones_in_all
-    places = campaign.set_size if campaign.asks_about_sets else 1  # counted for each answer
-    expected = [zeros_in_all * places, ones_in_all * places]
+    counts_of_answer = campaign.set_size if campaign.asks_about_sets else 1
+    expected = [zeros_in_all * counts_of_answer, ones_in_all * counts_of_answer]
     require(
         arrays["totals"].sum(axis=1).tolist() == expected,
         "the totals are not those of so many reports",
@@ -142,11 +139,7 @@ def check_counts(
 
 
 def _check_header(header: Mapping[str, Any]) -> None:
-    """Check the types and ranges of a header's values.
-
-    Raises:
-        MessageError: One is of another type or out of range.
-    """
+    """Raise MessageError for a value of a header that is of another type or out of range."""
     shards = header["shards"]
     shard_count = header["shard_count"]
     are_shards = is_integer(shard_count, 1, (1 << 64) - 1) and all(
@@ -164,11 +157,7 @@ def _check_header(header: Mapping[str, Any]) -> None:
 
 
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], campaign: Campaign) -> None:
-    """Check the names, types, shapes and ranges of a checkpoint's arrays.
-
-    Raises:
-        MessageError: They do not fit the campaign.
-    """
+    """Raise MessageError unless the arrays' names, types, shapes and ranges fit the campaign."""
     require(set(arrays) == {"totals", "ones", "tickets"}, "counts are totals, ones and tickets")
     totals = arrays["totals"]
     ones = arrays["ones"]

@@ -38,6 +38,7 @@ _UNITS = {
 }
 """For each unit, the adjacency, what is protected, and in words how a neighbour differs."""
 _make_card = partial(Guarantee, trust=Trust.NOBODY, delta=0.0, sources=_SOURCES)
+"""Makes a card with the parts that all cards share."""
 _QUESTIONS_NOT_COVERED = "the questions you were asked: they are public and do not depend on you"
 _NOT_COVERED = (
     "whether you take part, when, and from which address",
@@ -52,9 +53,14 @@ _NOT_COVERED = (
 
 
 def changed_bits(campaign: Campaign, unit: str) -> int:
-    """Count the bits of this campaign's report that can differ between a unit's neighbours.
+    """Count the bits of a report that can differ between two neighbouring histories.
 
-    If the number of likes is capped, one more like can push out another one.
+    The used likes of two histories are up to twice the cap. With a cap, one more like can push out
+    another one, so one rating can change two bits.
+
+    Args:
+        campaign: The campaign; its own unit does not matter.
+        unit: The unit of the neighbours.
     """
     if not campaign.asks_about_sets:
         return campaign.questions
@@ -67,7 +73,7 @@ def changed_bits(campaign: Campaign, unit: str) -> int:
 
 
 def bit_loss(campaign: Campaign) -> float:
-    """Compute the exact epsilon of one bit from the campaign's `truth`; inf without noise."""
+    """Compute the exact epsilon of one released bit from `campaign.truth`; inf without noise."""
     if campaign.truth == WHOLE:
         return math.inf
     event = RandomizedResponse(2, float(Fraction(campaign.truth, WHOLE)))
@@ -75,10 +81,9 @@ def bit_loss(campaign: Campaign) -> float:
 
 
 def cards(campaign: Campaign) -> tuple[Guarantee, ...]:
-    """Make the guarantee cards of a campaign's report.
+    """Make the guarantee cards of a campaign's report: one for each unit, in the order of UNITS.
 
-    There is one for each unit. If reports name pairs of rated items, there is one card, for the
-    stars alone.
+    If reports name pairs of rated items, there is a single card, which protects the stars alone.
 
     Raises:
         ConfigError: The campaign has no noise.
@@ -155,11 +160,11 @@ def _card_of_stars(campaign: Campaign) -> Guarantee:
 
 
 def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
-    """List the assumptions of a card: first the one on questions, then the others.
+    """List the assumptions of a card; the first one is about the questions.
 
     Args:
         campaign: The campaign.
-        bits: How many bits can change.
+        bits: Number of bits that can differ between neighbours.
     """
     assumptions = [
         "questions follow from public numbers and a ticket, which do not depend on ratings",

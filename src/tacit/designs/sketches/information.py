@@ -1,10 +1,10 @@
-"""Exact information of one report, to be compared with the bounds of the paper's lemmas.
+"""Exact information in one report, to be compared with the bounds of the paper's lemmas.
 
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), Lemmas 3.1, 4.1, 4.5 and 4.7, Theorem 4.3.
-World    The world of the lower bounds: two labels, all labelings of N items equally likely; a
-         person rated a random set of w items, and likes a rated item if and only if its label is 1.
-         The questions are public. Information is in nats.
+World    That of the lower bounds: two labels, all labelings of N items equally likely; a person
+         rated a random set of w items, and likes a rated item if and only if its label is 1. The
+         questions are public. Information is in nats.
 
 The released bit S depends on the labels Z only through one number: how many items of its question
 have label 1. So I(Z; S) is computed as a sum over this number, without sampling.
@@ -24,14 +24,15 @@ from tacit.designs.sketches import theory
 
 Floats = NDArray[np.float64]
 LARGEST_SET = 1_000_000
-"""Largest sensed set for which the sum is computed."""
+"""Largest number of items in a sensed set for which the sum is computed."""
 
 
 @dataclass(frozen=True)
 class ReportInformation:
     """Information in one report of a method, and the lemmas' upper bounds, in nats.
 
-    The report has one question with all of epsilon. That of `one-bit-question` has no noise.
+    The report answers one question, on which all of epsilon is spent. A report of
+    `one-bit-question` has no noise.
     """
 
     method: str
@@ -45,8 +46,9 @@ class ReportInformation:
     about_labels: float
     """I(Z; S), where Z are the labels of all items."""
     lemma_4_1: float
-    """Upper bound of `about_labels`, the lemma's right side for this report: the mean of
-    2^(shared items) [consistent] - 1 over two draws of the person given the report."""
+    """Upper bound of `about_labels`, the right side of Lemma 4.1 for this report: the mean over two
+    independent draws of the person given the report. It averages 2^(number of shared items) - 1 if
+    the two agree on the labels of shared items, and -1 otherwise."""
     lemma_4_5: float | None
     """Upper bound (w / N) sinh^2(eps / 2) of `about_labels`, which follows for any report; None
     without noise."""
@@ -69,9 +71,16 @@ class SharedItems:
 
 
 def maxsense_information(N: int, w: int, eps: float, set_size: int) -> ReportInformation | None:
-    """Compute the information of MaxSense's bit about a set of `set_size` items.
+    """Compute the information of MaxSense's bit about a set.
 
-    None for a set of more than LARGEST_SET items.
+    Args:
+        N: Number of items.
+        w: Number of items that a person rated.
+        eps: Epsilon of the bit.
+        set_size: Number of items in the set.
+
+    Returns:
+        The information; None for a set of more than LARGEST_SET items.
     """
     if set_size > LARGEST_SET:
         return None
@@ -85,9 +94,9 @@ def pair_information(N: int, w: int, eps: float, *, identical: bool = False) -> 
     """Compute the information of the bit about a random pair.
 
     Args:
-        N: Items.
-        w: Rated items.
-        eps: Loss of the bit.
+        N: Number of items.
+        w: Number of items that a person rated.
+        eps: Epsilon of the bit.
         identical: Whether a yes means that both items are rated alike, not that both are liked.
     """
     if identical:
@@ -102,7 +111,7 @@ def pair_information(N: int, w: int, eps: float, *, identical: bool = False) -> 
 
 
 def one_bit_information(N: int) -> ReportInformation:
-    """Compute the information of an answer without noise by a person who rated one item.
+    """Compute the information of an answer without noise by a person who rated one of N items.
 
     The question is "did you rate item i, and is its label z?".
     """
@@ -132,7 +141,12 @@ def shared_items(N: int, w: int) -> SharedItems:
 def no_rated_chances(N: int, w: int, most: int) -> Floats:
     """Compute the chances that none of k given items is among w random items of N.
 
-    C(N - k, w) / C(N, w), the product of (N - w - j) / (N - j) over j < k.
+    The chance is C(N - k, w) / C(N, w), the product of (N - w - j) / (N - j) over j < k.
+
+    Args:
+        N: Number of items.
+        w: Number of random items.
+        most: Largest k.
 
     Returns:
         (most + 1,) chances for k = 0 .. most.
@@ -150,8 +164,8 @@ def _private_information(
 
     Args:
         method: Name of the method.
-        N: Items.
-        w: Rated items.
+        N: Number of items.
+        w: Number of items that a person rated.
         eps: Epsilon of the bit.
         weights: (k,) chance of each case of the labels that the bit depends on.
         true_chances: (k,) chance that the true bit is 1 in each case.
@@ -160,10 +174,11 @@ def _private_information(
     rho = theory.rho(eps)
     chances = flip_chance + rho * true_chances
     mean = float(weights @ chances)
+    # sigma(x, s) = P(S = s | X = x) / P(S = s) - 1, for a history x with the true bit 1 or 0.
     shifts = [0.0]
     if 0 < mean < 1:
-        for chance in (theory.truth(eps), flip_chance):  # of a released 1, true bit 1 or 0
-            shifts += [chance / mean - 1, (1 - chance) / (1 - mean) - 1]
+        for chance_of_1 in (theory.truth(eps), flip_chance):
+            shifts += [chance_of_1 / mean - 1, (1 - chance_of_1) / (1 - mean) - 1]
     return ReportInformation(
         method=method,
         about_person=_entropy(mean) - _entropy(flip_chance),
@@ -178,7 +193,7 @@ def _private_information(
 
 
 def _information(weights: Floats, chances: Floats) -> float:
-    """Compute the information I(K; S) of a bit S about the case K that it depends on.
+    """Compute the information I(K; S) of a bit S about the case K on which its chance depends.
 
     Args:
         weights: (k,) chance of each case.
@@ -191,8 +206,12 @@ def _information(weights: Floats, chances: Floats) -> float:
 def _chi_square(weights: Floats, chances: Floats) -> float:
     """Compute the right side of Lemma 4.1: the mean over s of chi^2(P(Z | S = s), uniform).
 
-    For a bit it is the variance of its chance over the cases, divided by mean (1 - mean). Arguments
-    are those of `_information`.
+    For a bit it is variance / (mean (1 - mean)), with the mean and the variance of its chance over
+    the cases.
+
+    Args:
+        weights: (k,) chance of each case.
+        chances: (k,) chance that the bit is 1 in each case.
     """
     mean = float(weights @ chances)
     if not 0 < mean < 1:
@@ -202,5 +221,5 @@ def _chi_square(weights: Floats, chances: Floats) -> float:
 
 
 def _entropy(chance: float) -> float:
-    """Entropy of a bit that is 1 with a chance, in nats."""
+    """Return the entropy, in nats, of a bit that is 1 with this chance."""
     return float(entr(chance) + entr(1 - chance))

@@ -1,4 +1,4 @@
-"""All messages between devices and the recommender in the sketches.
+"""All messages between devices and the recommender.
 
 Campaign   recommender -> device   public parameters of the questions, the same for everybody
 Report     device -> recommender   randomised bits, once; 22 bytes (30 if the device chooses a pair)
@@ -7,7 +7,7 @@ Clusters   recommender -> device   the learned label and score of every item
 The layouts are fixed and made of big-endian integers, so that a message has only one form in bytes
 and two languages agree on it. Counts stay below 2^31, which fits a signed integer in every
 language; probabilities are parts of 2^53, which every language holds exactly. A message is checked
-when it is constructed, wherever its values came from: MessageError.
+whenever it is constructed, also from decoded bytes, and MessageError is raised.
 Standard library only: the device half imports this file.
 """
 
@@ -23,7 +23,9 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 VERSION = 1
+"""Version of the messages Campaign and Report."""
 CLUSTERS_VERSION = 2
+"""Version of the message Clusters."""
 MICRO = 1_000_000
 """Millionths in one: epsilons, theta and scores are stated in millionths."""
 WHOLE = 1 << 53
@@ -33,6 +35,7 @@ NO_NOISE = (1 << 31) - 1
 LARGEST_COUNT = (1 << 31) - 1
 """Largest count in a message."""
 MOST_QUESTIONS = 32
+"""Largest number of questions: a report has 32 bits for the answers."""
 
 METHODS = (
     "multi-maxsense",
@@ -44,13 +47,13 @@ METHODS = (
 """Methods. A campaign states a method by its position here. multi-maxsense with one question is
 the paper's MaxSense."""
 RATED_METHODS = ("pairwise-rated", "pairwise-rated-identical")
-"""Methods whose device chooses a pair of rated items, and so shows that they were rated."""
+"""Methods whose device names a pair of rated items, and so shows that they were rated."""
 IDENTICAL_METHODS = ("pairwise-identical", "pairwise-rated-identical")
 """Methods that ask whether both items are liked or both disliked (Appendix B), not whether both
 are liked."""
 UNITS = ("user", "rating", "moved rating")
-"""What epsilon is for: all ratings of a person; one rating more or less; one rating given to
-another item."""
+"""What epsilon protects, by how neighbouring histories differ: in all ratings of a person; in one
+rating that exists or not; in the item of one rating."""
 
 _CAMPAIGN = struct.Struct(">4s4B5IiQQ16s32s")
 _REPORT = struct.Struct(">BB8sQI")
@@ -61,9 +64,13 @@ _KIND_CAMPAIGN = 1
 _KIND_REPORT = 2
 _KIND_CLUSTERS = 3
 REPORT_HEAD = bytes([VERSION, _KIND_REPORT])
+"""First two bytes of every report."""
 REPORT_BYTES = _REPORT.size
+"""Size of a report."""
 RATED_REPORT_BYTES = REPORT_BYTES + _PAIR.size
+"""Size of a report that names a pair of rated items."""
 _EXACT = Context(prec=60)
+"""Decimal context of `Campaign._keeps_epsilon`: 60 digits."""
 _BOUNDS = {
     "items": (2, LARGEST_COUNT),
     "rated": (1, LARGEST_COUNT),
@@ -80,15 +87,22 @@ ItemId = int | str
 
 
 class MessageError(ValueError):
-    """A message that this version could not have written."""
+    """A message has values that this version never writes."""
 
 
 def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
     """Count the bits of a report that can differ between two neighbouring histories.
 
     Each bit may cost epsilon divided by this number. Sensed sets are disjoint, so one rating
-    affects one bit; under 'user', a device uses at most `rated` liked items of either history.
-    Random pairs may share an item, so one rating may affect all bits.
+    affects one bit, and a moved rating two. Under 'user' a device uses at most `rated` liked items,
+    so two histories differ in at most 2 `rated` bits. Random pairs may share an item, so one rating
+    may affect all bits.
+
+    Args:
+        method: One of METHODS.
+        unit: One of UNITS.
+        questions: Number of questions, each answered by one bit.
+        rated: w, the number of items that a person is assumed to have rated.
     """
     if method != "multi-maxsense":
         return questions
@@ -117,15 +131,16 @@ class Campaign:
     method: str
     """One of METHODS."""
     unit: str
-    """One of UNITS: what epsilon is for."""
+    """One of UNITS: what epsilon protects."""
     n_items: int
     """N, size of the catalogue."""
     rated: int
     """w, number of items that a person is assumed to have rated."""
     theta: int
-    """Millionths: a sensed set holds theta * items / rated items. 0 for pairs."""
+    """Expected number of rated items in a sensed set, in millionths: a set has about
+    theta N / w items. 0 for pairs."""
     questions: int
-    """Bits in a report."""
+    """Number of questions, each answered by one bit of a report."""
     epsilon: int
     """Millionths of a nat, for the whole report and the stated unit."""
     liked_from: int
@@ -156,7 +171,7 @@ class Campaign:
         require(self._keeps_epsilon(), "the chance of the truth is higher than epsilon allows")
 
     def _numbers(self) -> tuple[int, ...]:
-        """List the numbers in the order of the bytes."""
+        """List the numbers of the message in the order of its bytes."""
         return (
             self.n_items,
             self.rated,
@@ -195,7 +210,7 @@ class Campaign:
 
     @property
     def places(self) -> int:
-        """How many counts the server keeps of each answer: places on the wheel, or pairs."""
+        """Number of counts that a server keeps of each answer: places on the wheel, or pairs."""
         return self.modulus if self.asks_about_sets else self.n_items * (self.n_items - 1) // 2
 
     @property
@@ -205,12 +220,12 @@ class Campaign:
 
     @property
     def exposed_bits(self) -> int:
-        """How many bits of a report can differ between two neighbouring histories."""
+        """Number of bits of a report that can differ between two neighbouring histories."""
         return exposed_bits(self.method, self.unit, self.questions, self.rated)
 
     @property
     def likes_cap(self) -> int | None:
-        """The most liked items that a device uses; None for all of them."""
+        """Largest number of liked items that a device uses; None: it uses all of them."""
         return self.rated if self.asks_about_sets and self.unit == "user" else None
 
     @property
@@ -219,10 +234,13 @@ class Campaign:
         return RATED_REPORT_BYTES if self.names_pair else REPORT_BYTES
 
     def _keeps_epsilon(self) -> bool:
-        """Whether exposed_bits * ln(truth / (1 - truth)) <= epsilon, computed to 60 digits."""
+        """Tell whether exposed_bits * ln(truth / (1 - truth)) <= epsilon, to 60 digits.
+
+        A campaign without noise has the truth WHOLE and the epsilon NO_NOISE.
+        """
         if self.truth == WHOLE or self.epsilon == NO_NOISE:
             return self.truth == WHOLE and self.epsilon == NO_NOISE
-        # All operations are in _EXACT: the caller's decimal context may keep only four digits.
+        # All operations are in _EXACT: the caller's decimal context may keep fewer digits.
         ratio = _EXACT.divide(Decimal(self.truth), Decimal(WHOLE - self.truth))
         loss = _EXACT.multiply(Decimal(self.exposed_bits), _EXACT.ln(ratio))
         return _EXACT.multiply(loss, Decimal(MICRO)) <= self.epsilon
@@ -327,9 +345,9 @@ class Clusters:
     campaign: bytes
     """32 bytes: `Campaign.digest`."""
     catalogue_digest: bytes
-    """32 bytes: digest of the ids of the items that labels and scores are for, in their order."""
+    """32 bytes: `catalogue_digest` of the items that labels and scores are for."""
     labels: bytes
-    """(items,) cluster of each item, one byte each."""
+    """(items,) number of each item's cluster, one byte each."""
     scores: tuple[int, ...]
     """(items,) score of each item in millionths; better liked items have higher scores."""
 
@@ -379,14 +397,11 @@ class Clusters:
 
 
 def require(condition: object, requirement: str) -> None:
-    """Check a condition on a message.
+    """Raise MessageError unless a condition on a message holds.
 
     Args:
         condition: Whether the requirement is met.
-        requirement: What should be so, in words.
-
-    Raises:
-        MessageError: The condition does not hold; its text is the requirement.
+        requirement: The requirement in words, which is the text of the error.
     """
     if not condition:
         raise MessageError(requirement)
@@ -395,8 +410,8 @@ def require(condition: object, requirement: str) -> None:
 def micros(nats: float) -> int:
     """Round a finite number of nats down to whole millionths.
 
-    A float error of one part in 10^12 is allowed for, so that 0.3 gives 300,000. Campaigns and
-    limits are both rounded here, so that equal numbers of nats stay equal.
+    The number is first raised by one part in 10^12, against the rounding of floats, so that 0.3
+    gives 300,000. Campaigns and limits are both rounded here, so that equal numbers stay equal.
     """
     return math.floor(Fraction(float(nats)) * MICRO * (1 + Fraction(1, 10**12)))
 
@@ -413,7 +428,7 @@ def is_bytes(value: object, size: int) -> bool:
 
 @lru_cache(maxsize=64)
 def wheel_size(items: int) -> int:
-    """Find the smallest prime that is at least `n_items`."""
+    """Find the smallest prime that is at least the number of items, 2 or more."""
     candidate = items
     while any(candidate % divisor == 0 for divisor in range(2, math.isqrt(candidate) + 1)):
         candidate += 1
@@ -421,12 +436,12 @@ def wheel_size(items: int) -> int:
 
 
 def set_size(modulus: int, theta: int, rated: int) -> int:
-    """Compute the places in a sensed set: modulus * theta / rated, rounded, at least 1.
+    """Compute the number of places in a sensed set: modulus * theta / rated, rounded, at least 1.
 
     Args:
-        modulus: Places on the wheel.
-        theta: Millionths.
-        rated: w.
+        modulus: Number of places on the wheel.
+        theta: Expected number of rated items in a set, in millionths.
+        rated: w, the number of items that a person is assumed to have rated.
     """
     divisor = rated * MICRO
     return max(1, (modulus * theta + divisor // 2) // divisor)

@@ -1,4 +1,4 @@
-"""A whole campaign in one process: its devices, its server, and the clusters that are learned."""
+"""A whole campaign in one process: devices, server, and learned clusters."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Sketches:
     """A campaign with its devices and its server.
 
     Args:
-        items: The catalogue, in the campaign's order.
+        items: Item ids of the catalogue, in the campaign's order.
         rated: Number of items that a person is assumed to have rated.
-        epsilon: Nats of a report.
-        settings: Further arguments of `new_campaign`.
+        epsilon: Nats of a whole report.
+        settings: Further arguments of `new_campaign`, by name.
     """
 
     def __init__(
@@ -33,11 +33,11 @@ class Sketches:
         self.server = Server(self.campaign)
 
     def device(self, secret: bytes | None = None, limits: Limits | None = None) -> Device:
-        """Make a person's device; only `device.report(campaign, items, history)` leaves it.
+        """Make a person's device, which answers by `device.report(campaign, items, history)`.
 
         Args:
             secret: Secret of the person's account; None for a new one.
-            limits: What the owner allows; None for the defaults of `Limits`.
+            limits: Limits of the owner; None for the defaults of `Limits`.
         """
         if secret is None:
             secret = new_secret()
@@ -49,7 +49,11 @@ class Sketches:
         return self.server.fold_each(messages, now=int(time.time())).accepted_count
 
     def clusters(self, number: int | None = None) -> Clustering:
-        """Cluster the items by the counts so far, into `number` clusters; None to choose it."""
+        """Cluster the items by the counts so far.
+
+        Args:
+            number: Number of clusters; None to choose it by the noise.
+        """
         return cluster_items(self.server, number)
 
     def guarantees(self) -> tuple[Guarantee, ...]:

@@ -1,4 +1,4 @@
-"""How many people sketches need, by lower bounds and by each method, and the best parameters."""
+"""The plan of a campaign: how many people it needs, by lower bounds and by each method."""
 
 from __future__ import annotations
 
@@ -33,28 +33,30 @@ from tacit.designs.sketches.messages import (
 from tacit.errors import ConfigError
 
 THETAS = np.geomspace(0.02, 8, 121)
-"""Values of theta that the planner tries: the expected number of rated items in a sensed set. Each
+"""Values of theta, the expected number of rated items in a sensed set, that the planner tries. Each
 is rounded so that a set has a whole number of places."""
 LEAST_EPSILON = 1 / MICRO
 """Smallest epsilon of a campaign, in nats."""
 MOST_EPSILON = (NO_NOISE - 1) / MICRO
 """Largest epsilon of a campaign, in nats."""
 NO_NOISE_EPSILON = 20.0
-"""Epsilon that campaigns without noise are planned for."""
+"""Epsilon for which campaigns without noise are planned."""
 BOUNDS = ("ldp", "scarce", "adaptive", "one_bit")
+"""Names of the lower bounds; see `Plan.lower_bounds`."""
 PAIR_METHODS = (
     "pairwise-preference",
     "pairwise-identical",
     "pairwise-rated",
     "pairwise-rated-identical",
 )
+"""Methods whose questions are about pairs."""
 ADVISED = ("maxsense", "multi-maxsense", "pairwise-preference")
 """Methods that may be advised: those of Figures 1 to 3, which hide the items that were rated."""
 
 
 @dataclass(frozen=True)
 class MethodPlan:
-    """One method with its best parameters, and how many people it needs."""
+    """One method with its best parameters, and the number of people that it needs."""
 
     method: str
     """The method's name."""
@@ -62,12 +64,13 @@ class MethodPlan:
     """theta for `new_campaign`, with as few decimals as give sets of the planned size; None for
     pairs."""
     questions: int
-    """Bits in a report."""
+    """Number of questions, each answered by one bit of a report."""
     users_clt: float
-    """People needed, by the normal approximation, which experiments confirm; inf if the method
-    cannot work."""
+    """Number of people needed, by the normal approximation, which experiments confirm; inf if the
+    method cannot work."""
     users_theorem: float | None
-    """People who are proved to be enough; None if the theorem does not state its constant."""
+    """Number of people that is proved to be enough; inf if the method cannot work, None if the
+    theorem does not state its constant."""
     spectrum: PairConditions | None = None
     """Conditions of Theorem 3.5 in the assumed world; None for sensed sets."""
 
@@ -86,33 +89,33 @@ class PairConditions:
 
 @dataclass(frozen=True)
 class Plan:
-    """The parameters of `plan`, and how many people sketches need with them."""
+    """The parameters of `plan`, and the numbers of people that sketches need with them."""
 
     items: int
-    """N, items of the catalogue."""
+    """N, number of items of the catalogue."""
     rated: int
-    """w, items that a person has rated."""
+    """w, number of items that a person has rated."""
     epsilon: float
     """Nats of a whole report, for the unit."""
     clusters: int
-    """L, item clusters."""
+    """L, number of item clusters."""
     eta: float
-    """Chance that any label is wrong."""
+    """Chance that at least one label is wrong."""
     wrong: float
-    """Share of labels that may be wrong, for the lower bounds alone."""
+    """Share of labels that may be wrong; it changes only the lower bounds."""
     unit: str
-    """What epsilon is for."""
+    """What epsilon protects: one of UNITS."""
     lower_bounds: dict[str, float]
     """Lower bounds of the number of people, by name (`theory`). `ldp` and `adaptive` hold for any
     learner, `scarce` for questions that do not depend on answers. These three are for the unit
     'user' and are absent for other units, for which no bound is known. `one_bit` is for one fixed
     yes/no question to each person who rated one item, at any epsilon and unit."""
     methods: tuple[MethodPlan, ...]
-    """Methods of ADVISED, then the others; in both groups those that need fewer people first."""
+    """Methods of ADVISED, then the others; in each group those that need fewer people first."""
     information: tuple[ReportInformation, ...]
-    """Information of one report by method, for the unit 'user'."""
+    """Information in one report by method; empty for other units than 'user'."""
     shared_items: SharedItems
-    """Lemma 4.7."""
+    """Chance that two people rated no item in common (Lemma 4.7)."""
 
     @property
     def best(self) -> MethodPlan:
@@ -120,11 +123,11 @@ class Plan:
         return self.methods[0]
 
     def method_plan(self, method: str) -> MethodPlan:
-        """Look up one method's plan."""
+        """Return the plan of a method, which is one of ADVISED or PAIR_METHODS."""
         return next(planned for planned in self.methods if planned.method == method)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values; None stands for infinity and for bounds that are not known."""
+        """Return the plan as JSON values; None stands for infinity and for unknown bounds."""
         values = asdict(self)
         for method in values["methods"]:
             for name in ("users_clt", "users_theorem"):
@@ -148,17 +151,17 @@ def plan(
     """Plan how many people are needed so that all labels are right with probability 1 - eta.
 
     Args:
-        items: N, items of the catalogue.
-        rated: w, items that a person has rated; they are a random set.
+        items: N, number of items of the catalogue.
+        rated: w, number of items that a person has rated; they are a random set.
         epsilon: Nats of a whole report, for the unit.
-        clusters: L, item clusters.
-        eta: Chance that any label is wrong.
-        wrong: Share of labels that may be wrong, for the lower bounds alone. The bound `adaptive`
-            is known for 0 only.
-        unit: What epsilon is for: 'user', 'rating' or 'moved rating'. The lower bounds are for
-            'user' alone.
-        blocks: Who likes what; None for an assumed world, `synthetic_worlds.example`. What methods
-            need depends on it, the lower bounds do not.
+        clusters: L, number of item clusters.
+        eta: Chance that at least one label is wrong.
+        wrong: Share of labels that may be wrong; it changes only the lower bounds. The bound
+            `adaptive` is known for 0 only.
+        unit: What epsilon protects: 'user', 'rating' or 'moved rating'. For the last two only the
+            lower bound `one_bit` is known.
+        blocks: Who likes what; None for `synthetic_worlds.example`. The numbers of people that
+            methods need depend on it, the lower bounds do not.
 
     Raises:
         ConfigError: A number is out of range.
@@ -212,10 +215,10 @@ def _lower_bounds(
 
 
 def _tried_numbers_of_questions(epsilon: float, rated: int, unit: str) -> list[int]:
-    """List the numbers of questions that the planner compares: 1, and those that may be better.
+    """List the numbers of questions that the planner compares, ascending, beginning with 1.
 
-    If one person's data cannot change all bits, larger numbers may be better than the one that is
-    best when all bits share epsilon.
+    For the unit 'user', one is the best number if all bits share epsilon. Larger numbers are added
+    if one person's data cannot change all bits, so that each bit has more of epsilon.
     """
     numbers = {1}
     if unit == "user":
@@ -229,11 +232,7 @@ def _tried_numbers_of_questions(epsilon: float, rated: int, unit: str) -> list[i
 def _check_numbers(
     items: int, rated: int, epsilon: float, eta: float, wrong_share: float, unit: str
 ) -> None:
-    """Check the ranges of the parameters of `plan`.
-
-    Raises:
-        ConfigError: One is out of range.
-    """
+    """Raise ConfigError for a parameter of `plan` that is out of range."""
     if not 2 <= items <= LARGEST_COUNT or not 1 <= rated <= items:
         raise ConfigError(
             f"A plan needs 2 to {LARGEST_COUNT} items and 1 to {items} rated ones; "
@@ -256,10 +255,19 @@ def _check_numbers(
 def _plan_pairs(
     method: str, items: int, rated: int, epsilon: float, eta: float, world: Blocks
 ) -> MethodPlan:
-    """Plan a method of pairs: the people it needs, and whether Theorem 3.5's conditions hold."""
+    """Plan a method of pairs: the people it needs, and whether Theorem 3.5's conditions hold.
+
+    Args:
+        method: One of PAIR_METHODS.
+        items: N, number of items.
+        rated: w, number of items that a person has rated.
+        epsilon: Nats of a whole report.
+        eta: Chance that at least one label is wrong.
+        world: Who likes what.
+    """
     device_chooses_pair = method in RATED_METHODS
     if device_chooses_pair and rated < 2:
-        return MethodPlan(method, None, 1, math.inf, None)
+        return MethodPlan(method, theta=None, questions=1, users_clt=math.inf, users_theorem=None)
     rated_chance = 1.0 if device_chooses_pair else theory.pair_rated_chance(items, rated)
     if method in IDENTICAL_METHODS:
         true_chances = theory.pair_alike_chances(world.people, world.likes)
@@ -273,13 +281,27 @@ def _plan_pairs(
         spectrum.has_distinct_rows,
     )
     users = theory.pairwise_users(items, chances, world.items, eta)
-    return MethodPlan(method, None, 1, users, None, conditions)
+    return MethodPlan(
+        method,
+        theta=None,
+        questions=1,
+        users_clt=users,
+        users_theorem=None,
+        spectrum=conditions,
+    )
 
 
 def _report_information(
     items: int, rated: int, epsilon: float, theta: float | None
 ) -> list[ReportInformation]:
-    """Compute the information of one report, for each method with public questions."""
+    """Compute the information in one report, for each method with public questions.
+
+    Args:
+        items: N, number of items.
+        rated: w, number of items that a person has rated.
+        epsilon: Nats of a whole report.
+        theta: theta of MaxSense; None leaves MaxSense out.
+    """
     reports = []
     if theta is not None:
         size = set_size(wheel_size(items), round(theta * MICRO), rated)
@@ -299,11 +321,11 @@ def _plan_sensing(
     """Plan MaxSense with the theta that needs the fewest people for this number of questions.
 
     Args:
-        questions: Bits in a report.
+        questions: Number of questions, each answered by one bit.
         eps: Epsilon of one bit, in nats.
-        items: N.
-        rated: w.
-        eta: Chance that any label is wrong.
+        items: N, number of items.
+        rated: w, number of items that a person has rated.
+        eta: Chance that at least one label is wrong.
         world: Who likes what.
     """
     alpha = world.people
@@ -311,6 +333,7 @@ def _plan_sensing(
     b = world.likes
 
     def users_by_clt(theta: float) -> float:
+        """Return the number of people needed with this theta, by the normal approximation."""
         distance = theory.separation(theta, alpha, beta, b)
         chances = theory.maxsense_chances(items, rated, eps, theta, alpha, beta, b)
         mean_chance = float(beta @ chances)
@@ -321,7 +344,13 @@ def _plan_sensing(
     # The sets of one person are disjoint, so all of them have to fit into the catalogue.
     thetas = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
     if not thetas:
-        return MethodPlan("multi-maxsense", float(THETAS[0]), questions, math.inf, math.inf)
+        return MethodPlan(
+            "multi-maxsense",
+            theta=float(THETAS[0]),
+            questions=questions,
+            users_clt=math.inf,
+            users_theorem=math.inf,
+        )
     theta = min(thetas, key=users_by_clt)
     distance = theory.separation(theta, alpha, beta, b)
     return MethodPlan(

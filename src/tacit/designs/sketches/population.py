@@ -1,7 +1,7 @@
 """Reports of many people at once, for simulations.
 
-They have the same distribution as the reports of `device`, but noise from one source in place of
-secrets. The code sees the likes of all people, so it is not for use with people to be protected.
+They have the same distribution as the reports of `device`, but tickets and noise come from one
+source in place of secrets. The code sees the likes of all people, so it protects nobody.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def true_bits(
     """Compute the true answers of many people.
 
     Args:
-        campaign: The campaign; not one in which devices choose pairs of rated items.
+        campaign: The campaign; not one in which devices name pairs of rated items.
         tickets: (people,) tickets, which determine the questions.
         starts: (people + 1,) where each person's likes begin.
         likes: (likes,) item numbers: person n likes the items likes[starts[n]:starts[n + 1]].
-        dislikes: Starts and item numbers, in the same layout, of what each person rated and does
-            not like. They are needed if the campaign asks whether a pair is rated alike.
+        dislikes: Starts and item numbers, in the same layout, of the items that each person rated
+            and does not like. They are needed if the campaign asks whether a pair is rated alike.
 
     Returns:
         (people,) words, of which bit q is the answer to question q.
 
     Raises:
-        ConfigError: Devices choose the pairs, or dislikes are needed and missing.
+        ConfigError: Devices name pairs, or dislikes are needed and missing.
     """
     from tacit.engine.sketch_compiled import pair_hits, set_hits
 
@@ -54,10 +54,18 @@ def true_bits(
     answers = np.empty(len(tickets), dtype=np.uint32)
     questions = campaign.questions
     if campaign.asks_about_sets:
-        modulus = np.uint64(campaign.modulus)
-        inverses = _inverses(campaign.modulus)
-        sets = questions, campaign.set_size, modulus, inverses
-        set_hits(first_word, second_word, tickets, starts, likes, *sets, answers)
+        set_hits(
+            first_word,
+            second_word,
+            tickets,
+            starts,
+            likes,
+            questions,
+            campaign.set_size,
+            np.uint64(campaign.modulus),
+            _inverses(campaign.modulus),
+            answers,
+        )
         return answers
     items = np.uint64(campaign.n_items)
     pair_hits(first_word, second_word, tickets, starts, likes, questions, items, answers)
@@ -71,7 +79,12 @@ def true_bits(
 
 
 def mark_likes(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """Return a sparse matrix with 1 for each rating of at least `liked_from` stars."""
+    """Mark the likes among ratings: 1 for at least `liked_from` stars, no entry otherwise.
+
+    Args:
+        matrix: (people, items) stars.
+        liked_from: Least stars of a like.
+    """
     likes = matrix.copy()
     likes.data = (likes.data >= liked_from).astype(float)
     likes.eliminate_zeros()
@@ -79,7 +92,13 @@ def mark_likes(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
 
 
 def count_simulated_reports(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
-    """Make a server that has counted one simulated report of each person (row of `likes`)."""
+    """Make a server that has counted one simulated report of each person.
+
+    Args:
+        campaign: The campaign.
+        likes: (people, items) 1 for a like.
+        source: Source of tickets and noise.
+    """
     server = Server(campaign, keep_tickets=False)
     starts = likes.indptr.astype(np.int64)
     items = likes.indices.astype(np.int64)
@@ -95,19 +114,18 @@ def make_reports(
     named_pairs: Ints | None = None,
     dislikes: tuple[Ints, Ints] | None = None,
 ) -> bytes:
-    """Make the reports of people with these likes: their bytes, concatenated.
+    """Make the reports of many people, and return their bytes, concatenated.
 
-    If the campaign caps likes, the likes of each person that are used are chosen at random, as on a
-    device.
+    If the campaign caps likes, the used likes of a person are chosen at random, as on a device.
 
     Args:
         campaign: The campaign.
-        starts: See `true_bits`.
-        likes: See `true_bits`.
+        starts: (people + 1,) where each person's likes begin.
+        likes: (likes,) item numbers.
         source: Source of tickets and noise.
         named_pairs: (people, 2) the two rated items that each device names; None if devices do not
-            choose pairs.
-        dislikes: See `true_bits`.
+            name pairs.
+        dislikes: As for `true_bits`.
     """
     if campaign.likes_cap is not None:
         starts, likes = _cap_likes(starts, likes, campaign.likes_cap, source)
@@ -133,9 +151,12 @@ def make_reports(
 def _answer_named_pairs(
     campaign: Campaign, starts: Ints, likes: Ints, named_pairs: Ints
 ) -> NDArray[np.uint32]:
-    """Compute the true answers about pairs that devices named: (people,) 0 or 1."""
+    """Compute the true answers about the pairs that devices name: (people,) 0 or 1.
+
+    Both items of a pair are rated, so an item that is not liked is disliked.
+    """
     person = np.arange(len(starts) - 1)
-    # A person and an item as one number: person * items + item
+    # A pair of a person and an item is the number person * items + item.
     liked = np.repeat(person, np.diff(starts)) * campaign.n_items + likes
     is_liked = np.isin(person[:, None] * campaign.n_items + named_pairs, liked)
     is_yes = is_liked.all(axis=1)
@@ -154,15 +175,16 @@ def _cap_likes(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Int
     if len(counts) == 0 or counts.max() <= cap:
         return starts, likes
     people = np.repeat(np.arange(len(counts)), counts)
-    shuffled = np.lexsort((source.words(len(likes)), people))  # each person's likes stay together
-    rank = np.arange(len(likes)) - np.repeat(starts[:-1], counts)
-    chosen: NDArray[Any] = shuffled[rank < cap]
+    # Sorted by person, then by a random word: each person's likes are shuffled among themselves.
+    shuffled = np.lexsort((source.words(len(likes)), people))
+    rank_in_person = np.arange(len(likes)) - np.repeat(starts[:-1], counts)
+    chosen: NDArray[Any] = shuffled[rank_in_person < cap]
     new_starts = np.concatenate([[0], np.cumsum(np.minimum(counts, cap))])
     return new_starts, likes[chosen]
 
 
 @cache
 def _inverses(prime: int) -> Ints:
-    """Compute 1 / a modulo a prime for each a: (prime,), with 0 for a = 0."""
+    """Compute the inverse of each a modulo a prime: (prime,), with 0 for a = 0."""
     inverses = [pow(a, -1, prime) for a in range(1, prime)]
     return np.array([0, *inverses], dtype=np.int64)

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from tacit.designs.sketches.messages import Campaign
 
 _MASK = (1 << 64) - 1
+"""Keeps the lowest 64 bits of an integer."""
 _STEP = 0x9E3779B97F4A7C15
 """Step of SplitMix64's state."""
 
@@ -40,7 +41,7 @@ def seed_words(seed: bytes) -> tuple[int, int]:
 
 
 def random_words(seed: bytes, ticket: int) -> Iterator[int]:
-    """Yield the words of one ticket, without end, in a campaign with this seed."""
+    """Yield random words of 64 bits, without end, for one ticket in a campaign with this seed."""
     first, second = seed_words(seed)
     state = mix(first ^ mix(second ^ ticket))
     while True:
@@ -49,7 +50,10 @@ def random_words(seed: bytes, ticket: int) -> Iterator[int]:
 
 
 def draw_below(stream: Iterator[int], bound: int) -> int:
-    """Draw a uniform integer in [0, bound), skipping words that would favour small results."""
+    """Draw a uniform integer in [0, bound).
+
+    The largest words are skipped, so that the remainder is equally likely to be each integer.
+    """
     first_skipped = (1 << 64) - (1 << 64) % bound
     word = next(stream)
     while word >= first_skipped:
@@ -66,7 +70,10 @@ def draw_wheel(campaign: Campaign, ticket: int) -> tuple[int, int]:
 
 
 def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
-    """List the item numbers in the set of each question, in the order of the wheel."""
+    """List the item numbers in the set of each question, in the order of the run.
+
+    Places of the wheel without an item are left out, so a set may have fewer items than places.
+    """
     place, step = draw_wheel(campaign, ticket)
     sets = []
     for _ in range(campaign.questions):

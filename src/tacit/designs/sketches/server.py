@@ -1,8 +1,8 @@
-"""The recommender half of the sketches: a server counts reports, and does not store them.
+"""The recommender half of the sketches: a server that counts reports, and does not store them.
 
-Source      Banerjee, Hegde, Massoulié (2012): the sums of Figures 1 to 3 (`counting` reads them).
+Source      Banerjee, Hegde, Massoulié (2012): the sums of Figures 1 to 3, which `counting` reads.
 Runs at     the recommender.
-Sees        reports: a ticket and randomised bits; no rating, and not who sent the report.
+Sees        reports: a ticket and randomised bits; neither ratings nor who sent the report.
 Releases    counts by item or pair; results computed from them need no further protection.
 
 The questions of a report are computed from its ticket and never stored. Counts are sums, so servers
@@ -36,15 +36,15 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
-"""Outcomes of a report: accepted, or the reason of its refusal. Codes are positions here."""
+"""Outcomes of a report: accepted, or the reason of its refusal. A code is a position in it."""
 _ACCEPTED, _MALFORMED, _OTHER_CAMPAIGN, _OTHER_SHARD, _LATE, _DUPLICATE = range(6)
 MOST_PAIR_ITEMS = 10_000
-"""Largest catalogue of a campaign about pairs: the counts are of all pairs."""
+"""Largest number of items of a campaign about pairs, since there is a count of every pair."""
 _REPORT_FIELDS = [("head", ">u2"), ("campaign", ">u8"), ("ticket", ">u8"), ("bits", ">u4")]
 TICKET = (10, 8)
-"""Position of the ticket in the bytes of a report, and its length."""
+"""Position of the ticket in the bytes of a report, and its length in bytes."""
 _REPORTS_AT_ONCE = 1 << 19
-"""Reports that are counted at once, so that the memory does not grow with a batch."""
+"""Number of reports that are counted at once, so that memory does not grow with a batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Receipt:
 
     @property
     def accepted_count(self) -> int:
-        """How many reports were counted."""
+        """Number of reports that were counted."""
         return self.counts["accepted"]
 
 
@@ -78,10 +78,10 @@ class Server:
             campaign: The campaign whose reports are counted.
             shard: (k, n): this is server k of n, from 0, and counts the tickets with
                 ticket % n = k. So no two servers count one ticket.
-            keep_tickets: Whether to store tickets and refuse duplicates. If False, the caller has
-                to make sure that each report comes once; the memory then does not grow. After a
-                restart from a checkpoint only reports that came after it may be sent again;
-                `reports` says how many were counted.
+            keep_tickets: Whether to store tickets and refuse duplicates. If False, memory does not
+                grow, and the caller has to make sure that each report comes once. After a restart
+                from a checkpoint only reports that came after it may be sent again; `reports` is
+                the number of reports in it.
 
         Raises:
             ConfigError: There is no such shard, or there are too many items for pairs.
@@ -96,14 +96,15 @@ class Server:
                 f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are "
                 f"{campaign.n_items}. Sense sets."
             )
-        sums = campaign.questions + 1  # a report has 0 to `questions` ones
-        self.cells = np.zeros(sums + 2 * campaign.places, dtype=np.int64)
+        numbers_of_ones = campaign.questions + 1  # a report has 0 to `questions` ones
+        self.cells = np.zeros(numbers_of_ones + 2 * campaign.places, dtype=np.int64)
         """All counts in one array, of which `ones` and `totals` are views."""
-        self.ones = self.cells[:sums]
-        """(questions + 1,) how many reports have 0, 1, .. ones."""
-        self.totals = self.cells[sums:].reshape(2, -1)
-        """(2, places) how often each place of the campaign was answered 0 and 1."""
+        self.ones = self.cells[:numbers_of_ones]
+        """(questions + 1,) numbers of reports with 0, 1, .. ones."""
+        self.totals = self.cells[numbers_of_ones:].reshape(2, -1)
+        """(2, places) numbers of answers 0 and of answers 1 about each place."""
         self.rejected = dict.fromkeys(REASONS[1:], 0)
+        """Number of refused reports by reason."""
         self.keep_tickets = keep_tickets
         self._tickets = TicketSet()
         self._lock = threading.Lock()
@@ -111,7 +112,7 @@ class Server:
 
     @property
     def reports(self) -> int:
-        """How many reports were accepted."""
+        """Number of reports that were accepted."""
         return int(self.ones.sum())
 
     @property
@@ -122,12 +123,16 @@ class Server:
     def fold(self, data: bytes | memoryview, *, now: int) -> Receipt:
         """Count a batch of reports whose bytes are concatenated.
 
-        A batch that ends within a report is refused as a whole, as one malformed report. So bytes
-        from untrusted senders go through `fold_each`, or have their length checked first.
+        A batch whose length is no multiple of a report's is refused as a whole, as one malformed
+        report. So bytes of untrusted senders go through `fold_each`, or their lengths are checked
+        first.
 
         Args:
             data: The reports' bytes.
             now: Unix seconds at which they arrived.
+
+        Returns:
+            The code of each report, in order; one code for a batch that is refused as a whole.
         """
         if len(data) % self._dtype.itemsize:
             self.rejected["malformed"] += 1
@@ -141,14 +146,17 @@ class Server:
         return Receipt(codes)
 
     def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
-        """Count one report from each device; the receipt has their codes in the same order.
+        """Count reports that came as separate messages.
 
-        Messages of the wrong length are refused before the others are joined for `fold`: a joined
-        one would shift the bytes of all reports after it.
+        Messages of the wrong length are refused before the others are joined for `fold`, since they
+        would shift the bytes of all reports after them.
 
         Args:
-            messages: The reports' bytes, one message for each device.
+            messages: The bytes of one report each.
             now: Unix seconds at which they arrived.
+
+        Returns:
+            The code of each message, in order.
         """
         codes = np.full(len(messages), _MALFORMED, dtype=np.uint8)
         positions = []
@@ -164,7 +172,8 @@ class Server:
         """Add the counts of another server, which must not be used afterwards.
 
         Raises:
-            ConfigError: It counted another campaign, or the shards overlap.
+            ConfigError: The other server counted another campaign, it is one of another number of
+                shards, or both have a shard in common.
         """
         if other.campaign != self.campaign or other.shard_count != self.shard_count:
             raise ConfigError("Only shards of one campaign, equally many, can be merged.")
@@ -180,8 +189,8 @@ class Server:
     def save(self, path: str | Path) -> None:
         """Write a checkpoint, completely or not at all.
 
-        It waits for a batch that another thread counts. Reports that came after the checkpoint can
-        be sent again to a server that is loaded from it.
+        A batch that another thread is counting is completed first. Reports that came after the
+        checkpoint can be sent again to a server that is loaded from it.
 
         Raises:
             ConfigError: Counting was interrupted in the middle of a batch; an earlier checkpoint
@@ -192,7 +201,7 @@ class Server:
 
     @classmethod
     def load(cls, path: str | Path) -> Server:
-        """Continue from a checkpoint.
+        """Make a server that continues from a checkpoint.
 
         Raises:
             ModelFileError: The file is not a checkpoint.
@@ -211,6 +220,7 @@ class Server:
         return server
 
     def _checkpoint(self) -> Checkpoint:
+        """Return the present state, as a checkpoint stores it."""
         return Checkpoint(
             campaign=self.campaign,
             shards=tuple(sorted(self.shards)),
@@ -223,7 +233,13 @@ class Server:
         )
 
     def _fold_records(self, records: Any, now: int, codes: Bytes) -> None:
-        """Check records, count those that are accepted, and write a code for each into `codes`."""
+        """Check records, count those that are accepted, and write the code of each into `codes`.
+
+        Args:
+            records: (n,) reports, with the fields of `report_dtype`.
+            now: Unix seconds at which they arrived.
+            codes: (n,) changed in place.
+        """
         self._check_records(records, now, codes)
         accepted = np.flatnonzero(codes == _ACCEPTED)
         if self.keep_tickets:
@@ -236,9 +252,9 @@ class Server:
                 self.rejected[reason] += count
 
     def _check_records(self, records: Any, now: int, codes: Bytes) -> None:
-        """Write into `codes` what is wrong with each record; duplicates are not looked for.
+        """Write the code of each record into `codes`, without looking for duplicates.
 
-        If several things are wrong, the last one written here counts.
+        A record with several faults gets the code that comes first in REASONS after 'accepted'.
         """
         head, campaign_id = report_head(self.campaign)
         tickets = records["ticket"].astype(np.uint64)
@@ -267,30 +283,35 @@ class Server:
         elif not campaign.names_pair:
             count_pairs(*answers, np.uint64(campaign.n_items), self.totals)
         else:
-            # Pair (i, j), i < j, has position i (2 N - i - 1) / 2 + j - i - 1 among all pairs
+            # Pair (i, j), i < j, has position i (2 N - i - 1) / 2 + j - i - 1 among all pairs.
             i, j = records["pair"].T.astype(np.int64)
             pair_position = i * (2 * campaign.n_items - i - 1) // 2 + j - i - 1
             np.add.at(self.totals, (bits.astype(np.int64), pair_position), 1)
 
 
 def report_dtype(campaign: Campaign) -> np.dtype[Any]:
-    """Return the NumPy type of a report's bytes, with a field `pair` if devices choose the pair."""
+    """Return the NumPy type of a report's bytes; it has a field `pair` if devices name pairs."""
     pair = [("pair", ">u4", 2)] if campaign.names_pair else []
     return np.dtype([*_REPORT_FIELDS, *pair])
 
 
 def report_head(campaign: Campaign) -> tuple[int, int]:
-    """Compute the fields `head` and `campaign` of a campaign's reports, as numbers."""
+    """Return the fields `head` and `campaign` of all reports to a campaign, as numbers."""
     return int.from_bytes(REPORT_HEAD, "big"), int.from_bytes(campaign.id, "big")
 
 
 def count_messages(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
-    """Count reports with a server of their own, for the parts of a distributed count.
+    """Count one part of the reports of a distributed count, with a new server.
 
-    Of reports with the same ticket the first counts, so all of them have to be in one part.
+    Of reports with the same ticket the first counts, so all of these have to be in one part.
+
+    Args:
+        messages: The bytes of one report each.
+        campaign: The bytes of the campaign.
+        now: Unix seconds at which the reports arrived.
 
     Returns:
-        The server's cells, then the refused reports by reason.
+        The cells of the server, then its numbers of refused reports, in the order of REASONS.
     """
     server = Server(Campaign.decode(campaign))
     server.fold_each(messages, now=now)
@@ -298,7 +319,12 @@ def count_messages(messages: Sequence[bytes], campaign: bytes, now: int) -> NDAr
 
 
 def make_server(campaign: bytes, counts: NDArray[np.int64]) -> Server:
-    """Make a server with the sum of what `count_messages` returned. It has no tickets."""
+    """Make a server from the counts of all parts of a distributed count. It has no tickets.
+
+    Args:
+        campaign: The bytes of the campaign.
+        counts: Sum of the arrays that `count_messages` returned.
+    """
     server = Server(Campaign.decode(campaign), keep_tickets=False)
     cells, refused = np.split(counts, [server.cells.size])
     server.cells[:] = cells

@@ -11,7 +11,7 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Choices that the cards depend on. Number of items and size of sets are not among them.
+    """Choices that the cards depend on. They do not depend on the catalogue or the size of sets.
 
     Raises:
         ConfigError: No campaign has this method or unit.

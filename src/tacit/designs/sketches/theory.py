@@ -1,14 +1,14 @@
-"""Closed formulas of the sketches: lower and upper bounds of the number of people. No data.
+"""Closed formulas: lower and upper bounds of the number of people. They read no data.
 
 Source     Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
            (2012). The public text has lost its formulas: orders of magnitude follow from the
            surviving arguments. Docstrings say which formulas and constants are derived here.
 Notation   U people, N items, w rated items of each person, L item clusters with shares beta (L,),
            K classes of people with shares alpha (K,), b (K, L) chances of a like, eta the chance of
-           failure, wrong_share the share of labels that may be wrong (0 unless said), eps the
-           epsilon of one person's whole report, rho = tanh(eps / 2) the share of the true bit's
-           signal that noise leaves. Success means that no more than this share of the items has a
-           wrong label, whatever the clusters are called. Information is in nats.
+           failure, wrong_share the share of labels that may be wrong, eps the epsilon of one
+           person's whole report, rho = tanh(eps / 2) the share of the true bit's signal that noise
+           leaves. Success means that at most the share wrong_share of the items has a wrong label,
+           in the best numbering of the clusters. Information is in nats.
 """
 
 from __future__ import annotations
@@ -22,20 +22,23 @@ from scipy.special import entr
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12
-"""Relative difference below which two values are taken for equal."""
+"""Largest relative difference of two values that are taken for equal."""
 ROW_ROUNDING = 1e-6
-"""Difference below which two rows of eigenvectors are taken for equal. Near a double eigenvalue
+"""Largest difference of two rows of eigenvectors that are taken for equal. Near a double eigenvalue
 rows are exact only to about the square root of a float's precision."""
 PRECISION = 2.0**-51
-"""Precision of an eigenvalue, relative to the largest one."""
+"""Rounding error of an eigenvalue of an n x n matrix, divided by n and the largest eigenvalue."""
 LN2 = math.log(2)
 LARGEST = 600.0
-"""Larger epsilons are replaced by this in exponentials: e^709 is the largest float, and bounds are
-far below one person anyway."""
+"""Largest epsilon in an exponential; larger ones are replaced by it. e^709 is nearly the largest
+float, and at e^600 all bounds are far below one person."""
 
 
 def truth(eps: float) -> float:
-    """Probability that a bit is released unchanged: e^eps / (1 + e^eps)."""
+    """Probability that a bit is released unchanged: e^eps / (1 + e^eps).
+
+    `truth(-eps)` is the probability that it is flipped.
+    """
     if eps < 0:  # so that no exponential overflows
         return math.exp(eps) / (1 + math.exp(eps))
     return 1 / (1 + math.exp(-eps))
@@ -79,8 +82,8 @@ def label_information(N: int, w: int, eps: float) -> float:
 def unknown_bits(N: int, eta: float, wrong_share: float = 0.0) -> float:
     """Number of bits that have to be learned: (1 - eta) (1 - h2(wrong_share)) N - 1, at least 0.
 
-    h2 is the binary entropy in bits. Appendix A: there are at most 2^(N h2(wrong_share)) labelings
-    in which the share of wrong labels is at most this large.
+    h2 is the binary entropy in bits. Appendix A: at most 2^(N h2(wrong_share)) labelings differ
+    from the true one in at most the share wrong_share of the labels.
     """
     share = 1 - float(entr(wrong_share) + entr(1 - wrong_share)) / LN2
     return max(0.0, (1 - eta) * share * N - 1)
@@ -89,7 +92,7 @@ def unknown_bits(N: int, eta: float, wrong_share: float = 0.0) -> float:
 def ldp_bound(N: int, eps: float, eta: float, wrong_share: float = 0.0) -> float:
     """Fewest people for any learner, also for adaptive ones: order N / eps^2.
 
-    Theorem 3.3 with `sharper_information` in the place of eps. The constant is derived here.
+    Theorem 3.3 with `sharper_information` in place of eps. The constant is derived here.
     """
     return unknown_bits(N, eta, wrong_share) * LN2 / sharper_information(eps)
 
@@ -141,7 +144,7 @@ def pair_chances(eps: float, c: float, true_chances: Floats) -> Floats:
 
     Args:
         eps: Epsilon of one answer.
-        c: Chance that the person rated both items: `pair_rated_chance`, or 1 if the device chooses
+        c: Chance that the person rated both items: `pair_rated_chance`, or 1 if the device names
             a rated pair.
         true_chances: (L, L) chance of a true yes for two rated items: `pair_liked_chances` or
             `pair_alike_chances`.
@@ -161,7 +164,7 @@ class PairSpectrum:
 
     @property
     def smallest(self) -> float:
-        """The smallest absolute eigenvalue; exactly 0 if it is not above the rounding error."""
+        """Smallest absolute eigenvalue; exactly 0 if it is not above the rounding error."""
         sizes = np.abs(self.eigenvalues)
         smallest = float(sizes.min())
         rounding_error = len(sizes) * PRECISION * float(sizes.max())
@@ -169,14 +172,14 @@ class PairSpectrum:
 
     @property
     def has_distinct_eigenvalues(self) -> bool:
-        """Condition 1: the absolute eigenvalues are different, and none is 0."""
+        """Whether condition 1 holds: the absolute eigenvalues are different, and none is 0."""
         sizes = np.sort(np.abs(self.eigenvalues))
         are_different = np.diff(sizes) > ROUNDING * sizes[-1]
         return bool(self.smallest > 0 and are_different.all())
 
     @property
     def has_distinct_rows(self) -> bool:
-        """Condition 2: no two clusters have the same row."""
+        """Whether condition 2 holds: no two clusters have the same row."""
         for cluster in range(len(self.rows)):
             later_rows = self.rows[cluster + 1 :]
             gaps = np.abs(later_rows - self.rows[cluster]).max(axis=1, initial=0)
@@ -247,11 +250,11 @@ def maxsense_chances(
 
 
 def separation(theta: float, alpha: Floats, beta: Floats, b: Floats) -> float:
-    """Least distance D(theta) of two clusters in |sum_k alpha_k e^(-theta bbar_k) (b_kl - b_kl')|.
+    """Return D(theta), the least |sum_k alpha_k e^(-theta bbar_k) (b_kl - b_kl')| of two clusters.
 
-    0 means that MaxSense cannot distinguish two clusters, for any number of people. Equal sums may
-    differ in their last digits, so a difference of up to ROUNDING times the largest sum is 0.
-    inf for one cluster.
+    bbar_k is the chance that class k likes a random rated item. 0 means that MaxSense cannot
+    distinguish two clusters, for any number of people; inf that there is one cluster. Equal sums
+    may differ in their last digits, so a difference of up to ROUNDING times the largest sum is 0.
     """
     sums = (alpha * np.exp(-theta * (b @ beta))) @ b
     if len(sums) == 1:
@@ -303,9 +306,9 @@ def signal(questions: int, eps: float) -> float:
 def best_questions(eps: float, most: int) -> int:
     """Number of questions with the largest `signal`, at most `most`: about eps / 2.18.
 
-    Derived here: at the optimum x = eps / (2 questions) solves sinh 2x = 4x. One question is best
-    up to eps 3.05. With ceil(eps) questions, one reading of Theorem 5.3, the signal at eps 2 is .74
-    of the best.
+    Derived here: at the optimum x = eps / (2 questions) solves sinh 2x = 4x, so the number is
+    eps / 2.177. One question is best up to eps 3.05. With ceil(eps) questions, one reading of
+    Theorem 5.3, the signal at eps 2 is .74 of the best.
     """
     optimum = int(eps / 2.177)
     candidates = [q for q in {optimum, optimum + 1, most} if 1 <= q <= most]

@@ -1,6 +1,7 @@
-"""Tickets of counted reports: a set of them, and which server counts a ticket.
+"""A set of the tickets of counted reports, and the shard to which a ticket belongs.
 
-Runs at   the recommender. Sees tickets; a ticket is a device's number within one campaign only.
+Runs at   the recommender.
+Sees      tickets: random numbers of devices, other ones in every campaign.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
 _TABLES = 256
+"""Number of hash tables."""
 _SHIFT = np.uint64(56)
-"""The leading 8 of 64 bits are the number of a ticket's table."""
+"""Shift by which 8 of 64 bits are left: the number of a ticket's table."""
 _LARGEST_LOAD = 0.8
-"""Share of a table's cells that may be used before the table grows."""
+"""Largest share of a table's cells that are used; above it the table grows."""
 _GROWTH = 1.55
+"""Factor by which a table grows."""
 _FIRST_SIZE = 32
+"""Number of cells of a new table."""
 
 
 class TicketSet:
-    """A set of 64-bit tickets above 0, of at most 16 bytes each from some ten thousand on.
+    """A set of 64-bit tickets above 0. From about ten thousand on, each takes at most 16 bytes.
 
     It consists of hash tables, in which 0 is an empty cell. A ticket's leading bits choose its
     table, so that one table grows at a time, which needs little extra memory. Positions within a
@@ -39,14 +43,14 @@ class TicketSet:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the tables."""
+        """Bytes of all tables."""
         return sum(table.nbytes for table in self._tables)
 
     def add(self, tickets: Words) -> NDArray[np.bool_]:
         """Add tickets to the set.
 
         Returns:
-            (n,) whether each ticket is new. Of several equal ones the first is new.
+            (n,) whether each ticket is new; of several equal ones the first is new.
         """
         from tacit.engine.sketch_compiled import add_tickets
 
@@ -76,7 +80,12 @@ class TicketSet:
         return np.sort(np.concatenate([table[table != 0] for table in self._tables]))
 
     def _reserve_cells(self, number: int, new_tickets: int) -> Words:
-        """Return a table that has cells for the new tickets; one that is too full grows first."""
+        """Return a table with free cells for new tickets; it grows first if it has too few.
+
+        Args:
+            number: Number of the table.
+            new_tickets: Number of tickets that will be added.
+        """
         from tacit.engine.sketch_compiled import add_tickets
 
         table = self._tables[number]
@@ -92,7 +101,13 @@ class TicketSet:
 
 
 def belong_to_shards(tickets: Words, shards: Collection[int], count: int) -> NDArray[np.bool_]:
-    """Mark the tickets that belong to one of these shards, of `count` shards in all: (n,)."""
+    """Tell for each ticket whether it belongs to one of some shards: (n,).
+
+    Args:
+        tickets: (n,) tickets.
+        shards: Numbers of the shards; ticket t belongs to shard t % count.
+        count: Number of all shards.
+    """
     if len(shards) == count:
         return np.ones(len(tickets), dtype=np.bool_)
     return np.isin(tickets % np.uint64(count), np.array(sorted(shards), dtype=np.uint64))

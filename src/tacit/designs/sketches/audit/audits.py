@@ -1,8 +1,8 @@
 """Audit of the shipped device: sampled reports are compared with the enumerated losses.
 
-The samples have a larger catalogue than the enumeration, and for each unit neighbours that differ
-as the unit says. Each sample is a new device with a new secret, so that questions differ as they do
-between people.
+Samples are drawn on a larger catalogue than the enumeration has, for neighbouring histories of each
+unit. Each sample is the report of a new device with a new secret, so that questions differ as they
+do between people.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from tacit.randomness import Source
 
 Stars = NDArray[np.float64]
 SAMPLES = 10_000
+"""Default number of sampled reports of each neighbour."""
 ITEMS = 24
-"""Items of the sampled catalogue."""
+"""Number of items of the sampled catalogue."""
 THETA = 22.0
-"""Expected rated items in all sets of a report together: nearly the whole catalogue."""
+"""Expected number of rated items in all sets of a report together: nearly all of the catalogue."""
 NOT_ASKED = -1
-"""What `read_answers` returns for a report that was not asked about the items."""
+"""Result of `read_answers` for a report whose questions are not about the items."""
 ADJACENCIES = {
     "user": "any two histories",
     "rating": "one rating more or less",
@@ -60,7 +61,7 @@ class Neighbours:
     second: Stars
     """(ITEMS,) stars of the second history."""
     sample_divisor: int = 1
-    """The pair gets 1 / sample_divisor of the samples."""
+    """Only 1 / sample_divisor of the usual number of samples is drawn for this pair."""
 
 
 def _make_history(*, liked: Sequence[int] = (), disliked: Sequence[int] = ()) -> Stars:
@@ -101,8 +102,8 @@ NEIGHBOURS_OF_IDENTICAL = {
         ),
     ),
 }
-"""The same for questions whether a pair is rated alike. A person who dislikes all items answers as
-one who likes all, so other neighbours are compared."""
+"""Sampled neighbours of each unit, for questions whether a pair is rated alike. A person who
+dislikes all items gives the same answers as one who likes all, so other neighbours are compared."""
 
 
 def audited_mechanism(
@@ -111,11 +112,12 @@ def audited_mechanism(
     """Make the audit of a method and a unit.
 
     Args:
-        questions: Bits of a report.
+        questions: Number of questions of the campaign.
         epsilon: Claimed epsilon for the unit.
         unit: Unit of the claim; 'stars' for the stars of the rated pair that a device names.
         method: Method of the campaign.
     """
+    # The message of a campaign has no unit 'stars'.
     campaign_unit = "user" if unit == "stars" else unit
     campaign = new_campaign(
         range(ITEMS),
@@ -127,6 +129,7 @@ def audited_mechanism(
         method=method,
     )
     losses = []
+    # For sets the loss depends on the assumed number of rated items, which caps the likes.
     for rated in (1, 2, 4) if campaign.asks_about_sets else (4,):
         small = small_campaign(campaign_unit, questions, rated, epsilon, method)
         losses.append(largest_loss(small, campaign_unit))
@@ -154,28 +157,28 @@ MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
 
 @dataclass(frozen=True)
 class _Feature:
-    """A number that is read from a report, and the two values that distinguish neighbours best."""
+    """Answers that are read from a report as one number, and the likeliest values of neighbours."""
 
     items: tuple[int, ...]
-    """The answers about the sets of these items are read; if there are none, all answers."""
+    """The answers about the sets with these items are read; empty: all answers."""
     bits: int
-    """How many answers are read."""
+    """Number of answers that are read."""
     first_value: int
-    """The value that is likely for the first neighbour."""
+    """The likeliest number for the first neighbour."""
     second_value: int
-    """The value that is likely for the second neighbour."""
+    """The likeliest number for the second neighbour."""
     asked_chance: float
-    """Chance that these answers are in a report."""
+    """Chance that a report has answers about these items."""
 
 
 def _choose_feature(campaign: Campaign, unit: str) -> _Feature:
-    """Choose what is read of a report: all answers, or those about the items that differ."""
+    """Choose the answers that are read: all of them, or those about the items that differ."""
     if unit == "rating":
         return _Feature(
             items=(0,), bits=1, first_value=1, second_value=0, asked_chance=campaign.asked_share
         )
     if unit == "moved rating":
-        # The two items have any two different places of the wheel, all equally likely
+        # All pairs of different places of the wheel are equally likely for the two items.
         questions = campaign.questions
         places = campaign.modulus
         places_in_two_sets = questions * (questions - 1) * campaign.set_size**2
@@ -193,7 +196,14 @@ def _choose_feature(campaign: Campaign, unit: str) -> _Feature:
 
 
 def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighbours) -> Pair:
-    """Make a pair to sample, with the exact chances of the feature's two values."""
+    """Make a pair of neighbours to sample, with the exact chances of the feature's two values.
+
+    Args:
+        campaign: The campaign that devices answer.
+        unit: Unit of the claim.
+        loss: The enumerated loss of a report.
+        neighbours: The two histories.
+    """
     truth = campaign.truth / WHOLE
     feature = _choose_feature(campaign, unit)
     likely = feature.asked_chance * truth**feature.bits
@@ -227,9 +237,12 @@ def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighb
 
 
 def read_answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int) -> int:
-    """Read the answers about the sets with these items as a binary number, the first item's first.
+    """Read the answers about the sets with these items as a binary number.
 
-    NOT_ASKED if an item is in no set, or two items are in the same set.
+    The answer about the first item's set is the highest bit.
+
+    Returns:
+        The number; NOT_ASKED if an item is in no set, or two items are in the same set.
     """
     questions = []
     for item in items:
@@ -240,7 +253,8 @@ def read_answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: 
         return NOT_ASKED
     answers = 0
     for question in questions:
-        answers = answers << 1 | bits >> question & 1
+        answer = (bits >> question) & 1
+        answers = (answers << 1) | answer
     return answers
 
 

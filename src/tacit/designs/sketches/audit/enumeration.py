@@ -1,6 +1,6 @@
 """The exact chance of every report that the shipped device can send, for a catalogue of four items.
 
-From these chances follows the exact epsilon of a report, the largest over all neighbours.
+The exact epsilon of a report is computed from these chances, as the largest over all neighbours.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from tacit.designs.sketches.messages import UNITS, WHOLE, Campaign, ItemId
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 ITEMS = 4
-"""The wheel has five places, so there are up to five sets of one place."""
+"""Number of items. The wheel has five places, so there are up to five sets of one place."""
 NO_LIMITS = Limits(epsilon=1e3, lifetime=1e6, units=UNITS, rated_pairs=True)
+"""Limits with which a device answers every audited campaign."""
 Likes = tuple[int, ...]
 """(ITEMS,) 1 for a liked item, else 0."""
 WORLDS: tuple[Likes, ...] = tuple(itertools.product((0, 1), repeat=ITEMS))
 """All like-vectors."""
 SECRETS = [bytes([number]) * 32 for number in range(40)]
+"""Secrets of accounts from which `choose_secrets` chooses."""
 LIKED = 5.0
 """Stars of a liked item."""
 DISLIKED = 1.0
@@ -33,7 +35,15 @@ DISLIKED = 1.0
 def small_campaign(
     unit: str, questions: int, rated: int, epsilon: float, method: str = "multi-maxsense"
 ) -> Campaign:
-    """Make a campaign about four items, with sets of one place each."""
+    """Make a campaign about four items, whose sets have one place each.
+
+    Args:
+        unit: Unit that epsilon is stated for.
+        questions: Number of questions.
+        rated: Number of items that a person is assumed to have rated; caps likes.
+        epsilon: Nats of a report.
+        method: Method of the campaign.
+    """
     return new_campaign(
         range(ITEMS),
         rated=rated,
@@ -69,18 +79,18 @@ def report_chances(
     times: int = 1,
     forgets: bool = False,
 ) -> dict[Hashable, Fraction]:
-    """Compute the chance of everything that the device can send, by running it with all coins.
+    """Compute the chance of everything that a device can send, by running it with all coins.
 
     Args:
         campaign: The campaign that is answered.
-        secret: The account's secret, which the questions depend on.
+        secret: The account's secret, which determines the questions.
         likes: Which items are liked.
-        rated: Which items are rated, as 1 or 0; None for all of them.
-        times: How often the device is asked to report.
-        forgets: Whether it loses its memory in between.
+        rated: (ITEMS,) 1 for a rated item, else 0; None: all items are rated.
+        times: Number of times that the device is asked to report.
+        forgets: Whether the device loses its memory in between.
 
     Returns:
-        The chance of each sequence of reports, in bytes.
+        The bytes of the reports, one after the other, to their chance.
     """
     history: dict[ItemId, float] = {}
     for item, like in enumerate(likes):
@@ -103,18 +113,18 @@ def report_chances(
 
 
 def largest_loss(campaign: Campaign, unit: str) -> float:
-    """Compute the largest loss over all neighbours of a unit and over three secrets.
+    """Compute the largest loss of a report over all neighbours of a unit and over three secrets.
 
-    If devices name pairs of rated items, it is the loss about the stars alone: the largest over all
-    sets of two or more rated items, which are public.
+    If devices name pairs of rated items, only the stars are protected, so neighbours rated the same
+    items: the loss is the largest over all sets of two or more rated items, with one secret.
     """
     losses = [0.0]
     if campaign.names_pair:
         for rated in WORLDS:
             if sum(rated) < 2:
                 continue
-            of_likes = [report_chances(campaign, SECRETS[0], likes, rated) for likes in WORLDS]
-            for first, second in itertools.combinations(of_likes, 2):
+            all_chances = [report_chances(campaign, SECRETS[0], likes, rated) for likes in WORLDS]
+            for first, second in itertools.combinations(all_chances, 2):
                 losses.append(exact_losses.exact_loss(first, second))
         return max(losses)
     for secret in choose_secrets(campaign):
@@ -125,9 +135,10 @@ def largest_loss(campaign: Campaign, unit: str) -> float:
 
 
 def choose_secrets(campaign: Campaign) -> list[bytes]:
-    """Choose three secrets, the last of which is asked about the most different items."""
+    """Choose three secrets, the last of which leads to questions about the most different items."""
 
     def count_items_asked(secret: bytes) -> int:
+        """Count the items in the questions to a device with this secret."""
         ticket = Device(secret, {}, NO_LIMITS).report(campaign, range(ITEMS), {}).ticket
         asked: set[int] = set()
         if campaign.asks_about_sets:

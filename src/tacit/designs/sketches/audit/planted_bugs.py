@@ -1,7 +1,7 @@
 """Bugs planted into campaigns and devices, which the audit must detect.
 
-Each function takes an input, as like-vectors of four items, and computes the exact chances of what
-is sent: by faulty code if `bug` is true, else by correct code.
+Each function takes which of the four items a person likes, or rated, and computes the exact chances
+of everything that the device can send: by faulty code if `planted` is true, else by correct code.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _RATED_PAIRS = ((1, 1, 0, 0), (0, 0, 1, 1))
 """Two neighbours who rated different items."""
 
 
-def _every_bit_at_full_price(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
+def _chances_of_three_bits(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
     """Compute the chances of three bits; with the bug each bit costs epsilon, not all together."""
     campaign = small_campaign("rating" if planted else "user", 3, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes)
 
 
-def _pair_of_rated_items(rated: Likes, planted: bool) -> dict[Hashable, Fraction]:
-    """Compute the chances of an answer about a pair; with the bug the pair shows rated items."""
+def _chances_about_pair(rated: Likes, planted: bool) -> dict[Hashable, Fraction]:
+    """Compute the chances of an answer about a pair; with the bug the report names a rated pair."""
     method = "pairwise-rated" if planted else "pairwise-preference"
     campaign = small_campaign("user", 1, 4, _EPSILON, method)
     return report_chances(campaign, bytes(32), _ALL_LIKED, rated)
 
 
-def _answers_twice(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
-    """Compute the chances of two answers; with the bug the device forgets the first one."""
+def _chances_of_two_reports(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
+    """Compute the chances of two reports; with the bug the device forgets the first one."""
     campaign = small_campaign("user", 1, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes, times=2, forgets=planted)
 
@@ -48,14 +48,14 @@ def _answers_twice(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
 BUGS: tuple[Bug, ...] = (
     EnumeratedBug(
         "every bit at the full price",
-        _every_bit_at_full_price,
+        _chances_of_three_bits,
         [(_ALL_LIKED, _NONE_LIKED)],
         _EPSILON,
     ),
-    EnumeratedBug("a pair of rated items", _pair_of_rated_items, [_RATED_PAIRS], _EPSILON),
+    EnumeratedBug("a pair of rated items", _chances_about_pair, [_RATED_PAIRS], _EPSILON),
     EnumeratedBug(
         "an answer forgotten and drawn again",
-        _answers_twice,
+        _chances_of_two_reports,
         [(_ALL_LIKED, _NONE_LIKED)],
         _EPSILON,
     ),

@@ -17,10 +17,13 @@ from tacit.randomness import replay, simulation
 from tacit.recommenders.base import Recommendation, Recommendations
 
 LIST_LENGTH = 10
+"""Length of the lists that are made, which the comparison evaluates."""
 RATED = 50
-"""Items that a person is assumed to have rated; at most half of the catalogue."""
+"""Number of items that a person is assumed to have rated; at most half of the catalogue."""
 CLUSTERS = 2
+"""Number of item clusters."""
 SEED = 0
+"""Seed of questions, tickets and noise."""
 
 
 class SketchesRecommender:
@@ -30,7 +33,7 @@ class SketchesRecommender:
         self.epsilon = epsilon
 
     def fit(self, ratings: Ratings) -> SketchesRecommender:
-        """Run a campaign among the people of the ratings, and make everybody's list of ten."""
+        """Simulate a campaign among the people of the ratings, and make everybody's list of ten."""
         liked_from = ratings.scale.liked_from
         likes = mark_likes(ratings.matrix, liked_from)
         planned = plan(
@@ -51,7 +54,13 @@ class SketchesRecommender:
     def recommend(
         self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> Recommendations:
-        """Return the first n items of a person's list, at most ten."""
+        """Return the first n items of a person's list, at most ten.
+
+        Args:
+            user: Id of a person of the ratings.
+            n: Length of the list.
+            candidates: Not used: lists are compared in one domain, where all items are candidates.
+        """
         numbers = self.lists_[self.ratings_.user_number(user)][:n]
         items = self.ratings_.item_ids[numbers[numbers >= 0]].tolist()
         rows = [Recommendation(user, item, -rank, rank) for rank, item in enumerate(items, 1)]
@@ -59,14 +68,18 @@ class SketchesRecommender:
 
 
 def contenders(comparison: Comparison) -> tuple[ComparisonEntry, ...] | str:
-    """List the sketches' entries in `tacit compare`, or say why there are none."""
+    """List the sketches' entries in `tacit compare`, one for each epsilon.
+
+    Returns:
+        The entries; across domains the reason why there are none.
+    """
     if comparison.source is not None:
         return "works in one domain: leave --source and --target out"
     return tuple(_make_entry(epsilon) for epsilon in comparison.epsilons)
 
 
 def _make_entry(epsilon: float) -> ComparisonEntry:
-    """Make the entry of the sketches with an epsilon."""
+    """Make the entry for an epsilon; inf: without noise."""
     return ComparisonEntry(
         "sketches",
         "sound" if math.isfinite(epsilon) else "non-private",

@@ -4,8 +4,8 @@ Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommen
          (2012), section 1.1 and Theorem 4.3 with the remark after it.
 
 one-bit-question     Everybody answers one fixed yes/no question, drawn beforehand: "did you rate
-                     item i, and do you like it?", or "... and dislike it?". Theorem 4.3: no such
-                     scheme does with fewer than order N^2 people; this one takes about 2 N^2 ln N.
+                     item i, and do you like it?", or "... and dislike it?". By Theorem 4.3 every
+                     such scheme needs order N^2 people; this one takes about 2 N^2 ln N.
 one-bit-on-average   Everybody reveals their item and whether they like it with the probability
                      1 / log2(2N), and nothing otherwise: one bit on average. About
                      N ln(N) log2(2N) people are enough.
@@ -31,13 +31,13 @@ SCHEMES = ("one-bit-question", "one-bit-on-average")
 STREAM_OF_PEOPLE = 2
 """Second word of the seed that draws people and their likes."""
 _STREAM_OF_QUESTIONS = 4
-"""Second word of the seed of who reveals what."""
+"""Second word of the seed that draws who reveals their item."""
 
 
 def learn_labels(
     scheme: str, world: Blocks, labels: Ints, *, users: Sequence[int], seed: int
 ) -> list[Ints]:
-    """Learn the labels of items by a scheme, from each number of people.
+    """Learn the labels of items by a scheme, once for each number of people.
 
     Args:
         scheme: One of SCHEMES.
@@ -47,7 +47,8 @@ def learn_labels(
         seed: Seed of people and questions.
 
     Returns:
-        For each number of people, (items,) learned labels; clusters with fewer likes first.
+        For each number of people, (items,) learned labels; cluster 0 has the smallest share of
+        likes.
     """
     counts = np.zeros((2, len(labels)), dtype=np.int64)
     learned = []
@@ -90,11 +91,7 @@ def count_answers(
 
 
 def check_setting(scheme: str, rated: int, epsilon: float) -> None:
-    """Check that people rate one item, and that no epsilon is claimed.
-
-    Raises:
-        ConfigError: They rate more, or epsilon is finite.
-    """
+    """Raise ConfigError unless people rated one item and epsilon is infinite."""
     if rated != 1:
         raise ConfigError(f"{scheme} is for people who rated one item: --rated 1, not {rated}.")
     if not math.isinf(epsilon):
@@ -104,11 +101,11 @@ def check_setting(scheme: str, rated: int, epsilon: float) -> None:
 def _is_revealed(
     scheme: str, rated: Ints, likes: Bits, items: int, generator: np.random.Generator
 ) -> Bits:
-    """Draw whose answers reveal what they rated and whether they like it: (people,).
+    """Draw which people reveal the item that they rated and whether they like it: (people,).
 
     Args:
         scheme: See `learn_labels`.
-        rated: (people,) the item that each person rated.
+        rated: (people,) number of the item that each person rated.
         likes: (people,) whether they like it.
         items: Number of items.
         generator: Randomness of the scheme.
@@ -126,7 +123,10 @@ def _is_revealed(
 def _like_shares(counts: Ints) -> NDArray[np.float64]:
     """Compute the share of likes among the revealed answers about each item: (items,).
 
-    1/2 for an item without answers.
+    An item without answers has the share 1/2.
+
+    Args:
+        counts: (2, items) numbers of dislikes and of likes.
     """
     dislikes, likes = counts
     answers = dislikes + likes

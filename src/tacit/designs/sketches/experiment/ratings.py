@@ -1,12 +1,12 @@
 """Sketches on real ratings: the quality of lists from learned clusters, by population and epsilon.
 
-Likes are ratings of at least some stars. A population of any size is drawn from the people of the
-training half, with replacement; one that is larger than the data represents more people of the same
-tastes. The counts of each item are drawn from their exact distribution. Two dependencies are left
-out: items in one set get the same answer, and not all sets are equally likely on the wheel. Every
-person's device recommends from the published clusters, and the lists are evaluated by held-out
-likes. Spectral co-clustering, popular items and item kNN use the same training half without
-privacy.
+Ratings from a number of stars on are likes. A population of any size is drawn from the people of
+the training half, with replacement; one that is larger than the data stands for more people of the
+same tastes. The counts of each item are drawn from their own exact distribution. Two dependencies
+between items are left out: items in one set get the same answer, and not all sets are equally
+likely on the wheel. Every person's device recommends from the published clusters, and the lists are
+evaluated by held-out likes. Spectral co-clustering, popular items and item kNN use the same
+training half without privacy.
 """
 
 from __future__ import annotations
@@ -44,11 +44,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Row = dict[str, Any]
 METHOD = "multi-maxsense"
+"""Method of the campaigns."""
 _LIST_LENGTH = 10
+"""Length of the evaluated lists."""
 _NEIGHBOURS = 50
-"""Neighbours of an item in item kNN."""
+"""Number of neighbours of an item in item kNN."""
 _NEAR_INFINITE = 0.95
-"""Share of an infinite population's NDCG from which a population counts as near it."""
+"""Least share of an infinite population's NDCG@10 at which a population counts as near it."""
 _MOST_PEOPLE = 10**15
 """Largest population: counts are 64-bit integers."""
 _STREAM_OF_CAMPAIGN = 3
@@ -70,32 +72,33 @@ def evaluate_ratings(
 ) -> dict[str, Any]:
     """Measure the quality of lists by population and epsilon, and of methods without privacy.
 
-    All are measured on the same splits. Theta and the number of questions are those that the
-    planner advises.
+    All methods are measured on the same splits. Theta and the number of questions are those that
+    the planner advises.
 
     Args:
         ratings: Ratings in memory.
         users: Sizes of populations. For each epsilon the number of people that the planner computes
             is added.
         epsilons: Nats of a report, above 0; inf without noise.
-        rated: w, a public guess of how many items a person has rated. A device uses at most so many
-            of its likes.
+        rated: w, the number of items that a person is assumed to have rated. A device uses at most
+            so many of its likes.
         clusters: Number of item clusters that are learned.
         liked_from: Least stars of a like.
         seeds: Seeds of the splits.
         progress: Called with 1 after each epsilon of each seed.
 
     Returns:
-        Items and people of the ratings, and the settings.
+        `items`, `people`: numbers of items and people of the ratings.
+        `rated`, `clusters`, `seeds`: the arguments.
         `rows`: quality of lists by method, epsilon (inf without noise), users (inf for an infinite
         population) and seed; epsilon and users are None for methods without privacy.
-        `needed`: see `_people_needed`.
+        `needed`: a row of `_people_needed` for each finite epsilon.
         `points`: means over seeds.
         `sentences`: `needed` in words.
 
     Raises:
         ConfigError: There is no population, epsilon or seed, or a population is out of range.
-        DataError: Nobody likes anything on one side of a split.
+        DataError: There are no likes on one side of a split.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST_PEOPLE:
         raise ConfigError(
@@ -144,11 +147,14 @@ class _Trial:
     def __init__(self, ratings: Ratings, liked_from: float, seed: int) -> None:
         split = random_per_user(ratings, seed=seed)
         self.catalogue = ratings.item_ids.tolist()
+        """Item ids, in the order of the campaigns."""
         self.seed = seed
         self.rated = split.train.matrix
         """(people, items) stars of the training half; these items are left out of lists."""
         self.likes = mark_likes(split.train.matrix, liked_from)
+        """(people, items) 1 for a like in the training half."""
         self.held_out_likes = mark_likes(split.test.matrix, liked_from)
+        """(people, items) 1 for a like in the test half, by which lists are evaluated."""
         if self.likes.nnz == 0 or self.held_out_likes.nnz == 0:
             raise DataError(
                 "nobody likes anything",
@@ -161,10 +167,14 @@ class _Trial:
         return make_lists(clusters, self.rated, self.likes, n=_LIST_LENGTH)
 
     def non_private_lists(self, clusters: int) -> Iterator[tuple[str, Ints]]:
-        """Yield the name of each method without privacy, and its lists of ten."""
+        """Yield the name of each method without privacy, and its lists of ten (people, 10).
+
+        Args:
+            clusters: Number of clusters of spectral co-clustering.
+        """
         popularity = np.asarray(self.likes.sum(axis=0)).ravel()
         coclusters = spectral_coclusters(self.likes, clusters, seed=self.seed)
-        # With one cluster of all items, every list has the most popular items.
+        # With one cluster of all items, every list has the most popular unrated items.
         one_cluster = np.zeros_like(coclusters)
         # No device reports to this campaign: it exists because `publish` needs one.
         campaign = new_campaign(self.catalogue, rated=1, epsilon=math.inf, seed=bytes(16))
@@ -181,7 +191,14 @@ class _Trial:
         return np.where(is_unrated, best, -1)
 
     def make_row(self, lists: Ints, method: str, epsilon: float | None, users: float | None) -> Row:
-        """Judge lists by the held-out likes."""
+        """Evaluate lists by the held-out likes, and return a row of `evaluate_ratings`.
+
+        Args:
+            lists: (people, 10) item numbers, -1 for no item.
+            method: Name of the method.
+            epsilon: Nats of a report; None for a method without privacy.
+            users: Size of the population; None for a method without privacy.
+        """
         metrics = ranking_metrics(lists, self.held_out_likes)
         return {
             "method": method,
@@ -194,11 +211,14 @@ class _Trial:
 
 
 def _cosine_similarities(likes: sparse.csr_array) -> sparse.csr_array:
-    """Compute the cosine similarities of items by likes, of each item's nearest neighbours alone.
+    """Compute the cosine similarities of each item, by likes, to its nearest neighbours.
+
+    Args:
+        likes: (people, items) 1 for a like.
 
     Returns:
-        (items, items); column j has the similarities of item j to its neighbours, and 0 elsewhere.
-        So a person's likes times this matrix are the scores of all items.
+        (items, items); column j has the similarities of item j to its 50 nearest neighbours, and 0
+        elsewhere. So a person's likes times this matrix are the scores of all items.
     """
     lengths = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
     cosine = (likes.T @ likes).toarray() / np.outer(lengths, lengths)
@@ -212,10 +232,16 @@ def _cosine_similarities(likes: sparse.csr_array) -> sparse.csr_array:
 def _learn_clusters(
     campaign: Campaign, likes: sparse.csr_array, clusters: int, users: float, seed: int
 ) -> Clustering:
-    """Learn clusters from the simulated answers of `users` people.
+    """Learn clusters from the simulated answers of a population.
 
-    For an infinite population the items' scores are the chances that a random person likes
-    something in a set with the item, without noise.
+    For an infinite population the items' scores are the `hit_chances`, without noise.
+
+    Args:
+        campaign: The campaign that people answer.
+        likes: (people, items) 1 for a like; the population is drawn from these people.
+        clusters: Number of clusters.
+        users: Size of the population; inf for an infinite one.
+        seed: Seed of the answers.
     """
     if math.isinf(users):
         chances = hit_chances(campaign, likes)
@@ -224,7 +250,7 @@ def _learn_clusters(
 
 
 def _average_over_seeds(rows: Sequence[Row]) -> list[Row]:
-    """Average NDCG and recall over seeds: [mean, low, high], 95 % intervals."""
+    """Average NDCG and recall of each point over seeds: [mean, low, high], 95 % intervals."""
     points = []
     groups = group_by(rows, itemgetter("method", "epsilon", "users"))
     for (method, epsilon, users), rows_of_point in groups.items():
@@ -237,13 +263,19 @@ def _average_over_seeds(rows: Sequence[Row]) -> list[Row]:
 
 
 def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
-    """Compute how many people an epsilon needs on this catalogue.
+    """Compute how many people are needed at an epsilon, by theory and as measured.
+
+    Args:
+        epsilon: A finite epsilon.
+        planned: The plan for this epsilon.
+        rows: All rows of `evaluate_ratings`.
 
     Returns:
-        `lower_bound`: the fewest people of any learner whose questions are fixed beforehand.
-        `users_clt`: people by the planner's formula, for all labels right in its assumed world.
-        `users_near`: the smallest measured population from which on NDCG@10 stays within 5 % of an
-        infinite population's; None if there is none.
+        `epsilon`: the argument.
+        `lower_bound`: least number of people for any learner whose questions are fixed beforehand.
+        `users_clt`: the planner's number of people, with whom all labels are right in its world.
+        `users_near`: the smallest measured population such that its NDCG@10, and that of all larger
+        ones, is at least 95 % of an infinite population's; None if there is none.
     """
     rows_of_epsilon = [row for row in rows if row["epsilon"] == epsilon]
     means = {}
@@ -264,7 +296,14 @@ def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
 
 
 def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
-    """Describe how many people an epsilon needs, by theory and as measured."""
+    """Describe a row of `_people_needed` in sentences.
+
+    Args:
+        need: The row.
+        items: Number of items of the ratings.
+        people: Number of people of the ratings.
+        rated: Number of items that a person is assumed to have rated.
+    """
     users_near = need["users_near"]
     lower_bound = math.ceil(need["lower_bound"])
     planned = float(f"{need['users_clt']:.2g}")
@@ -288,7 +327,15 @@ def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
 def plan_campaign(
     items: Sequence[Any], planned: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
-    """Design a Multi-MaxSense campaign for a catalogue, with the parameters of a plan."""
+    """Design a Multi-MaxSense campaign for a catalogue, with the parameters of a plan.
+
+    Args:
+        items: Item ids of the catalogue.
+        planned: The plan.
+        epsilon: Nats of a report; inf without noise.
+        liked_from: Least stars of a like.
+        seed: Seed of the questions.
+    """
     multi_maxsense = planned.method_plan(METHOD)
     assert multi_maxsense.theta is not None
     return new_campaign(
@@ -305,7 +352,14 @@ def plan_campaign(
 def draw_counts(
     campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int
 ) -> ItemCounts:
-    """Draw the counts of `users` people by item, each from its marginal distribution."""
+    """Draw the counts of answers about each item, each item from its marginal distribution.
+
+    Args:
+        campaign: A campaign that senses sets.
+        likes: (people, items) 1 for a like; the population is drawn from these people.
+        users: Size of the population.
+        seed: Seed of the counts.
+    """
     generator = np.random.default_rng((seed, users, _STREAM_OF_COUNTS))
     truth = campaign.truth / WHOLE
     hits = hit_chances(campaign, likes)
@@ -329,12 +383,12 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
     liked_items = np.diff(likes.indptr).astype(np.int64)  # (people,)
     cap = campaign.likes_cap
     used_items = liked_items if cap is None else np.minimum(liked_items, cap)
-    # (people,) chance that one of the set's other places is a like that is used
+    # (people,) chance that at least one of the set's other places is a used like
     log_chance_of_none = hypergeom.logpmf(
         0, campaign.modulus - 1, used_items, campaign.set_size - 1
     )
     other_hit = -np.expm1(np.minimum(log_chance_of_none, 0))  # never negative by rounding
-    # (people,) chance that a like of the item is used while no other place is a hit
+    # (people,) chance that a like of the item itself is used, and no other place is a used like
     used_share = used_items / np.maximum(liked_items, 1)
     only_hit = used_share * (1 - other_hit)
     is_like = likes.T.astype(bool).astype(np.float64)  # (items, people)

@@ -1,4 +1,4 @@
-"""Campaigns with generated people: how well item clusters are learned, by the number of people."""
+"""Campaigns with generated people: accuracy of the learned clusters by the number of people."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ def simulate(
     blocks: Blocks | None = None,
     unit: str = "user",
 ) -> list[dict[str, Any]]:
-    """Learn item clusters from simulated reports, for each number of people.
+    """Learn item clusters from simulated reports, once for each number of people.
 
     Each population contains the smaller ones. Theta and the number of questions are those that the
-    planner advises. The clusters of items are assigned at random.
+    planner advises. Items are assigned to the true clusters at random.
 
     Args:
         method: One of METHODS, or of `one_bit.SCHEMES`, which have no privacy and need rated 1 and
             an infinite epsilon.
-        items: N.
-        rated: w.
+        items: N, number of items.
+        rated: w, number of items that each person rated.
         epsilon: Nats of a report; inf for the non-private variant.
         users: Numbers of people.
         seed: Seed of the population.
         blocks: Who likes what; None for `synthetic_worlds.example(2)`.
-        unit: What epsilon is for.
+        unit: What epsilon protects: one of UNITS.
 
     Returns:
         A row of JSON values for each number of people: the setting, `accuracy`, the share of right
@@ -103,7 +103,7 @@ def _learn_labels(
     seed: int,
     setting: Mapping[str, Any],
 ) -> list[Ints]:
-    """Learn the labels of items by a campaign, from each number of people.
+    """Learn the labels of items by a campaign, once for each number of people.
 
     Args:
         method: One of METHODS.
@@ -111,7 +111,7 @@ def _learn_labels(
         labels: (items,) true clusters, from which people's likes are drawn.
         numbers_of_people: Ascending; each population contains the smaller ones.
         seed: Seed of people, tickets and noise.
-        setting: Rated, epsilon and unit of the campaign.
+        setting: Arguments `rated`, `epsilon` and `unit` of `new_campaign`.
 
     Returns:
         For each number of people, (items,) learned labels.
@@ -126,7 +126,7 @@ def _learn_labels(
         seed=np.random.default_rng((seed, _STREAM_OF_CAMPAIGN)).bytes(16),
         **setting,
     )
-    # Tickets are random words of 64 bits here, so there are no duplicates
+    # Tickets are random words of 64 bits here, so duplicates are not looked for.
     server = Server(campaign, keep_tickets=False)
     generator = np.random.default_rng((seed, _STREAM_OF_NAMED_PAIRS))
     learned = []
@@ -168,14 +168,14 @@ def list_dislikes(likes: Likes, items: int) -> tuple[Ints, Ints]:
     """List the items that people rated and do not like.
 
     Args:
-        likes: What people rated and like.
+        likes: The items that people rated, and those that they like.
         items: Number of items in the catalogue.
 
     Returns:
         Starts and item numbers, in the layout of `population.true_bits`.
     """
     person = np.arange(len(likes))
-    # A person and an item as one number: person * items + item
+    # A pair of a person and an item is the number person * items + item.
     liked = np.repeat(person, np.diff(likes.starts)) * items + likes.items
     is_disliked = ~np.isin(person[:, None] * items + likes.rated, liked)
     starts = np.concatenate([[0], np.cumsum(is_disliked.sum(axis=1))])
@@ -185,17 +185,22 @@ def list_dislikes(likes: Likes, items: int) -> tuple[Ints, Ints]:
 def _advised_questions(method: str, world: Blocks, **setting: Any) -> tuple[float, int]:
     """Return the theta (0 for pairs) and the number of questions that the planner advises.
 
+    Args:
+        method: One of METHODS.
+        world: Who likes what.
+        setting: Arguments `items`, `rated`, `epsilon` and `unit` of `plan`.
+
     Raises:
         ConfigError: The method does not exist, or needs people who rated two items.
     """
     if method not in METHODS:
-        known = ", ".join((*METHODS, *one_bit.SCHEMES))
-        raise ConfigError(f"A method is one of {known}; got {method!r}.")
+        all_methods = ", ".join((*METHODS, *one_bit.SCHEMES))
+        raise ConfigError(f"A method is one of {all_methods}; got {method!r}.")
     if method in RATED_METHODS and setting["rated"] < 2:
         raise ConfigError(f"{method} asks about two items that a person rated.")
-    # Campaigns without noise are planned for a large epsilon
-    largest = 1e3 if method == "maxsense" else NO_NOISE_EPSILON
-    setting["epsilon"] = min(setting["epsilon"], largest)
+    # Campaigns without noise, or with very little, are planned for a large epsilon.
+    largest_epsilon = 1e3 if method == "maxsense" else NO_NOISE_EPSILON
+    setting["epsilon"] = min(setting["epsilon"], largest_epsilon)
     advice = plan(**setting, clusters=len(world.items), blocks=world).method_plan(method)
     theta = 0.0 if advice.theta is None else advice.theta
     return theta, advice.questions

@@ -10,17 +10,20 @@ from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, new_secret
 from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.guarantees import cards
+from tacit.designs.sketches.messages import WHOLE
 from tacit.designs.sketches.sensing import pairs
 
 SETTING: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
+"""Numbers of items and of rated items, and the epsilon of a report."""
 METHOD = "pairwise-preference"
 FEW_PEOPLE = 1000
 MANY_PEOPLE = 1_000_000
 DEVICES = 1000
+"""Number of devices whose reports are compared with the truth."""
 
 
 def tour() -> Tour:
-    """Show how little one bit reveals about a person, and how much many bits about items."""
+    """Show that one bit tells little about a person, and that many bits tell much about items."""
     items = SETTING["items"]
     campaign = new_campaign(
         range(items), rated=items, epsilon=SETTING["epsilon"], method=METHOD, theta=0.5
@@ -35,6 +38,7 @@ def tour() -> Tour:
             true_reports += 1
     true_share = true_reports / DEVICES
     few, many = simulate(METHOD, **SETTING, users=(FEW_PEOPLE, MANY_PEOPLE), seed=1)
+    flip_probability = 1 - campaign.truth / WHOLE
     first_item, second_item = pair
     card = cards(campaign)[0]
     return Tour(
@@ -50,7 +54,7 @@ def tour() -> Tour:
         f"item {second_item}? Nobody has to be trusted. {MANY_PEOPLE:,} generated people answer "
         f"about {items} items.",
         left=f"One report of {len(report.encode())} bytes: a random number, which chose the "
-        "question, and one bit, which is flipped with probability 0.27.",
+        f"question, and one bit, which is flipped with probability {flip_probability:.2f}.",
         learned="About a person: an attacker who takes the bit at its word is right in "
         f"{true_share:.0%} of {DEVICES:,} reports; a coin is right in 50 %. About the "
         f"items: {many['accuracy']:.0%} are put into the right one of two clusters by "

@@ -1,1 +1,1 @@
-"""Campaigns as a service: `campaigns` keeps the state of each, `router` has the resources."""
+"""Campaigns as a service: `campaigns` has the state of a campaign, `router` the HTTP routes."""

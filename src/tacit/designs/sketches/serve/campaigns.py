@@ -1,15 +1,16 @@
 """A campaign of the sketches as it is served: devices fetch its questions and send noisy reports.
 
 Runs at    the recommender, which nobody has to trust.
-Sees       reports of randomised bits, and whose key they came with. It never sees a rating.
-Stores     for each item or pair how often it was answered 0 and 1, and how many reports have each
+Sees       reports of randomised bits, and the key of the person who sent them. It never sees a
+           rating.
+Stores     for each item or pair the numbers of answers 0 and 1, and the number of reports with each
            number of ones. These counts take the same space for any number of reports, and are
-           overwritten in the transaction of each answer. Then the learned clusters.
-           For each person who reported: that they did, at which second, and a keyed hash of their
-           report. The report itself is added to the counts and not stored.
-Charges    the person's own budget, with what their report costs for everything they rated. Their
-           device spent that whether or not it is recorded. The ledger is the only place where the
-           sum over all campaigns is recorded and limited.
+           overwritten in the transaction of each answer. After the campaign is closed, also the
+           learned clusters. For each person who reported: that they did, at which second, and a
+           keyed hash of their report. The report itself is added to the counts and not stored.
+Charges    the person's own budget with the cost of their report for everything they rated. The
+           privacy is spent by the device in any case; only the ledger records the sum over all
+           campaigns, and limits it.
 """
 
 from __future__ import annotations
@@ -54,25 +55,29 @@ from tacit.service.setting_tables import TOML, setting
 from tacit.service.strict_json import RefusedContent, parse_json
 
 LARGEST_STATE = 2 * 2**20
-"""The most bytes of a campaign's counts, since they are written with every report."""
-# A function that makes a new exception for each answer: an exception keeps the frames it was
-# raised in.
+"""Largest size of a campaign's counts in bytes. They are written with every report."""
+# Each answer gets a new exception, because an exception keeps the frames that it was raised in.
 _not_a_report = partial(
     Problem, 422, "This is not a report for this campaign. Fetch the campaign again."
 )
 _OPEN = b"o"
+"""First byte of the state of an open campaign."""
 _CLOSED = b"c"
+"""First byte of the state of a closed campaign."""
 _COUNT_TYPE = np.dtype("<i8")
 _BYTES_OF_PLACE = 2 * _COUNT_TYPE.itemsize
 """Bytes of the two counts of a place, of answers 0 and 1."""
 _DEMO_PEOPLE = 20_000
+"""Number of reports that the demo's campaign has counted before it is served."""
 _DEMO_RATED = 30
+"""Number of films that a person of the demo is assumed to have rated."""
 _DEMO_LIKED_FROM = 4.0
+"""Least stars of a like in the demo."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignSettings:
-    """The lines of [campaigns.NAME]."""
+    """The settings in a section [campaigns.NAME] of tacit.toml."""
 
     campaign: str = setting(
         "the campaign, a file of `Campaign.encode()`",
@@ -102,23 +107,23 @@ class ServedCampaign(ServedThing):
     SETTINGS: ClassVar = CampaignSettings
 
     tenant: str
-    """Who is served."""
+    """Name of the tenant whose people report."""
     name: str
-    """Name of its section."""
+    """Name of the campaign's section."""
     campaign: Campaign = field(repr=False)
     """The campaign."""
     items: tuple[ItemId, ...] = field(repr=False)
     """Item ids of its catalogue, in order."""
     lifetime: float = Limits.lifetime
-    """Nats of a person's own budget, which their first report to any campaign opens. Campaigns that
-    they report to later do not change it."""
+    """Nats of a person's own budget, which their first report to any campaign opens. Reports to
+    further campaigns do not change it."""
     earlier_counts: bytes | None = field(default=None, repr=False)
-    """State before the first report, with reports that came from elsewhere; None if there are
-    none."""
+    """Encoded state before the first report to this service, with the counts of reports from
+    elsewhere; None if there are no such reports."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Make the served campaign from the section's lines, which are those of `CampaignSettings`.
+        """Make the served campaign from a section with the lines of `CampaignSettings`.
 
         Raises:
             ConfigError: These settings cannot be served.
@@ -147,7 +152,7 @@ class ServedCampaign(ServedThing):
         return tuple(self._cards[unit] for unit in units)
 
     def describe_releases(self) -> str:
-        """Describe the releases that cannot be taken back when a person is forgotten."""
+        """Describe to a person who is forgotten the releases that cannot be taken back."""
         return (
             f"a report to the campaign {self.name}, if there was one: it was added to counts that "
             f"hold no names, and costs at most epsilon {self.cost.amount / MICRO:g} for everything "
@@ -161,9 +166,9 @@ class ServedCampaign(ServedThing):
 
     @cached_property
     def cost(self) -> Cost:
-        """Cost of one report for everything a person rated, whatever unit the campaign states.
+        """Cost of one report for everything a person rated, also if the campaign's unit is another.
 
-        It is the stated epsilon, or the card's for the unit 'user' if that is larger.
+        It is the larger of the stated epsilon and that of the card for the unit 'user'.
         """
         stated = Fraction(self.campaign.epsilon, MICRO)
         if self.campaign.unit == "user":
@@ -216,14 +221,15 @@ class ServedCampaign(ServedThing):
             raise _not_a_report()
 
     def charge(self, user: str) -> Charge:
-        """Make the charge of a report to its person's budget, which their first report opens."""
+        """Make the charge of a report to the budget of a person, which their first report opens."""
         holder = Holder.subject(self.tenant, user)
         return Charge(holder, self.cost, opens=Cap.pure(self.lifetime))
 
-    # Steps: each takes the stored state, and returns an answer and the next state
+    # Steps of the ledger: each takes the stored state, None before the first report, and returns an
+    # answer and the next state, None if nothing is stored.
 
     def count_report(self, report: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Count a report that was checked, unless the campaign is closed or its time is over."""
+        """Count a checked report; refuse it if the campaign is closed or its time is over."""
         state = self.decode_state(saved)
         if not state.is_closed:
             receipt = state.server.fold_each([report], now=int(time.time()))
@@ -232,13 +238,18 @@ class ServedCampaign(ServedThing):
         return refusal(409, "This campaign takes no more reports."), None
 
     def close(self, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Close the campaign to reports. A second call gives the same answer."""
+        """Close the campaign to reports; a second call gives the same answer."""
         state = self.decode_state(saved)
         closed = CampaignState(state.server, True, state.clusters).encode()
         return reply({"reports": state.server.reports}), closed
 
     def store_clusters(self, new: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Store the clusters of a closed campaign, unless it has clusters already."""
+        """Store the clusters of a closed campaign, unless clusters are stored already.
+
+        Args:
+            new: The message of the new clusters.
+            saved: The stored state.
+        """
         state = self.decode_state(saved)
         clusters = state.clusters or new
         labels = np.frombuffer(Clusters.decode(clusters).labels, dtype=np.uint8)
@@ -319,10 +330,10 @@ def _read_earlier_counts(section: Section, campaign: Campaign) -> bytes | None:
 
 @dataclass(frozen=True, eq=False)
 class CampaignState:
-    """Stored state of a campaign."""
+    """The state of a campaign that the service stores."""
 
     server: Server
-    """Counts of the reports so far."""
+    """Counts of all reports so far."""
     is_closed: bool = False
     """Whether no more reports are accepted."""
     clusters: bytes = b""
@@ -330,8 +341,8 @@ class CampaignState:
 
     @classmethod
     def decode(cls, campaign: Campaign, saved: bytes | None) -> Self:
-        """Read what `encode` wrote; None is the state without reports."""
-        # Tickets are not kept, as the ledger accepts one report of each person
+        """Read a state from the bytes of `encode`; None is the state without reports."""
+        # Tickets are not kept, as the ledger accepts one report of each person.
         server = Server(campaign, keep_tickets=False)
         if saved is None:
             return cls(server)
@@ -350,10 +361,13 @@ class CampaignState:
     def report(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
         """Report the counts of every item to analysts.
 
+        Args:
+            items: Item ids of the catalogue, in order.
+
         Returns:
-            JSON values. An item's `estimate` is an unbiased estimate of the share of true yes among
-            the answers about it, and `error` its standard deviation by noise and sampling; both are
-            None if nobody was asked about the item.
+            JSON values. An item's `asked` is the number of answers about it, `estimate` an unbiased
+            estimate of the share of true yes among them, and `error` its standard deviation by
+            noise and sampling; the last two are None without answers.
         """
         server = self.server
         truth = server.campaign.truth / WHOLE
@@ -377,9 +391,12 @@ class CampaignState:
 def make_demo(folder: Path) -> str:
     """Write the demo's campaign on generated films, and return its section of tacit.toml.
 
-    The files are the campaign, its catalogue, and counts of twenty thousand reports. The generated
-    people are too few for a campaign that trusts nobody, so people are drawn from them with
-    replacement. Their reports are as noisy as those of any device.
+    The files are the campaign, its catalogue, and counts of twenty thousand reports. There are
+    fewer generated people than such a campaign needs, so people are drawn from them with
+    replacement. Their reports have the noise of real devices.
+
+    Args:
+        folder: Folder that the files are written to.
     """
     from tacit.service.demo_data import population
 
@@ -387,8 +404,8 @@ def make_demo(folder: Path) -> str:
     items = people.item_ids.tolist()
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED_FROM)
     likes = mark_likes(people.matrix, _DEMO_LIKED_FROM)
-    drawn = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
-    server = count_simulated_reports(campaign, drawn, secure())
+    drawn_people = np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)
+    server = count_simulated_reports(campaign, likes[drawn_people], secure())
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))
     server.save(folder / "taste.counts")

@@ -29,7 +29,7 @@ router = APIRouter(route_class=Operation, prefix="/api/campaigns", tags=["campai
 
 @router.get("", **allow(Role.ANONYMOUS))
 def campaigns(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
-    """List the campaigns, and what a report to each costs."""
+    """List the campaigns, with the epsilon of a report to each."""
     all_served = service.deployment.find_all(ServedCampaign).values()
     return {
         "campaigns": [
@@ -86,7 +86,7 @@ async def reports(
             report,
             state=served.state_name,
             charges=[served.charge(caller.name)],
-            transition=salt_states(lambda _, before: served.count_report(report, before)),
+            transition=salt_states(lambda _, saved: served.count_report(report, saved)),
         )
     except KeyReused:
         raise Problem(
