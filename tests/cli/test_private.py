@@ -79,6 +79,21 @@ def test_fit_without_noise_after_a_private_one(tacit, ratings, tmp_path):
     assert json.loads(out)["standing"]["fits"] == 2
 
 
+def test_fit_says_how_many_fits_of_a_plan_are_left(tacit, ratings, tmp_path):
+    """One after the first of two; none after the second, which asks for no --previous."""
+    path, items = ratings
+    first, second = tmp_path / "first.tacit", tmp_path / "second.tacit"
+    plan = ("--lifetime", "8", "--fits", "2")
+    code, out, _ = tacit("fit", "private", path, "--items", items, *plan, "-o", first)
+    assert code == 0
+    sentence = "1 fit of the plan is left; the next one needs this model as --previous."
+    assert sentence in " ".join(out.split())
+    options = ("--items", items, "--previous", first, "-o", second)
+    code, out, _ = tacit("fit", "private", path, *options)
+    assert code == 0
+    assert "No fit of the plan is left." in " ".join(out.split())
+
+
 def test_fit_says_how_useful_it_is(tacit, ratings, tmp_path, monkeypatch):
     """With noise, here of one step of presence: effective population, mode, people missing,
     epsilon; the count of people is the noisy one."""

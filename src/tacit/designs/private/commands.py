@@ -233,11 +233,13 @@ def _describe_budget(model: Private, delta: float | None) -> list[str]:
             f"Fit {status.fits} of these people: epsilon {status.epsilon:.4g} alone, "
             f"{status.total:.4g}{limit} in total{at_delta}."
         )
-    if model.fitted_.plan is not None:
+    if model.fitted_.plan is not None and status.further:
+        fits = "fit of the plan is" if status.further == 1 else "fits of the plan are"
         sentences.append(
-            f"{status.further} fits of the plan are left; the next one needs this model as "
-            "--previous."
+            f"{status.further} {fits} left; the next one needs this model as --previous."
         )
+    elif model.fitted_.plan is not None:
+        sentences.append("No fit of the plan is left. This model stays in use.")
     elif status.further == 0:
         sentences.append(
             "Warning: another fit like this one would pass the lifetime, and will be refused."

@@ -82,7 +82,7 @@ class BudgetStatus:
             ("epsilon of the last fit", f"{self.epsilon:.4g}"),
             ("epsilon of all fits together", f"{self.total:.4g}"),
             ("all fits may cost", "no limit" if self.lifetime is None else f"{self.lifetime:g}"),
-            ("further fits like the last", "no limit" if self.further is None else self.further),
+            ("further fits allowed", "no limit" if self.further is None else self.further),
         ]
         if self.repeated:
             rows.append(("charged", "nothing: this fit had been made before"))
