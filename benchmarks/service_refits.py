@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from tacit.designs.private.folder_fits import RefitSettings
-from tacit.designs.private.serve import viewers
+from tacit.designs.private.serve import generate_ratings
 
 MODEL = "lists.tacit"
 NICE = ("nice", "-n", "10")
@@ -58,7 +58,7 @@ class Refits:
 
 def write_ratings(folder: Path) -> None:
     """Write the ratings of the demonstration's lists, and how to fit them again."""
-    ratings = viewers()
+    ratings = generate_ratings()
     with (folder / "ratings.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("user", "item", "rating"))

@@ -19,14 +19,14 @@ _SEED = 7
 
 def make_demo(folder: Path) -> str:
     """Write a model of private lists into the folder, and return its section of tacit.toml."""
-    Private(EPSILON).fit(viewers()).save(folder / "lists.tacit")
+    Private(EPSILON).fit(generate_ratings()).save(folder / "lists.tacit")
     return """[models.lists]
 file = "lists.tacit"  # made with epsilon 1; devices fetch it, and nothing leaves them
 item_word = "film"
 """
 
 
-def viewers() -> Ratings:
+def generate_ratings() -> Ratings:
     """Generate ratings of all films of the demonstration, whose titles and genres are public."""
     ratings = generate(
         users=PEOPLE,

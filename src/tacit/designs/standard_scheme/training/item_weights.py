@@ -150,7 +150,8 @@ def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_arra
         n_items: Number of all items.
 
     Returns:
-        (n_items, n_items) CSC of whole multiples of 1 / WEIGHT_UNIT; other items have no weights.
+        (n_items, n_items) CSC of whole multiples of 1 / WEIGHT_UNIT, without those that are
+        rounded to 0; the columns of other items are empty.
     """
     empty = np.empty(0, np.int64)  # concatenated where no item is eligible
     rows = [empty]
