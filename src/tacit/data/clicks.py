@@ -127,7 +127,7 @@ def generate(
         seed: Seed of the points and chances.
 
     Raises:
-        ConfigError: A number is not at least 1, or `lipschitz` is not above 0.
+        ConfigError: `vendors`, `videos` or `dimension` is below 1, or `lipschitz` is not above 0.
     """
     if min(vendors, videos, dimension) < 1:
         raise ConfigError("Vendors, videos and features are each at least 1.")
@@ -135,11 +135,11 @@ def generate(
         raise ConfigError(f"lipschitz is a finite number above 0; got {lipschitz}.")
     centre_seed, height_seed = np.random.SeedSequence(seed).spawn(2)
     count = vendors * videos
-    shares = np.random.default_rng(height_seed).uniform(0.5, 1.0, count)
+    height_shares = np.random.default_rng(height_seed).uniform(0.5, 1.0, count)
     return Clicks(
         vendors=vendors,
         centres=np.random.default_rng(centre_seed).random((count, dimension)),
-        heights=shares * (HIGH - LOW),
+        heights=height_shares * (HIGH - LOW),
         lipschitz=lipschitz,
     )
 

@@ -49,7 +49,7 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
         Name of each column to the values of all items.
 
     Raises:
-        DataError: There is no column of this name.
+        DataError: There is no column of a name in `names`.
     """
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.public_metadata}

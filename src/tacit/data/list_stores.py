@@ -155,7 +155,12 @@ def _import_psycopg() -> Any:
 
 
 def _write_postgres(table: ListTable, address: str) -> None:
-    """Fill a new table and replace the old one by it, in one transaction."""
+    """Fill a new table and replace the old one by it, in one transaction.
+
+    Raises:
+        MissingExtra: psycopg is not installed.
+        OutputError: PostgreSQL cannot be reached or refuses a statement.
+    """
     psycopg = _import_psycopg()
     try:
         with psycopg.connect(address) as connection, connection.cursor() as cursor:
@@ -178,7 +183,11 @@ def _write_postgres(table: ListTable, address: str) -> None:
 
 
 def _write_redis(table: ListTable, address: str) -> None:
-    """Set the key `tacit:list:USER` of each person to a JSON list of items, the best first."""
+    """Set the key `tacit:list:USER` of each person to a JSON list of items, the best first.
+
+    Raises:
+        OutputError: There is no connection, or Redis answers with an error.
+    """
     try:
         with _RedisConnection(address) as connection:
             commands: list[Sequence[str]] = []

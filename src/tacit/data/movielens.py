@@ -83,6 +83,9 @@ _NO_GENRE = ("(no genres listed)", "unknown")
 """Texts for unknown genres: the first in archives with movies.csv, the second in 100K."""
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
 
+_TIMEOUT = 30
+"""Seconds to wait for an answer while an archive is downloaded."""
+
 Column = dict[Any, str | None]
 """Maps the id of a person or film to a value; None: unknown."""
 Columns = dict[str, Column]
@@ -276,7 +279,18 @@ def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
 
 
 def _fetch(name: str, folder: Path, base: str) -> Path:
-    """Download the zip file of an archive, unless it is in the folder, and return its path."""
+    """Download the zip file of an archive, unless it is in the folder, and return its path.
+
+    Args:
+        name: A key of `ARCHIVES`.
+        folder: Where the zip file is put.
+        base: Address of the zip files.
+
+    Raises:
+        DownloadError: The file cannot be fetched, or its SHA-256 is wrong.
+        MissingExtra: The package that downloads is not installed.
+        OSError: The file cannot be written.
+    """
     try:
         import pooch
     except ImportError:
@@ -293,7 +307,7 @@ def _fetch(name: str, folder: Path, base: str) -> Path:
             known_hash=f"sha256:{ARCHIVES[name]}",
             fname=f"{name}.zip",
             path=folder,
-            downloader=pooch.HTTPDownloader(timeout=30),
+            downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
         )
     except OSError as error:
         if not hasattr(error, "response"):  # an error of the disk, not of the network

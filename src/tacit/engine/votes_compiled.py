@@ -88,7 +88,7 @@ _LINE = np.uint64(6)
 
 @_compiled
 def _are_objects_known(votes: Any, objects: int) -> bool:
-    """Tell whether every vote is for an object below `objects`."""
+    """Tell whether all votes, of which there is at least one, are for objects below `objects`."""
     largest = votes[0]
     for i in range(len(votes)):
         largest = max(largest, votes[i])

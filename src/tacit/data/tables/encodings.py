@@ -148,6 +148,7 @@ def _find_encoding(raw: bytes, path: Path) -> str:
     else:
         return "utf-8"
     _refuse_other_encodings(raw, path)
+    # If there are letters of several bytes as in UTF-8, too, only some lines are in cp1252.
     return MIXED if _MULTIBYTE.search(raw) else _USUAL
 
 

@@ -338,8 +338,8 @@ def _names_in_table(table: Table, column_names: ColumnNames) -> ColumnNames:
 def _find_role_by_ids(table: Table, plan: Plan) -> Role:
     """Find whether a table without known names holds people or items, by the ids of the ratings.
 
-    The ids in its first column decide. If they are those of people and of items, the name of the
-    file decides.
+    The ids in its first column are compared with those of the first table of ratings. If they are
+    ids of people and of items, the name of the file decides.
 
     Raises:
         DataError: The table holds neither, or may hold both, or connects people with people.

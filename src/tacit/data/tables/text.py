@@ -560,8 +560,8 @@ def _find_rows(frame: pl.DataFrame, dialect: Dialect) -> pl.Series | None:
     """
     if not dialect.has_names or not len(frame):
         return None
-    same = [pl.col(name) == name for name in dialect.headers]
-    is_row = ~frame.select(pl.all_horizontal(same).fill_null(value=False)).to_series()
+    equals_header = [pl.col(name) == name for name in dialect.headers]
+    is_row = ~frame.select(pl.all_horizontal(equals_header).fill_null(value=False)).to_series()
     last_cells = [cell for cell in frame.row(-1) if cell is not None]
     if len(frame) > 1 and last_cells and normalize_header(last_cells[0]) in _TOTALS:
         # A word such as `total` that is repeated in the first column is an id.

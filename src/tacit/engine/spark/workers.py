@@ -289,7 +289,7 @@ def sum_blocks(
 
 
 def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
-    """Yield each block of a task, and the row as in `BLOCKS` that it is in."""
+    """Yield each block of a task, and its row: the cells by the columns of `BLOCKS`."""
     kinds = {"offsets": np.int64, "items": np.int32, "values": np.float64}
     for batch in batches:
         for number in range(batch.num_rows):
@@ -460,7 +460,7 @@ def _hash_bytes(ends: Any, data: Any) -> Any:
 
 
 def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix the bits of words, as the last step of MurmurHash3 does."""
+    """Mix the bits of words, as the last step of MurmurHash3 does, but without its last shift."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         words = (words ^ (words >> np.uint64(33))) * np.uint64(factor)
     return words
