@@ -56,7 +56,7 @@ def noise_scale(epsilon: float) -> float:
 def is_open(gate: GateRun, survivors: int) -> bool:
     """Return whether the gate lets this round read votes; new noise is drawn for the answer.
 
-    Once the answer is False, it is False for ever and draws nothing.
+    Once an answer is False, all later answers are, and no noise is drawn for them.
 
     Args:
         gate: The client's gate, started when the client joined.

@@ -171,7 +171,7 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
         epsilon=promised,
         delta=0.0,
         lifetime=(
-            "of one client in all rounds; each further client who shares what it sees costs as "
+            "of one client in all rounds; each further client who shares what they see costs as "
             "much again"
         ),
         assumptions=(

@@ -15,7 +15,7 @@ from tacit.designs.prec import guarantees
 from tacit.designs.prec.curator import Curator
 from tacit.designs.prec.files import incomplete_run_error, pack_state, read_state
 from tacit.designs.prec.settings import PRecSettings
-from tacit.errors import UNUSABLE_CONTENT
+from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
@@ -137,10 +137,12 @@ class PRec(Curator):
             ModelFileError: The content is not a run, or a run of other settings.
         """
         state = read_state(content, path)
+        if expected is not None and expected != state.settings:
+            raise ModelFileError(
+                f"{path}: it is a run of other settings. Continue it with those that it began with."
+            )
+        settings = state.settings if expected is None else expected
         try:
-            if expected is not None and expected != state.settings:
-                raise ValueError("it is a run of other settings")
-            settings = state.settings if expected is None else expected
             run = cls(settings, randomness=randomness, number=state.number)
             run.restore(state)
         except UNUSABLE_CONTENT as error:

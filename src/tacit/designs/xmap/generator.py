@@ -138,6 +138,7 @@ def private_replacement_selection(epsilon: float, source: Source) -> ChooseImage
         return nearest_image
 
     def choose(x_sim: Floats) -> Numbers:
+        """Draw the images of a block of items, as `ChooseImages` says."""
         is_candidate = ~np.isnan(x_sim)
         has_candidates = is_candidate.any(axis=1)
         select = Selection(

@@ -79,6 +79,7 @@ def _sampled_check(
     """
 
     def check(samples: int, alpha: float) -> PairResult:
+        """Sample views of both patterns, and bound the loss that they show."""
         known = best_known_event(chances, samples, alpha, delta, feature=known_feature)
         result = empirical.audit(
             lambda n: sample_views(PRec, settings, pattern, n),

@@ -41,6 +41,7 @@ class HalfNoise(PRec):
     """The gates draw noise of half the scale."""
 
     def _start_gate(self) -> GateRun | None:
+        """Start a gate whose noises have half their scale; None without gates."""
         plan = self.plan
         if plan is None:
             return None
@@ -60,6 +61,7 @@ class GateAfterDraw(PRec):
     """The output distribution is drawn from first, and the gate decides about the next round."""
 
     def _choose(self, client: JoinedClient) -> int:
+        """Draw from the output distribution, and ask the gate only then."""
         if client.stopped_round is not None:
             return draw_uniformly(len(self.candidates), self.source)
         count = self._count_votes(client)
@@ -94,6 +96,7 @@ class DislikeIsFree(PRec):
     """A client's dislike costs no voter any credit."""
 
     def _answer_to_charge(self, client: JoinedClient) -> Answer | None:
+        """Return the client's answer if it is a like; None for a dislike."""
         answer = super()._answer_to_charge(client)
         if answer is None or not answer.liked:
             return None
@@ -104,6 +107,7 @@ class NewcomersCount(PRec):
     """A voter who joins later counts for clients who joined before."""
 
     def _start_next_round(self, candidates: tuple[Id, ...], votes: Votes) -> None:
+        """Start the next round, and let new voters count for all clients."""
         old_rows = len(self._votes)
         super()._start_next_round(candidates, votes)
         if old_rows == 0:

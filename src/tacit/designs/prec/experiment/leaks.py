@@ -102,7 +102,7 @@ class Leak:
 
 
 class Kinds:
-    """The voters of one pattern by kind, with the paper's credits.
+    """The voters of one pattern by kind: those who vote alike in all rounds are one kind.
 
     Args:
         votes: (rounds, voters) position of the object that each voter votes for.

@@ -66,9 +66,16 @@ class Player:
 
 
 class PRecPlayer(Player):
-    """p-REC as it is shipped."""
+    """Recommends by the shipped curator of p-REC."""
 
     def __init__(self, game: Game, seed: int, settings: PRecSettings) -> None:
+        """Begin a run in which all voters and clients of the game have joined.
+
+        Args:
+            game: Sizes of the run.
+            seed: Seed of the recommendations.
+            settings: p-REC's settings.
+        """
         self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
         self._voters = np.arange(game.voters)
         self._candidates = np.arange(game.objects)
@@ -96,6 +103,7 @@ class ExponentialPlayer(Player):
     """Recommends by the exponential mechanism on the votes of each round."""
 
     def __init__(self, game: Game, seed: int) -> None:
+        """Compute the epsilon of a choice, which the game's epsilon and delta allow."""
         choices = game.rounds * game.clients_together
         epsilon = epsilon_per_choice(game.epsilon, game.delta, choices)
         self.draw = Selection(
@@ -262,11 +270,11 @@ def loss_bound(game: Game, method: str) -> float | None:
 def epsilon_per_choice(epsilon: float, delta: float, choices: int) -> float:
     """Compute the largest epsilon of each choice with which all choices cost epsilon and delta.
 
-    Both accountants for pure and for zero-concentrated differential privacy are asked, and the
+    It is computed by the accountants of pure and of zero-concentrated differential privacy, and the
     larger result is taken.
 
     Args:
-        epsilon: Nats of all choices together; inf is returned as it is.
+        epsilon: Nats of all choices together; for inf the result is inf.
         delta: Probability that this bound fails.
         choices: Number of draws by the exponential mechanism.
     """

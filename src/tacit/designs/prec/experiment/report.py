@@ -1,4 +1,4 @@
-"""Tables of a simulation, its page, and its verdict in words."""
+"""Tables, page and verdict of `tacit simulate prec`."""
 
 from __future__ import annotations
 

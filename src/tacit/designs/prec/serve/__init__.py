@@ -1,6 +1,6 @@
 """p-REC's rounds as a service.
 
-rounds.py   a run as it is served: settings, budget, cards
+rounds.py   a served run: settings, budget, cards
 steps.py    the stored state of a run, and the steps that change it
 router.py   the HTTP routes
 """

@@ -1,4 +1,4 @@
-"""A run of p-REC as it is served: people vote, and people get recommendations from the votes.
+"""A run of p-REC at the service: people vote, and people get recommendations from the votes.
 
 Runs at    the platform, which is trusted with all votes.
 Sees       votes, and clients' answers to recommendations.
@@ -114,7 +114,7 @@ class RoundsSettings:
 
 @dataclass(frozen=True)
 class ServedRounds(ServedThing):
-    """One run as it is served."""
+    """A run of p-REC that is served: its settings, budget, cards and steps."""
 
     SETTINGS: ClassVar = RoundsSettings
 

@@ -67,9 +67,9 @@ REPLACEMENT = 1.0
 _MODULES_OF_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
 """Modules that draw images; all other draws of a fit are of neighbours."""
 _REQUESTED_SAMPLES_PER_FIT = 500
-"""Whole fits are slow: for so many samples that a caller requests, one fit is made."""
+"""Number of requested samples for which one whole fit is made, since fits are slow."""
 _REQUESTED_SAMPLES_PER_RATIO = 10
-"""For so many samples that a caller requests, one log likelihood ratio is sampled."""
+"""Number of requested samples for which one log likelihood ratio is sampled."""
 
 
 def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
@@ -197,6 +197,7 @@ def choice_check(name: str, drawn_part: DrawnPart, pair: Tables) -> Check:
     """
 
     def check(samples: int, alpha: float) -> PairResult:
+        """Execute the fits of both tables, and compare the chances of what they draw."""
         with_person = drawn_part.list_executions(pair[0])
         without_person = drawn_part.list_executions(pair[1])
         chances_with = _chances_of_results(with_person)
@@ -320,6 +321,7 @@ def published_noise() -> AuditedClaim:
         return np.asarray(log_density - log_density_without, dtype=np.float64)
 
     def check(samples: int, alpha: float) -> PairResult:
+        """Compare log likelihood ratios of releases with and without the person."""
         with_person, without_person = noises
         count = samples // _REQUESTED_SAMPLES_PER_RATIO
         estimate = compare(
@@ -361,6 +363,7 @@ def published_fit() -> AuditedClaim:
         return np.array(is_candidate)
 
     def check(samples: int, alpha: float) -> PairResult:
+        """Compare the neighbours and the means of fits with and without the person."""
         count = max(samples // _REQUESTED_SAMPLES_PER_FIT, 4)
         with_person, without_person = pair
         estimate = compare(
