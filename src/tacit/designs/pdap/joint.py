@@ -291,7 +291,7 @@ class JointLearner(Policy):
     def choose_again(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Choose the arm believed best for a visit whose first choice could not be shown.
+        """Choose the arm with the largest posterior mean if a visit's first choice cannot be shown.
 
         This is not counted as a further visit: public time must not reveal at which visits it
         happens. The answer is not learned, because the policy from which expected sums are

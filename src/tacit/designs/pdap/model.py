@@ -123,12 +123,14 @@ class PDap:
             This bandit.
 
         Raises:
+            ConfigError: All arms were removed.
             DataError: The log does not have this form.
         """
         setting = replace(self._setting, videos=len(self._numbers))
         policy = JointLearner(setting, randomness=secure())
         log = self._check_log(decisions, rewards, contexts)
         self._policy = policy
+        # The new learner numbers the arms from 0.
         self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
         if self._has_learned:
             self._earlier_fits += 1

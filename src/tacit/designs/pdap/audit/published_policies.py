@@ -230,7 +230,7 @@ def _policy_with_unexplored_video() -> PDap:
         deepen_cell(policy, context, 1)
     teach_arms(policy, LEFT, (1.0, 0.0))
     choice = policy.select(RIGHT)
-    while choice.arm != 1:
+    while choice.arm != 1:  # ends before the reward of video 1 is learned
         policy.update(choice, 1.0)
         choice = policy.select(RIGHT)
     return policy

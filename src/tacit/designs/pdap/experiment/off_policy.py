@@ -43,7 +43,7 @@ class Estimate:
 
 
 def importance_weights(shares: Floats, propensities: Floats) -> Floats:
-    """Compute the weight of each visit: the policy's chance over the log's.
+    """Compute the weight w of each visit: the policy's chance divided by that of the log's policy.
 
     Args:
         shares: (n,) chance of the shown arm under the policy.

@@ -56,12 +56,12 @@ def sparse_batches(count: int, features: int, *, seed: int, people_seed: int) ->
         people_seed: determines, together with `seed`, which people are drawn.
 
     Yields:
-        Sparse rows of length 1 (Euclidean), (rows, features).
+        Sparse matrices (rows, features), in which each row has the Euclidean length 1.
     """
     community_generator = np.random.default_rng([seed, _STREAM_OF_COMMUNITIES])
     permutations = [community_generator.permutation(features) for _ in range(COMMUNITIES)]
     ranked_tags = np.stack(permutations)  # (COMMUNITIES, features)
-    sizes = 1 / np.arange(1, COMMUNITIES + 1)
+    sizes = 1 / np.arange(1, COMMUNITIES + 1)  # relative sizes of the communities
     rank_weights = 1 / np.arange(1, features + 1)
     cumulative_chances = np.cumsum(rank_weights / rank_weights.sum())  # (features,)
     for number, start in enumerate(range(0, count, BATCH_ROWS)):

@@ -3,7 +3,7 @@
 base.py        what a policy is: choose an arm for a context, learn from the reward
 cells.py       the space of contexts in cells that split, and what a cell has learned
 controls.py    how often an arm is tried in a cell before its mean is trusted
-dap.py         DAP: Algorithm 1 without privacy; the others change one thing each
+dap.py         DAP: Algorithm 1 without privacy; the base class of the paper's other policies
 cap.py         CAP: one learner, no neighbours
 dup.py         DUP: a fixed grid of cells
 p_dap.py       P-DAP (ExP-DAP): own videos are drawn by the exponential mechanism

@@ -308,6 +308,7 @@ class VendorState:
         ticket = Ticket.from_visit(visit)
         request = visit.request or bytes(REQUEST_BYTES)  # zeros if there is no request
         no_context = (0,) * len(ticket.steps)
+        # The values are in the order of `visit_dtype`.
         self.visits[visit.number % len(self.visits)] = (
             ticket.number,
             ticket.learner_visit,
