@@ -63,7 +63,7 @@ def attack_model(options: ModelSettings, run: Run) -> Result:
     from tacit.auditing.attacks.any_model.named_models import digest_of_code, find_model
 
     model = find_model(options.model, read_arguments(options.setting or []))
-    any_model.adapt(model)  # refuses what is no recommender, before the file is read
+    any_model.adapt(model)  # raises for what is no recommender, before the file is read
     ratings = run.read_ratings()
     members = terminal.parse_ids(options.members) if options.members else None
     settings: dict[str, Any] = {

@@ -67,8 +67,9 @@ def domains(
 ) -> Result:
     """Cut a catalogue into two domains by genre.
 
-    OUT-items has the catalogue: of each item its domain, title and the rest. A MovieLens folder
-    brings genres; for a file name them with --items. Items of unknown genre are left out.
+    OUT-items has the catalogue: each item with its domain, title and other metadata. A folder of
+    MovieLens has genres; for a file of ratings, name a file that has them with --items. Items of
+    unknown genre are left out.
     """
     from tacit.data.domains import split_by_genre
     from tacit.data.tables.folder import write_items, write_ratings

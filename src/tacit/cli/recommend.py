@@ -61,7 +61,7 @@ def recommend(
     ),
     engine: str = option("With --all: 'local', or 'spark' with --remote.", default="local"),
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
-    tasks: int | None = option("In how many tasks people are parted there.", least=1),
+    tasks: int | None = option("Number of Spark tasks that share the people.", least=1),
     trial_time: datetime | None = option(
         "What would be sent at that time, UTC. This call is stored as any call is; the trial of "
         "that time is not.",
@@ -87,8 +87,7 @@ def recommend(
     from tacit.profile_sums.model import PrivateLists
     from tacit.recommenders import load_model
 
-    # Options that are for a list for one person, or for lists of all people: whether each was
-    # typed.
+    # Whether each option that is only for a list for one person, or only with --all, was typed.
     of_one_person = {
         "--history": history is not None,
         "--at-device": at_device,

@@ -48,10 +48,10 @@ def reproduce(
 ) -> Result | None:
     """Make a figure of a paper again.
 
-    Every table, figure and bound that the papers print is listed: what became of it, the command
-    that makes our figure, and the reason where there is none. ITEM runs the command and shows its
-    quantities beside the paper's figures; with --json it prints the command's own JSON, in which
-    `shows` names the quantities.
+    Every table, figure and bound that the papers print is listed, with what became of it here, and
+    the command that makes it or the reason why there is none. ITEM runs the command and shows its
+    quantities beside the paper's figures; with --json it prints the command's own JSON, of which
+    `shows` in --list --json names these quantities.
     """
     results = paper_results()
     chosen = [(name, result) for name, result in results if paper in (None, name)]

@@ -126,7 +126,7 @@ class Client(Letters):
     ) -> list[ItemId]:
         """List the best items not rated yet, by a released private model and true stars.
 
-        Nothing is sent. The model is fetched once by this object, without a key.
+        No rating is sent. The model is fetched once by this object, without a key.
 
         Args:
             name: The model's name.

@@ -1,4 +1,4 @@
-"""What the routes of all resources are declared with: their roles, and types of their arguments.
+"""Parts of the declarations of all routes: their roles, and the types of their arguments.
 
 A resource is a noun of the interface, such as models; a route is a function that answers the
 requests of one address and method.

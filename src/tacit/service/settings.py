@@ -172,7 +172,7 @@ class Settings:
 
     @property
     def ledger(self) -> str:
-        """Where the ledger is stored: path of a file, or address of a database."""
+        """Path of the ledger's file, or address of its database."""
         return self.database or str(self.folder / "budgets.db")
 
     @property

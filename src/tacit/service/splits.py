@@ -263,11 +263,11 @@ class Split(ServedThing):
         Args:
             released: Days that were released.
         """
-        released_before = set(released)
-        day = date.fromisoformat((self.folder / _SINCE).read_text())
+        released_days = set(released)
         due: list[date] = []
-        while day < today() and len(released_before) + len(due) < self.most_days:
-            if day not in released_before:
+        day = date.fromisoformat((self.folder / _SINCE).read_text())
+        while day < today() and len(released_days) + len(due) < self.most_days:
+            if day not in released_days:
                 due.append(day)
             day += timedelta(days=1)
         return due
@@ -361,6 +361,9 @@ def noise_scale(epsilon: float) -> float:
 
     The epsilon that is charged is the shortest decimal number that is read as the float. The scale
     is for that number, since the float itself may be a little larger.
+
+    Args:
+        epsilon: Epsilon of one person in the figures of one day, in nats.
     """
     return float_above(MOST_OF_A_PERSON / Fraction(str(epsilon)))
 
@@ -369,6 +372,9 @@ def noise_variance(epsilon: float) -> float:
     """Compute the variance of the noise of one figure.
 
     With r = exp(-1 / scale) the variance of discrete Laplace noise is 2 r / (1 - r)^2.
+
+    Args:
+        epsilon: Epsilon of one person in the figures of one day, in nats.
     """
     ratio = math.exp(-1 / noise_scale(epsilon))
     return 2 * ratio / (1 - ratio) ** 2

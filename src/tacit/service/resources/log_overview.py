@@ -1,4 +1,4 @@
-"""What the operator's page shows of the ledger: its log, charges by day, and where it is stored.
+"""The ledger on the operator's page: its log, charges by day, and where it is stored.
 
 The charges of a day follow from the log, which operators and auditors may read anyway (`tacit
 ledger export`). Neither charges nor the counts of requests depend on people's data, so showing them
