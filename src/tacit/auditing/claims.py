@@ -35,7 +35,8 @@ class PairResult:
     pair: str
     """Name of the pair."""
     exact: float
-    """Exact loss of the pair, in nats; of all pairs, if it comes from a formula for all of them."""
+    """Exact loss of the pair, in nats. Where a formula gives only the largest loss of all
+    neighbouring inputs, it is that one."""
     rule_bound: float | None
     """Upper bound of the rule engine on the loss, in nats; None if no rule describes the pair."""
     lower_bound: float
@@ -121,15 +122,15 @@ def exceeds(epsilon: float, loss: float) -> bool:
 def judge(epsilon: float, pairs: Sequence[PairResult]) -> Verdict:
     """Give the verdict on a claim from the findings on its pairs.
 
-    A violation if a pair has a fault. A weak audit, which shows nothing, in two cases. First, a
-    lower bound is below the ideal: there is more noise than the parameters say, or the auditor
-    tests the wrong event. Second, no pair is sure to show a tenth of the claim: there are too few
-    samples or pairs. Correct code is called weak with a chance of at most alpha, since the second
-    case does not depend on the draws.
+    It is "violation" if a pair has a fault. It is "weak audit", which shows nothing, in two cases:
+    - A pair's lower bound is below its ideal. Then there is more noise than the parameters say, or
+      the auditor tests the wrong event. With correct code this has a chance of at most alpha.
+    - No pair has an ideal of at least a tenth of the claim. Then there are too few samples or
+      pairs. This does not depend on the draws.
 
     Args:
         epsilon: The claim, in nats.
-        pairs: The findings.
+        pairs: Findings on the pairs.
     """
     if any(pair.faults(epsilon) for pair in pairs):
         return "violation"
@@ -155,11 +156,11 @@ class AuditedClaim:
     epsilon: float
     """The claim, in nats."""
     checks: tuple[Check, ...]
-    """One for each pair of neighbouring inputs."""
+    """Checks of pairs of neighbouring inputs, one for each pair."""
     delta: float = 0.0
     """The delta of the claim."""
     published: bool = False
-    """Whether it is the claim of a paper, which the audit is expected to refute."""
+    """Whether the claim is that of a paper, and the audit is expected to refute it."""
     unit: str = "person"
     """What neighbouring inputs differ in."""
     adjacency: str = "comes or goes"
@@ -179,7 +180,7 @@ class Bug(Protocol):
 
     @property
     def rule_of(self) -> Callable[[bool], Rule] | None:
-        """Returns the rule of the faulty code (True) or the correct code; None if no rule can."""
+        """Function from `planted` to the rule of that code; None if no rule describes the code."""
 
     @property
     def epsilon(self) -> float:

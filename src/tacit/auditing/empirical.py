@@ -38,7 +38,7 @@ Release = Callable[[int], NDArray[Any]]
 """Makes n independent releases of one input, one in each entry or row."""
 
 Feature = Callable[[NDArray[Any]], NDArray[Any]]
-"""Maps releases (n, ...) to one number each, (n,), in which events are looked for."""
+"""Maps releases (n, ...) to (n,) numbers, one for each release; events are sets of such numbers."""
 
 _MAX_VALUES = 20_000
 """With more different values than this, only thresholds are candidates for an event."""
@@ -85,7 +85,8 @@ class KnownEvent:
     is_likelier_in_a: bool
     """Whether it is likelier under the first input than under the second."""
     ideal: float
-    """Lower bound on epsilon that it gives, with a chance of 1 - alpha, if the code is correct."""
+    """Lower bound on epsilon that the event gives, with a chance of at least 1 - alpha, if the code
+    is correct."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Evidence:
     """A lower bound on epsilon."""
 
     lower_bound: float
-    """Nats, 0 or more."""
+    """The bound, in nats, 0 or more."""
     samples: int
     """Releases of each input, both halves together."""
 
@@ -210,7 +211,7 @@ def loss_bound(likely: int, rare: int, trials: int, level: float, delta: float =
 
 
 def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float = 0.0) -> float:
-    """Return the bound that a known event gives with a chance of 1 - alpha; 0 or more.
+    """Return the bound, 0 or more, that a known event reaches with a chance of at least 1 - alpha.
 
     Args:
         p: Exact chance of the event under the input where it is likelier.
@@ -221,10 +222,12 @@ def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float 
     """
 
     def log_lower_limit(times: Ints) -> Floats:
+        """Return ln(p - delta), with the lower limit of p if the event happened so many times."""
         low = clopper_pearson(times, samples, alpha / 4)[0] - delta
         return np.log(np.where(low > 0, low, _TINY))
 
     def log_upper_limit(times: Ints) -> Floats:
+        """Return ln(q), with the upper limit of q if the event happened so many times."""
         return np.log(clopper_pearson(times, samples, alpha / 4)[1])
 
     return assured_bound(log_lower_limit, log_upper_limit, (p, q), samples, alpha)
@@ -275,9 +278,9 @@ def assured_bound(
     return x
 
 
-def _chances_of(values: list[Any], law: Mapping[Any, Any]) -> list[float]:
-    """Return the chance of each value; 0 for a value that is not in the distribution."""
-    return [float(law.get(value, 0)) for value in values]
+def _chances_of(values: list[Any], chances: Mapping[Any, Any]) -> list[float]:
+    """Return the chance of each value; 0 for a value that `chances` does not have."""
+    return [float(chances.get(value, 0)) for value in values]
 
 
 def _likely_range(samples: int, chance: float, alpha: float) -> tuple[int, int]:
@@ -347,17 +350,21 @@ def best_known_event(
 
 
 def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> OutcomeSet:
-    """Choose the event with the largest estimated loss, by samples.
+    """Choose the event with the largest loss, as samples estimate it.
 
-    Candidates are NaN; each value; the sets of values whose ratio of counts is above a limit; and
-    thresholds, at each value. With more than 20,000 different values, they are NaN and 500
-    thresholds at quantiles.
+    Candidates are: that the value is NaN, if there are floats; each single value; the sets of
+    values whose ratio of counts is above a limit; and for each value, that it is reached. With more
+    than 20,000 different values, candidates are NaN and that one of 500 values, evenly spread among
+    the sorted different values, is reached.
 
     Args:
         name: Name of the feature.
         a: (n,) values of the feature under the first input.
         b: (n,) values of the feature under the second input.
         delta: The delta of the claim.
+
+    Raises:
+        ConfigError: The feature gives more than one number for a release.
     """
     if a.ndim != 1 or b.ndim != 1:
         raise ConfigError("Events are sought on one number per release: name a feature.")

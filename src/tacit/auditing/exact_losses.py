@@ -99,7 +99,12 @@ def exponential_loss(epsilon: float, candidates: int, spread: float = 1.0) -> fl
 
 
 def peeling_distribution(weights: Sequence[int], k: int) -> dict[Any, Fraction]:
-    """Return the chance of each list of k candidates, drawn by weight without repetition."""
+    """Return the chance of each list of k candidates, drawn by weight without repetition.
+
+    Args:
+        weights: Weight of each candidate; at least k of them are above 0.
+        k: Length of a list.
+    """
     lists: dict[Any, Fraction] = {}
     for candidates in permutations(range(len(weights)), k):
         remaining_weight = sum(weights)
@@ -114,9 +119,9 @@ def peeling_distribution(weights: Sequence[int], k: int) -> dict[Any, Fraction]:
 def gate_distribution(
     counts: Sequence[int], threshold: int, threshold_scale: float, count_scale: float
 ) -> dict[Any, float]:
-    """Return for AboveThreshold the chance of each number of counts before it stops.
+    """Return the chance of each number of counts that AboveThreshold passes before it stops.
 
-    It is a sum over the discrete Laplace noise on the threshold.
+    The chances are summed over the discrete Laplace noise on the threshold.
 
     Args:
         counts: The exact counts, in order.
@@ -125,7 +130,7 @@ def gate_distribution(
         count_scale: Scale of the noise on each count, in steps.
 
     Returns:
-        The chances of 0, 1, ... counts; the last is that of not stopping at all.
+        Chances of 0, 1, ... passed counts; the last one is the chance that it never stops.
     """
     noise, chance_open = laplace_distribution(threshold_scale)
     stop_chances = []

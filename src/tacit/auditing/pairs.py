@@ -65,7 +65,7 @@ class Pair:
     at_once: bool = False
     """Whether one call makes many releases, one for each row."""
     mu: float | None = None
-    """Distance / sigma of Gaussian noise on a fine grid; None for other noise."""
+    """L2 distance of the inputs over sigma, if the noise is Gaussian on a fine grid; else None."""
     sigma_in_steps: float = 0.0
     """Sigma of Gaussian noise in steps of its grid."""
     rule: Rule | None = None
@@ -161,9 +161,10 @@ def check_pair(
 
 
 def grey_box_differences(pair: Pair) -> list[str]:
-    """List the differences between the two inputs in draws and errors.
+    """Return the differences between the two inputs in draws and errors, as sentences.
 
-    They are also compared after the first value of both inputs was replaced by an unusual one.
+    The inputs are compared as they are, unless `draws_may_differ`, and again for each of
+    _UNUSUAL_VALUES in place of the first value of both.
     """
 
     def call_once(data: NDArray[Any], tape: Tape) -> object:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,9 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
         fit: The fit.
         first: The first run.
         table: The other table.
+
+    Returns:
+        The comparison. Its differences do not name what only the second run releases.
     """
     unused_answers = list(first.answers)
     unanswered_draws: list[str] = []
@@ -126,8 +129,13 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
     return ReplayComparison(tuple(steps), tuple(moves), tuple(differences))
 
 
-Replay = tuple[Transcript, ReplayComparison]
-"""A first run, and the comparison with its replay on the other table."""
+class Replay(NamedTuple):
+    """A first run, and its replay on the other table."""
+
+    transcript: Transcript
+    """The first run."""
+    comparison: ReplayComparison
+    """How the replay differs from the first run."""
 
 
 def run_replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:
@@ -142,7 +150,8 @@ def run_replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) 
     for first_table, second_table in (tables, tables[::-1]):
         for _ in range(_TRANSCRIPTS):
             transcript = record_fit(fit, first_table, noise)
-            results.append((transcript, compare_replay(fit, transcript, second_table)))
+            comparison = compare_replay(fit, transcript, second_table)
+            results.append(Replay(transcript, comparison))
     return results
 
 
@@ -172,8 +181,9 @@ def replay_check(
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        results = run_replays(fit, tables, noise)
-        transcript, comparison = max(results, key=lambda replay: replay[1].mu)
+        """Replay the fit, and audit the noise of the replay with the largest mu."""
+        replays = run_replays(fit, tables, noise)
+        transcript, comparison = max(replays, key=lambda replay: replay.comparison.mu)
         count = max(samples // sample_divisor, _FEWEST_SAMPLES)
         if math.isinf(comparison.mu):
             return PairResult(

@@ -36,6 +36,7 @@ _SHIPPED: Mapping[Sampler, Callable[[NDArray[np.int64], float], NDArray[np.int64
     "discrete_laplace": samplers.discrete_laplace,
     "discrete_gaussian": samplers.discrete_gaussian,
 }
+"""The samplers of noise that tacit ships, by name."""
 T = TypeVar("T")
 SEEDS = (0, 1, 2, 3, 4)
 """Seeds of the tapes on which two inputs are compared."""
@@ -130,7 +131,11 @@ class BulkNoise:
 
 
 class Tape:
-    """A seeded source of randomness, and of noise, that records what is drawn from it."""
+    """A seeded source of random words and of noise, which records a description of each draw.
+
+    Args:
+        seed: Seed of the source. Two tapes with the same seed give the same words and noise.
+    """
 
     is_private = False
 
@@ -170,7 +175,7 @@ class Tape:
 def differences(
     release: Callable[[T, Tape], object], a: T, b: T, *, seeds: Sequence[int] = SEEDS
 ) -> list[str]:
-    """List differences between two neighbouring inputs in draws and errors of a release.
+    """Return the differences between two neighbouring inputs in draws and errors of a release.
 
     Args:
         release: Makes one release with a tape as its randomness.

@@ -69,6 +69,7 @@ def kary_response(epsilon: float) -> AuditedMechanism:
         other: int,
         sample_divisor: int = 10,
     ) -> Pair:
+        """Make a pair of inputs in which answer number `index` is another one, `other`."""
         release = KaryResponse(epsilon, categories)
         return _response_pair(
             release, categories, name, answers, index, other, sample_divisor=sample_divisor
@@ -118,8 +119,8 @@ def _response_pair(
         release,
         np.array(answers, dtype=dtype),
         np.array(answers_of_second, dtype=dtype),
-        exact_losses.exact_loss(*chances),
-        chances,
+        exact=exact_losses.exact_loss(*chances),
+        chances=chances,
         feature=lambda rows: rows[:, index],
         sample_divisor=sample_divisor,
         at_once=True,
@@ -138,6 +139,7 @@ def selection(epsilon: float) -> AuditedMechanism:
         monotonic: bool = False,
         sample_divisor: int = 20,
     ) -> Pair:
+        """Make a pair of scores `a` and `b`, which are clamped to 0 .. `upper`."""
         choice = Selection(
             epsilon,
             candidates=len(a),
@@ -154,8 +156,8 @@ def selection(epsilon: float) -> AuditedMechanism:
             choice,
             np.array(a),
             np.array(b),
-            exact_losses.exact_loss(weights_of(choice, a), weights_of(choice, b)),
-            (chances_a, chances_b),
+            exact=exact_losses.exact_loss(weights_of(choice, a), weights_of(choice, b)),
+            chances=(chances_a, chances_b),
             sample_divisor=sample_divisor,
             at_once=True,
             rule=ExponentialMechanism(1, float(choice.rate), monotonic),
@@ -175,7 +177,12 @@ def selection(epsilon: float) -> AuditedMechanism:
 
 
 def _number_lists(lists: Mapping[Any, Any], place_values: NDArray[np.int64]) -> dict[int, Any]:
-    """Return the chance of each list, with the list as one number: its product with the values."""
+    """Return the chance of each list by the list's number, sum of entry * place value.
+
+    Args:
+        lists: Chance of each list.
+        place_values: (length of a list,) values of its places.
+    """
     return {int(np.array(entries) @ place_values): chance for entries, chance in lists.items()}
 
 
@@ -191,6 +198,7 @@ def top_selection(epsilon: float) -> AuditedMechanism:
         monotonic: bool = False,
         sample_divisor: int = 20,
     ) -> Pair:
+        """Make a pair of scores `a` and `b`, of which the k best candidates are selected."""
         choice = Selection(
             epsilon / k,
             candidates=len(a),
@@ -209,8 +217,8 @@ def top_selection(epsilon: float) -> AuditedMechanism:
             TopSelection(k, choice),
             np.array(a),
             np.array(b),
-            exact_losses.exact_loss(lists_a, lists_b),
-            (_number_lists(lists_a, place_values), _number_lists(lists_b, place_values)),
+            exact=exact_losses.exact_loss(lists_a, lists_b),
+            chances=(_number_lists(lists_a, place_values), _number_lists(lists_b, place_values)),
             feature=lambda lists: np.asarray(lists @ place_values),
             sample_divisor=sample_divisor,
             at_once=True,
@@ -245,6 +253,7 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
         stream: bool = False,
         draws_its_own_noise: bool = False,
     ) -> Pair:
+        """Make a pair of streams `a` and `b`; with `stream`, values are added one by one."""
         counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
         call = count_stream(counter) if stream else counter
         distance = counter.levels * bound
@@ -346,8 +355,8 @@ def gate_pair(
         sample_divisor: As in `Pair`.
         stream: Whether the gate is asked count by count.
         draws_its_own_noise: As in `Pair`.
-        never_stops: Whether a stream on these inputs stops with no noise that is at all likely. A
-            gate that stops draws no more, so only then must the draws of both inputs be the same.
+        never_stops: Whether a stream on these inputs practically never stops. Only then must the
+            draws on both inputs be the same, because a gate that stops draws no more noise.
     """
     call: Callable[[NDArray[Any]], int] = first_stop(gate) if stream else gate
     scales = gate_scales(call, gate, len(a))
@@ -367,8 +376,8 @@ def gate_pair(
         lambda counts, _source: call(counts),
         np.array(a),
         np.array(b),
-        loss,
-        (chances_a, chances_b),
+        exact=loss,
+        chances=(chances_a, chances_b),
         sample_divisor=sample_divisor,
         rule=AboveThreshold(gate.sensitivity, *scales, gate.monotonic),
         draws_its_own_noise=draws_its_own_noise,

@@ -92,8 +92,8 @@ def laplace_pair(
         lambda data, _source: call(data),
         first,
         second,
-        laplace_loss(moves),
-        ({largest_value: chance_in_first}, {largest_value: chance_in_second}),
+        exact=laplace_loss(moves),
+        chances=({largest_value: chance_in_first}, {largest_value: chance_in_second}),
         feature=distance_difference,
         sample_divisor=sample_divisor,
         at_once=at_once,
@@ -113,7 +113,8 @@ def gaussian_pair(
 ) -> Pair:
     """Make a pair of inputs of a mechanism with Gaussian noise.
 
-    On a fine grid it is audited by mu, on a coarse one by events at delta.
+    If the grid is fine, so that the noise can be treated as continuous, the pair is audited by mu;
+    on a coarse grid by the exact chances of events.
 
     Args:
         name: Name of the pair.
@@ -142,8 +143,8 @@ def gaussian_pair(
         lambda data, _source: call(data),
         first,
         second,
-        exact,
-        ({}, {}) if is_fine else _event_chances(tails(steps, sigmas)),
+        exact=exact,
+        chances=({}, {}) if is_fine else _event_chances(tails(steps, sigmas)),
         at_least=True,
         feature=lambda releases: np.asarray(np.round(moves.noises(releases) @ weights, 9)),
         sample_divisor=sample_divisor,
@@ -185,6 +186,7 @@ def laplace_release(epsilon: float) -> AuditedMechanism:
     """Make the audit of `LaplaceRelease`."""
 
     def pair(name: str, a: Numbers, b: Numbers, sample_divisor: int = 200, **settings: Any) -> Pair:
+        """Make a pair of inputs `a` and `b` of a release with these settings."""
         release = _release_on_grid(LaplaceRelease, epsilon, 1.0, settings)
         distance = release.grid.distance(release.sensitivity, release.changes)
         return laplace_pair(
@@ -208,6 +210,7 @@ def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     """Make the audit of `GaussianRelease`."""
 
     def pair(name: str, a: Numbers, b: Numbers, sample_divisor: int = 200, **settings: Any) -> Pair:
+        """Make a pair of inputs `a` and `b` of a release with these settings."""
         release = _release_on_grid(GaussianRelease, noise_multiplier, 2.0**-8, settings)
         return gaussian_pair(name, release, a, b, sample_divisor=sample_divisor, at_once=True)
 
@@ -236,6 +239,7 @@ def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     def pair(
         name: str, a: Numbers, b: Numbers, sample_divisor: int = 1_000, **settings: Any
     ) -> Pair:
+        """Make a pair of matrices (people, items) `a` and `b` of a release with these settings."""
         defaults = {"items": 2, "resolution": _COARSE}
         release = GramRelease(noise_multiplier, **(defaults | settings))
         return gaussian_pair(name, release, a, b, sample_divisor=sample_divisor)
@@ -263,6 +267,7 @@ def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     def pair(
         name: str, a: list[Any], b: list[Any], sample_divisor: int = 1_000, **settings: Any
     ) -> Pair:
+        """Make a pair of tables `a` and `b` of a release with these settings."""
         _, rows, width = np.array(a).shape
         defaults = {"rows": rows, "width": width, "resolution": _COARSE}
         release = SumRelease(noise_multiplier, **(defaults | settings))

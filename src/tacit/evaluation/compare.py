@@ -441,21 +441,21 @@ def _judge_split(
     recommender = _make_recommender(entry)
     with comparison():
         recommender.fit(trial.train)
-    shown = trial.make_lists(recommender)
+    item_lists = trial.make_lists(recommender)
     relevant = trial.relevant
-    by_person = ranking_by_person(shown, relevant)
+    by_person = ranking_by_person(item_lists, relevant)
     raters = np.bincount(trial.train.items, minlength=trial.train.n_items)
     catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
     values: dict[str, Any] = {}
     for name, values_of_people in by_person.items():
         values[f"{name}@{LIST_LENGTH}"] = float(values_of_people.mean())
     values |= {
-        "coverage": coverage(shown, catalogue),
-        "gini": gini(shown, catalogue),
-        "novelty": novelty(shown, raters, trial.train.n_users),
-        "diversity": diversity(shown, trial.train.matrix),
+        "coverage": coverage(item_lists, catalogue),
+        "gini": gini(item_lists, catalogue),
+        "novelty": novelty(item_lists, raters, trial.train.n_users),
+        "diversity": diversity(item_lists, trial.train.matrix),
     }
-    values[FILLED] = float((shown >= 0).sum(axis=1).mean())
+    values[FILLED] = float((item_lists >= 0).sum(axis=1).mean())
     values[BY_PERSON] = {"people": trial.people.tolist()}
     for name, values_of_people in by_person.items():
         values[BY_PERSON][name] = values_of_people.tolist()
@@ -468,9 +468,9 @@ def _judge_split(
     if predicts_stars and protocol.has_stars:
         values |= _compute_star_errors(entry, recommender, ratings, trial, protocol, seed)
     for name, entry_point in find_entry_points(METRICS, values).items():
-        values[name] = float(entry_point.load()(shown, relevant, trial.train))
+        values[name] = float(entry_point.load()(item_lists, relevant, trial.train))
     for name, column in trial.train.user_attributes.items():
-        values |= _attack_attribute(name, column[trial.people], shown, seed)
+        values |= _attack_attribute(name, column[trial.people], item_lists, seed)
     for name, members in _group_people(trial).items():
         if members.any():
             values[f"{_NDCG} {name}"] = float(by_person["ndcg"][members].mean())
@@ -501,14 +501,14 @@ def _attack_membership(
 
 
 def _attack_attribute(
-    name: str, column: Column, shown: NDArray[np.int64], seed: int
+    name: str, column: Column, item_lists: NDArray[np.int64], seed: int
 ) -> dict[str, float]:
     """Compute the AUC of guesses at a person's attribute from their list.
 
     Args:
         name: Name of the attribute.
         column: Shape (people,): value of each test person; None: unknown.
-        shown: Shape (people, n): their lists.
+        item_lists: Shape (people, n): their lists.
         seed: Seed of the attack's folds.
 
     Returns:
@@ -520,7 +520,7 @@ def _attack_attribute(
     if len(values) != 2:
         return {}
     labels = (column[has_value].astype(str) == values[0]).astype(np.int64)
-    auc = auc_of_lists(shown[has_value], labels, seed=seed)
+    auc = auc_of_lists(item_lists[has_value], labels, seed=seed)
     return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 

@@ -171,8 +171,8 @@ def to_png(svg: str) -> bytes:
 def _compute_axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Return the lower and upper end of the y axis.
 
-    The axis holds every point. It is longer if intervals reach farther, but at each end by at most
-    a third of the range of the points.
+    The axis holds every point. If intervals reach farther, it is longer, but at each end by at most
+    a third of the range of the points, or by 0.001 if that is more.
 
     Args:
         rows: Points with "y" and the ends "low" and "high" of their intervals.
@@ -180,10 +180,10 @@ def _compute_axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     values = [row["y"] for row in rows]
     low = min(values)
     high = max(values)
-    most_room = max((high - low) / 3, 1e-3)
-    lowest = min(low, min(row["low"] for row in rows))
-    highest = max(high, max(row["high"] for row in rows))
-    return [max(low - most_room, lowest), min(high + most_room, highest)]
+    most_added = max((high - low) / 3, 1e-3)
+    lowest_end = min(low, min(row["low"] for row in rows))
+    highest_end = max(high, max(row["high"] for row in rows))
+    return [max(low - most_added, lowest_end), min(high + most_added, highest_end)]
 
 
 def _draw_svg(chart: alt.LayerChart | alt.FacetChart) -> str:

@@ -12,11 +12,11 @@ The resamples cover the chance of who is scored, not that of who is learned from
 A resample in which all people have one label has no AUC. It counts as that end of [0, 1] which is
 farther from AUC_a, so that a rare label makes the bound wider.
 
-With few people of a label, resamples differ less than worlds do. So an attack is proved only if
-guesses seldom have such an AUC: with n_1 and n_0 people of either label, the AUC of guesses has the
-standard deviation sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) (Mann and Whitney 1947), and
-|AUC_a - .5| must exceed max(c, 1.96) of them. Otherwise the lower bound is 0. The attacker's own
-interval reaches .5 unless |AUC_a - .5| exceeds 1.96 of them.
+With few people of a label, resamples vary less than new samples of people would. So attackers are
+also compared with random guesses. About n_1 and n_0 people of the two labels, the AUC of guesses
+has the standard deviation s = sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) (Mann and Whitney, 1947). The
+lower bound is above 0 only if some |AUC_a - .5| exceeds max(c, 1.96) s. The interval of a single
+attacker holds .5 unless |AUC_a - .5| exceeds 1.96 s.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Bound(Generic[Key]):
     deviations: Mapping[Key, float]
     """Standard deviation of each attacker's AUC: sd_a of the module's text."""
     deviations_of_guesses: Mapping[Key, float]
-    """Standard deviation that the AUC of guesses has, of each attacker's target."""
+    """For each attacker, the standard deviation of the AUC of random guesses at its target."""
     quantile: float
     """Factor c of the module's text."""
 
@@ -144,7 +144,10 @@ class Bound(Generic[Key]):
 
     @property
     def lower(self) -> float:
-        """Lower bound, at 95 % confidence, of the largest distance; 0 if no attack is proved."""
+        """Lower bound, at 95 % confidence, of the largest distance from 0.5 of all AUCs.
+
+        It is 0 if random guesses may have AUCs as far from 0.5 as all attackers.
+        """
         largest = 0.0
         for key, end in zip(self.areas, self._ends(-1), strict=True):
             if not self._may_be_guesses(key, max(self.quantile, NORMAL_QUANTILE)):
@@ -152,7 +155,10 @@ class Bound(Generic[Key]):
         return largest
 
     def interval(self, key: Key) -> tuple[float, float]:
-        """Return the 95 % interval of one attacker's AUC, regardless of the other attackers."""
+        """Return the 95 % interval of one attacker's AUC, regardless of the other attackers.
+
+        It holds 0.5 if random guesses may have an AUC as far from 0.5.
+        """
         area = self.areas[key]
         half_width = NORMAL_QUANTILE * self.deviations[key]
         low, high = max(0.0, area - half_width), min(1.0, area + half_width)
@@ -161,7 +167,12 @@ class Bound(Generic[Key]):
         return low, high
 
     def _may_be_guesses(self, key: Key, quantile: float) -> bool:
-        """Whether guesses have an AUC as far from 0.5 as the attacker's, within a quantile."""
+        """Return whether random guesses may have an AUC as far from 0.5 as the attacker's.
+
+        Args:
+            key: The attacker.
+            quantile: Number of standard deviations that the AUC of guesses may be from 0.5.
+        """
         return abs(self.areas[key] - 0.5) <= quantile * self.deviations_of_guesses[key]
 
     def _ends(self, side: int) -> list[float]:
@@ -213,8 +224,8 @@ def bound_attackers(
         between_folds = _deviation_between_folds(ones[key], scores[key], fold_of)
         deviations[key] = math.hypot(resampled_deviation, between_folds)
     largest = np.max(standardised, axis=0)
-    of_guesses = {key: _deviation_of_guesses(key_ones) for key, key_ones in ones.items()}
-    return Bound(areas, deviations, of_guesses, float(np.quantile(largest, CONFIDENCE)))
+    deviations_of_guesses = {key: _deviation_of_guesses(key_ones) for key, key_ones in ones.items()}
+    return Bound(areas, deviations, deviations_of_guesses, float(np.quantile(largest, CONFIDENCE)))
 
 
 def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:

@@ -143,8 +143,8 @@ class _PenalisedClassifier(Learner):
             areas = self._sum_aucs(features, labels, parts, self.strengths)
         else:
             parts = parts[:QUICK_PARTS]
-            coarse = self.strengths[1::3] or self.strengths
-            areas = self._sum_aucs(features, labels, parts, coarse)
+            every_third = self.strengths[1::3] or self.strengths
+            areas = self._sum_aucs(features, labels, parts, every_third)
             best = self.strengths.index(max(areas, key=lambda strength: areas[strength]))
             neighbours = self.strengths[max(0, best - 1) : best + 2]
             untried = [strength for strength in neighbours if strength not in areas]

@@ -103,7 +103,7 @@ def replay_once(world: World, tables: NeighbouringTables, seed: int) -> Replay:
     recorded, replayed = tables if seed % 2 else tables[::-1]
     answer = _answer_many_directions(seed, recorded.n_items, pairs=world.pairs)
     transcript = record_fit(world.fit, recorded, answer)
-    return transcript, compare_replay(world.fit, transcript, replayed)
+    return Replay(transcript, compare_replay(world.fit, transcript, replayed))
 
 
 def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:

@@ -109,10 +109,11 @@ class PrivatePopularity(Baseline):
         if self.is_clone and not self.fits_:
             self.assumed_public_ = (*self.assumed_public_, UNKNOWN_SPENDING)
         likes = chosen.where(chosen.likes)
+        # (likes,) for each like, the number of likes of its person
         likes_of_person = np.diff(likes.offsets)[likes.users]
         values = 1 / np.sqrt(likes_of_person)[:, None]
         mechanism = self._mechanism(chosen.n_items)
-        if mechanism.noise_multiplier:
+        if mechanism.noise_multiplier > 0:
             new_fit = CountedFit.of_cost(mechanism.noise_multiplier)
             self.fits_ = FITS_IN_PROCESS.add(ratings, new_fit, self.fits_)
         else:

@@ -74,10 +74,12 @@ class RemoteUser(Baseline):
         rated = ratings.where(in_domains[ratings.items])
         self.overall_ = np.array([rated.values.mean()])
         rated_both = (np.diff(source.offsets) > 0) & (np.diff(target.offsets) > 0)
-        tastes = source.values - self.source_means_[source.items]
-        self.tastes_ = _normalise_rows(replace_values(source.matrix, tastes)[rated_both])
-        answers = target.values - person_means(rated)[target.users]
-        self.answers_ = replace_values(target.matrix, answers)[rated_both]
+        # Each has a row for each person who rated in both domains.
+        deviations_from_items = source.values - self.source_means_[source.items]
+        tastes = replace_values(source.matrix, deviations_from_items)
+        self.source_tastes_ = _normalise_rows(tastes[rated_both])
+        deviations_from_person = target.values - person_means(rated)[target.users]
+        self.target_deviations_ = replace_values(target.matrix, deviations_from_person)[rated_both]
         return self
 
     @property
@@ -93,22 +95,23 @@ class RemoteUser(Baseline):
         scores = np.full(len(self.item_ids_), mean)
         deviations = source_row.data - self.source_means_[source_row.indices]
         taste = _normalise_rows(replace_values(source_row, deviations)).toarray()[0]
-        similarities = (self.tastes_ @ taste).ravel()
+        similarities = (self.source_tastes_ @ taste).ravel()
         nearest = np.argsort(-similarities, kind="stable")[: self.k]
         nearest = nearest[similarities[nearest] > 0]
-        answers = self.answers_[nearest]
+        neighbours = self.target_deviations_[nearest]
         weights = similarities[nearest]
-        # The weighted mean of each item over the neighbours who rated it.
-        total = weights @ replace_values(answers, np.ones(answers.nnz))
-        offsets = np.divide(weights @ answers, total, out=np.zeros_like(scores), where=total > 0)
+        # For each item, the weighted mean over the neighbours who rated it.
+        total_weights = weights @ replace_values(neighbours, np.ones(neighbours.nnz))
+        offsets = np.zeros_like(scores)
+        np.divide(weights @ neighbours, total_weights, out=offsets, where=total_weights > 0)
         return np.asarray(scores + offsets)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
             "overall": self.overall_,
             "source means": self.source_means_,
-            **matrix_to_arrays("tastes", self.tastes_),
-            **matrix_to_arrays("answers", self.answers_),
+            **matrix_to_arrays("tastes", self.source_tastes_),
+            **matrix_to_arrays("answers", self.target_deviations_),
         }
 
     def _header(self) -> dict[str, Any]:
@@ -119,9 +122,9 @@ class RemoteUser(Baseline):
         source_items = len(self.source_ids_)
         self.overall_ = read_floats(arrays, "overall", 1)
         self.source_means_ = read_floats(arrays, "source means", source_items)
-        self.tastes_ = matrix_from_arrays(arrays, "tastes", None, source_items)
-        self.answers_ = matrix_from_arrays(arrays, "answers", None, len(self.item_ids_))
-        if self.tastes_.shape[0] != self.answers_.shape[0]:
+        self.source_tastes_ = matrix_from_arrays(arrays, "tastes", None, source_items)
+        self.target_deviations_ = matrix_from_arrays(arrays, "answers", None, len(self.item_ids_))
+        if self.source_tastes_.shape[0] != self.target_deviations_.shape[0]:
             raise ValueError("'tastes' and 'answers' are not of the same people")
 
 

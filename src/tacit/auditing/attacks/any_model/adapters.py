@@ -90,7 +90,7 @@ class Answers:
             n: Largest number of items.
 
         Raises:
-            ValueError: `items` holds an item twice.
+            ValueError: `items` holds an unseen item twice.
         """
         numbers = [self.number[item] for item in items if item in self.number]
         return self.keep_unseen_items(np.array(numbers, dtype=np.int64), history, n)
@@ -104,7 +104,7 @@ class Answers:
             n: Largest number of items.
 
         Raises:
-            ValueError: `listed` holds an item twice.
+            ValueError: `listed` holds an unseen item twice.
         """
         rated = [self.number[item] for item in history if item in self.number]
         is_unseen = np.ones(len(self.ids), dtype=bool)

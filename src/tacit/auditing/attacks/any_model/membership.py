@@ -120,8 +120,8 @@ class Prober:
                 gains.append(_finite_scores(scores, hidden))
         favours = []
         for first_gains, second_gains in zip(gains[::2], gains[1::2], strict=True):
-            of_person = np.concatenate([first_gains, second_gains])
-            favours.append(of_person.mean() if of_person.size else 0.0)
+            all_gains = np.concatenate([first_gains, second_gains])
+            favours.append(all_gains.mean() if all_gains.size else 0.0)
         return np.array(favours)
 
     def _gain_in_list(self, listed: Ints, known: Ints, hidden: Ints) -> Floats:
@@ -255,7 +255,7 @@ def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Float
 
     A person's favour is taken as normal, with one mean if the person is in and another if they are
     out, both estimated from the shadow fits. The variance v is the same: half of it is the person's
-    own variance, half the median of all people's.
+    own variance, half the median of all people's; it is at least 1e-12, since it may be 0.
         log ratio = ((favour - mean_out)^2 - (favour - mean_in)^2) / (2 v).
 
     Args:
@@ -266,8 +266,8 @@ def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Float
     mean_in = _mean_where(inside, shadows)
     mean_out = _mean_where(~inside, shadows)
     deviations = np.where(inside, shadows - mean_in, shadows - mean_out)
-    own = (deviations**2).mean(axis=0)
-    variance = np.maximum(own / 2 + np.median(own) / 2, 1e-12)
+    own_variance = (deviations**2).mean(axis=0)
+    variance = np.maximum(own_variance / 2 + np.median(own_variance) / 2, 1e-12)
     ratios: Floats = ((victims - mean_out) ** 2 - (victims - mean_in) ** 2) / (2 * variance)
     return ratios
 
