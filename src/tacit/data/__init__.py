@@ -66,7 +66,9 @@ _HOMES = {
         "with_items",
     ),
 }
+"""Module of this package to the names that are loaded from it."""
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+"""Name to its module."""
 __all__ = list(_HOME)
 
 

@@ -36,6 +36,7 @@ PAGE = "https://grouplens.org/datasets/movielens/"
 BASE = "https://files.grouplens.org/datasets/movielens/"
 """Address of the zip files."""
 LICENCE = "Read the README in the folder: MovieLens data may not be sold or passed on freely."
+"""What a user must know about the licence, as the command line shows it."""
 ARCHIVES = {
     "ml-100k": "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
     "ml-1m": "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
@@ -48,7 +49,9 @@ ARCHIVES = {
 """Name of each archive to the SHA-256 of its zip file."""
 
 WHOLE_STARS = RatingScale(1, 5, 1)
+"""Scale of 100K and 1M."""
 HALF_STARS = RatingScale(0.5, 5, 0.5)
+"""Scale of the other archives."""
 # fmt: off
 GENRES_100K = (
     "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary",
@@ -71,10 +74,12 @@ _COLUMNS: dict[Role, str] = {
     "rating": "rating",
     "time": "timestamp",
 }
+"""Role to the header that its column of ratings gets, in the order of the columns."""
 _CSV_HEADER = "useridmovieidratingtimestamp"
 """The headers of ratings.csv, as `normalize_header` writes them."""
 _HEADERS_OF_100K_USERS = ("user id", "age", "gender", "occupation", "zip code")
 _HEADERS_OF_1M_USERS = ("user id", "gender", "age", "occupation", "zip code")
+"""Headers of u.user in 100K, and of users.dat in 1M, which have no line of headers."""
 _USER_ATTRIBUTES = ("gender", "age", "occupation")
 """Columns of the file of people that become user attributes."""
 _COLUMNS_BEFORE_GENRES = ("movie id", "title", "date", "video", "url")
@@ -82,6 +87,7 @@ _COLUMNS_BEFORE_GENRES = ("movie id", "title", "date", "video", "url")
 _NO_GENRE = ("(no genres listed)", "unknown")
 """Texts for unknown genres: the first in archives with movies.csv, the second in 100K."""
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
+"""The year at the end of a title, such as Heat (1995)."""
 
 _TIMEOUT = 30
 """Seconds to wait for an answer while an archive is downloaded."""

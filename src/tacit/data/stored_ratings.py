@@ -89,10 +89,12 @@ Merge = Callable[[list[bytes]], bytes]
 Lines = dict[int, tuple[int, bytes]]
 Arrays = Iterator[NDArray[Any]]
 RatingsSource = Ratings | StoredRatings
+"""Ratings in memory, in files or on a cluster."""
 _ONLY_SUMS = (
     "Streaming computes only sums over people, and this joins items: leave out --memory, or use "
     "--engine spark."
 )
+"""Message of the error for ratings that only support sums."""
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.errors import ConfigError
 
 FIVE_STARS = RatingScale(1, 5, 1)
+"""Scale in which stars are drawn."""
 FEWEST_RATINGS = 20
 """Ratings of the least active person, as in MovieLens."""
 LOG_ODDS_GAP = 0.4

@@ -28,6 +28,7 @@ from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
 
 Id = int | str
+"""The id of a round, voter, candidate or client."""
 _HEADERS = {
     "round": ("round", "day", "date", "time", "timestamp"),
     "voter": ("voter", "voter_id", "user", "user_id", "userid"),

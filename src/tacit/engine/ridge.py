@@ -93,6 +93,7 @@ def compile_kernel(width: int) -> Callable[..., None]:
     def solve_rows(
         indptr: Any, indices: Any, values: Any, factors: Any, penalties: Any, out: Any
     ) -> None:
+        """Fill out (people, width) with the solution of each row's regression."""
         gram = np.empty((width, width))
         right = np.empty(width)
         inverse = np.empty(width)

@@ -26,10 +26,13 @@ CLIENTS = 64
 """Number of clients of a block, which is the number of bits of a word."""
 
 Votes = NDArray[np.uint16]
+"""(n,) the number of the object that each voter voted for."""
 Words = NDArray[np.uint64]
+"""One bit for each client of a block, in a word for each voter or object."""
 States = NDArray[np.uint8]
 """(n,) 1 for each voter who counts for the only client, else 0."""
 Counts = NDArray[np.int64]
+"""Numbers of votes or credits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ MIXED = "utf-8 and cp1252"
 _USUAL = "cp1252"
 """The encoding that is used if the text is not UTF-8 and no other encoding fits better."""
 _KNOWN_FILES = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
+"""How messages name the files that can be read."""
 _MULTIBYTE = re.compile(
     rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}"
 )

@@ -21,6 +21,7 @@ _BLANKS = (
     "\N{NO-BREAK SPACE}".encode(),
     "\N{IDEOGRAPHIC SPACE}".encode(),
 )
+"""Blanks that may stand around a quoted cell, in UTF-8."""
 
 
 def tidy_quotes(data: bytes, delimiter: str, quote: str) -> bytes:

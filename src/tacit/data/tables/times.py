@@ -20,6 +20,7 @@ from tacit.data.tables.names import normalize_header
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
+"""Whether the day or the month comes first in dates with the year last."""
 TimeForm = Literal[
     "usual",
     "seconds",
@@ -47,6 +48,7 @@ _SAY_WHICH = (
     "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...), or leave "
     "times out with --no-time"
 )
+"""Advice of the errors for dates of which it is not clear whether the day comes first."""
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
 """How messages describe a time."""
 OLDEST, NEWEST = 315_532_800, 4_102_444_800
@@ -63,6 +65,7 @@ _CLOCK = (
 _YEAR = r"(?P<year>\d{4}|\d{2})"
 _WEEKDAY, _MONTH = r"^(?:[^\W\d]+\.?,? +)?", r"(?P<name>[^\W\d]{3,})\.?[ /-]+"
 _YEAR_LAST = r"^(?P<a>\d{1,2})(?P<sign>[-/.] ?)(?P<b>\d{1,2})[-/.] ?" + _YEAR + _CLOCK
+"""The pattern of a date such as 03/04/2021."""
 _YEAR_LAST_FORM = re.compile(_YEAR_LAST)
 """A date such as 03/04/2021; `a` and `b` are its first and its second small number."""
 _YEAR_AND_MONTH_FORM = re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})$")
@@ -102,6 +105,7 @@ _ZONES = {
 }
 """Names of time zones, and their difference from UTC."""
 _ZONE_NAME = re.compile(r" (" + "|".join(_ZONES) + r")$")
+"""The name of a time zone at the end of a date."""
 _NAMES_OF_SECONDS = {"timestamp", "timestampms", "ts", "epoch", "unixtime", "tstamp"}
 """Normalized headers of columns that never hold days of a spreadsheet."""
 _SAMPLE = 20_000

@@ -26,6 +26,7 @@ from tacit.data.tables.times import Dates, TimeForm
 from tacit.errors import ConfigError, DataError
 
 Kind = Literal["text", "json lines", "typed columns"]
+"""Kind of a file: delimited text, JSON lines, or Parquet and Arrow, whose columns have types."""
 READING = "reading"
 """Key of the written format in the `data.json` of an imported folder."""
 _STATEFUL = ("utf-7", "utf-16", "utf-32", "iso2022", "hz", "unicode", "raw", "puny", "idna")

@@ -313,7 +313,9 @@ _LOST = (
     "The cluster did not hand over each person exactly once: a clipped sum of its answer would not "
     "be private. Nothing was released."
 )
+"""Message of the error if people are missing from a sum, or in it twice."""
 NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
+"""Message of the error for a source that the cluster does not find."""
 
 
 _EXPLANATIONS = {
