@@ -50,7 +50,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def contenders(*_: Any) -> str:
-    """Return the reason why `tacit compare` has no p-REC, whatever it is asked to compare."""
+    """Return the reason why p-REC has no entries in `tacit compare`."""
     return "it learns from votes in rounds, not from ratings: tacit simulate prec"
 
 

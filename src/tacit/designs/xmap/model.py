@@ -109,7 +109,7 @@ class XMap(base.ItemRecommender):
         self.engine = engine
         self.features = features
         self.stars = stars
-        _ = self.settings  # raises for parameters that cannot be
+        _ = self.settings  # raises ConfigError or PrivacyError if a parameter is invalid
 
     @property
     def settings(self) -> Settings:
@@ -117,6 +117,7 @@ class XMap(base.ItemRecommender):
 
         Raises:
             ConfigError: A parameter has an invalid value.
+            PrivacyError: The sound variant is asked for a user-based recommender.
         """
         parameters = self.get_params()
         parameters.pop("engine")

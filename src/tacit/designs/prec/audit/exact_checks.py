@@ -36,6 +36,12 @@ from tacit.designs.prec.planner import floor_epsilon
 
 PEERS = 12
 """P of all checks: the fewest peers that the proofs allow for two objects."""
+_GAME_ROUNDS = 100
+"""T of the games that `solve_game` solves."""
+_GAME_VOTERS = 60
+"""Voters at the start of these games."""
+_LEAST_LOSS = 0.1
+"""Nats that a pattern of `changing_voters` has to leak, or its check is too weak."""
 _TOLERANCE = 1e-9
 """Relative error of a loss that is computed in floats."""
 _SEED = 17
@@ -92,17 +98,23 @@ def worst_patterns(curator_class: type[PRec]) -> list[CheckResult]:
     `solve_game` finds them for two objects, T = 100, 60 voters and both directions of the loss. The
     votes end with the game's moves, before round T.
     """
-    bound, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
-    settings = PRecSettings(rounds=100, objects=2, voters=60, peers=PEERS, epsilon=bound + 2.0)
+    bound, _ = floor_epsilon(objects=2, rounds=_GAME_ROUNDS, peers=PEERS, voters=_GAME_VOTERS)
+    settings = PRecSettings(
+        rounds=_GAME_ROUNDS,
+        objects=2,
+        voters=_GAME_VOTERS,
+        peers=PEERS,
+        epsilon=bound + 2.0,  # 2 nats for the gate
+    )
     largest = 0.0
     for direction in (1, -1):
-        game_loss, plays = solve_game(100, PEERS, 60, direction)
-        pattern = stage_game(plays, 60)
+        game_loss, plays = solve_game(_GAME_ROUNDS, PEERS, _GAME_VOTERS, direction)
+        pattern = stage_game(plays, _GAME_VOTERS)
         loss = walk_pair(curator_class, settings, pattern, [(0,) * pattern.rounds]).loss_of_rounds
         if not exceeds(game_loss, loss):
             loss = min(loss, game_loss)  # rounding alone is no violation
         largest = max(largest, loss)
-    name = f"worst, T=100 P={PEERS} n=60: rounds"
+    name = f"worst, T={_GAME_ROUNDS} P={PEERS} n={_GAME_VOTERS}: rounds"
     least = bound * (1 - _TOLERANCE)
     return [CheckResult(name, instances=2, largest=largest, allowed=bound, at_least=least)]
 
@@ -175,7 +187,7 @@ def changing_voters(curator_class: type[PRec]) -> list[CheckResult]:
         loss = walk_pair(curator_class, settings, pattern, [(0,) * 12]).loss_of_rounds
         allowed = settings.plan.rounds_epsilon
         result = CheckResult(
-            f"{name}: rounds", instances=1, largest=loss, allowed=allowed, at_least=0.1
+            f"{name}: rounds", instances=1, largest=loss, allowed=allowed, at_least=_LEAST_LOSS
         )
         results.append(result)
     return results
@@ -195,10 +207,15 @@ def colluding_clients(curator_class: type[PRec]) -> list[CheckResult]:
         views_without_voter = _views_of_two_clients(without_voter)
         delta = least_delta(views_with_voter, views_without_voter, 2 * settings.plan.epsilon)
         largest_delta = max(largest_delta, delta)
-    game_loss, plays = solve_game(100, PEERS, 60, 1)
-    long_pattern = stage_game(plays, 60)
+    game_loss, plays = solve_game(_GAME_ROUNDS, PEERS, _GAME_VOTERS, direction=1)
+    long_pattern = stage_game(plays, _GAME_VOTERS)
     long_settings = PRecSettings(
-        rounds=100, objects=2, voters=60, peers=PEERS, epsilon=game_loss + 3.0, delta=1e-3
+        rounds=_GAME_ROUNDS,
+        objects=2,
+        voters=_GAME_VOTERS,
+        peers=PEERS,
+        epsilon=game_loss + 3.0,  # 3 nats for the gate
+        delta=1e-3,
     )
     pair = walk_pair(curator_class, long_settings, long_pattern, [(0,) * long_pattern.rounds] * 2)
     loss = 0.0
