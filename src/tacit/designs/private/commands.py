@@ -38,13 +38,14 @@ if TYPE_CHECKING:
     from tacit.evaluation.lists import Contender
 
 _HOW_SHARES_ARE_ESTIMATED = (
-    "These shares are an estimate before any data, with the noise of each fit: 0.9 - 0.7 / r^0.45, "
-    "r the people over those needed, and 0.05 less for a plan. The curve was fitted on MovieLens "
-    "100K and generated people; its mean error there is 0.14, and yours may be larger. A release "
-    "by itself with an effective population above 8,000 also asks for pairs of likes, and has 0.92 "
-    "or more.  tacit evaluate private RATINGS --lifetime EPSILON --fits N  measures them."
+    "These shares are an estimate before any data: 0.9 - 0.7 / r^0.45, where r is the number of "
+    "people divided by the number that is needed at the noise of the lists; a plan has 0.05 less. "
+    "The curve was fitted on MovieLens 100K and generated people; its mean error there is 0.14, "
+    "and yours may be larger. One release, or a fresh fit, with an effective population above "
+    "8,000 also releases pairs of likes, and has 0.92 or more.  tacit evaluate private RATINGS "
+    "--lifetime EPSILON --fits N  measures them."
 )
-"""Note below the table of expected shares; docs of `expected_share` have the formula."""
+"""Note below the table of expected shares, which `usefulness.expected_share` computes."""
 _PERIODS = ("day", "week", "month", "quarter", "year")
 """Values of --every."""
 _EPSILONS = (0.5, 1.0, 3.0, math.inf)
@@ -625,9 +626,10 @@ def _estimate_plan(settings: PlanSettings, people: int, items: int, fits: int) -
     epsilon = f"{settings.epsilon:g}"
     sentence = (
         f"A plan of {fits} fits under epsilon {epsilon}, with the same {people:,} people in all of "
-        "them: the effective population that each fit's lists are made from, beside that of one "
-        "single release of the whole lifetime, and of fits that each stand by themselves. The map "
-        "of tastes is the first fit's, made with half of the budget."
+        "them. The table has the effective population of the plan's lists after some fits; of one "
+        "release of the whole epsilon; and of a fresh fit each time, with an equal part of it. All "
+        "fits of the plan use the directions of taste of the first fit, which takes half of the "
+        "budget."
     )
     data = {"fits": fits, "epsilon": settings.epsilon, "weeks": [asdict(week) for week in planned]}
     fit_command = (
