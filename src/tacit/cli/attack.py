@@ -18,6 +18,7 @@ HELP = (
     "FILE.py:NAME, MODULE:NAME or a recommender of tacit, such as private: a class, an object, a "
     "function that makes one, or a function history -> list; or a saved model's file."
 )
+# Helps of options.
 _ATTACKS = "Only membership, audit, reconstruction or attribute."
 _PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
 _SCORES = "Membership by predictions, too; default: if stars."

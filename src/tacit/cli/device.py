@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tacit.designs.standard_scheme.memory import Log
 
 app = typer.Typer(help="Show what a device sends, and what it means.", no_args_is_help=True)
+# The app of `tacit sketches`.
 counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
 for group in (app, counting):
     group.callback()(lambda: None)  # without it, typer makes no group of a single command

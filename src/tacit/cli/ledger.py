@@ -220,7 +220,7 @@ def show(address: LedgerAddress, second: Second = None) -> Result:
     shown = [_make_budget_table(f"Budgets, epoch {result['epoch']}", budgets)]
     if inspected.states:
         rows = [(state.name, state.size, state.sequence) for state in inspected.states]
-        shown.append(Table("Kept states", ("name", "bytes", "of entry"), rows))
+        shown.append(Table("Stored states", ("name", "bytes", "of entry"), rows))
     return _make_result(result, [*shown, *_describe_summary(result)], address, second)
 
 

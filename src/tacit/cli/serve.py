@@ -44,6 +44,7 @@ keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_he
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
 Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend", "editor"]
+"""Roles that a key of `tacit keys` may have."""
 FIRST_VENDOR_PORT = 8001
 """Port of the first of two vendors; the second has the next one."""
 KEYS_FILE = "keys.json"
@@ -68,6 +69,7 @@ item_word = "{item_word}"        # of one item, on the page
 # second = "/other/disk/head"    # the second place of the ledger's head, on another device
 # database = "postgresql://tacit@db.example/tacit"   # default: the file budgets.db in this folder
 """
+"""The tacit.toml that  tacit init  writes."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +294,7 @@ def _write_settings_and_keys(
 
 
 def _make_list_command(model: Private, key: str) -> str:
-    """Make a command that asks the service for a list, from most stars for two popular items.
+    """Make a command that asks the service for a list, for a person who likes two popular items.
 
     Args:
         model: The model.

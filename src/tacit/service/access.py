@@ -24,6 +24,7 @@ from tacit.service.strict_json import PRINTABLE
 
 Thing = TypeVar("Thing", bound=ServedThing)
 NOT_FOUND = "There is nothing at this address."
+"""Detail of problems of status 404. It is the same for what does not exist and what is hidden."""
 NAME_PATTERN = f"^{NAME.pattern}$"
 """Pattern of a whole name in the OpenAPI document."""
 

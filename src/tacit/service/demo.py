@@ -13,6 +13,7 @@ from tacit.service.kinds import MODELS
 from tacit.service.setting_tables import TOML
 
 TENANT = "demo"
+"""Name of the tenant of a demonstration."""
 _FIRST_LINES = f"""# What is served, on generated data. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 """

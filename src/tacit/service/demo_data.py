@@ -18,6 +18,7 @@ def population() -> Ratings:
     return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
 
 
+# Words of titles: 20 of each sort, so that there are 400 titles of films and 400 of books.
 _FILM_ADJECTIVES = (
     "Silent Crooked Golden Borrowed Northern Hollow Patient Scarlet Unfinished Distant Wooden "
     "Paper Second Stolen Quiet Bitter Electric Frozen Painted Restless"

@@ -12,6 +12,7 @@ from tacit.service.strict_json import RefusedContent, parse_json
 
 JSON = "application/json"
 OCTETS = "application/octet-stream"
+"""Media type of a body that is bytes, such as a device's message."""
 MEDIA_TYPES = (JSON, OCTETS)
 """Media types of the bodies that are read."""
 BODY_SECONDS = 10.0

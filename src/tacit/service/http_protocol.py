@@ -31,6 +31,7 @@ MOST_PIPELINED = 16
 """Most requests that wait on a connection while an earlier one is answered. A single piece of data
 could hold thousands, and each takes memory before the rate limits count it."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.", closes=True)
+"""The problem that answers bytes that are no request."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):

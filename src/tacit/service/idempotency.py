@@ -48,6 +48,7 @@ _MOST_STATE_NAME = 128
 _WORD_BYTES = 8
 """Bytes of one word of `Source.words`."""
 _TOO_LARGE = "The answer to this is too large to be stored. Ask for less."
+"""Detail of the refusal that replaces an answer of more than MOST_STORED_BYTES."""
 
 
 @dataclass(frozen=True)

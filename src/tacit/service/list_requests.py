@@ -37,6 +37,7 @@ ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINT
 AnyItemId = ItemId | Annotated[int, Field(ge=-LARGEST_INTEGER - 1, le=LARGEST_INTEGER)]
 """Id of an item: a text, or a whole number where a shop's ids are numbers."""
 Stars = Annotated[float, Field(allow_inf_nan=False)]
+"""Any finite number; `check_stars` checks that it is on the model's scale."""
 Quantity = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 CustomerId = Annotated[str, Field(min_length=1, max_length=LONGEST_CUSTOMER_ID, pattern=PRINTABLE)]
 

@@ -36,9 +36,8 @@ class Metrics:
             "Seconds until the answer.",
             ("operation",),
             registry=self._registry,
-            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),  # seconds
         )
-
         self._lists = Counter(
             "tacit_lists", "Lists served.", ("model", "lists"), registry=self._registry
         )

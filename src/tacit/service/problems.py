@@ -58,6 +58,7 @@ KINDS = (
 )
 """All kinds of problems. The first kind of a status is the one of problems that name no kind."""
 _BY_TYPE = {kind.type: kind for kind in KINDS}
+"""Kinds of problems by their addresses."""
 _BY_STATUS = {kind.status: kind for kind in reversed(KINDS)}
 """The first kind of each status: in reversed order the first one overwrites the others."""
 TITLES = {status: kind.title for status, kind in _BY_STATUS.items()}

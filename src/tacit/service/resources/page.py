@@ -29,6 +29,7 @@ _MEDIA_TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
+"""Media types of assets by the endings of their names."""
 _CACHED_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 """Headers of an asset. Its name holds a digest of its content, so the content never changes."""
 _REVALIDATED = {"cache-control": "no-cache"}
