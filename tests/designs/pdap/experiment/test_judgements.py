@@ -206,6 +206,18 @@ def test_what_geometric_noise_saves_is_a_share():
     assert more.verdict == "holds"
 
 
+def test_nothing_is_saved_where_nothing_is_lost():
+    """A seed without regret of P-DAP is left out; without any regret there is no claim."""
+    rows = []
+    for seed in range(3):
+        lost = 0.0 if seed == 0 else 0.1
+        rows.append(row("p-dap", 0.5, seed=seed, epsilon=0.01, average_regret=lost))
+        rows.append(row("gp-dap", 0.5, seed=seed, epsilon=0.01, average_regret=0.05))
+    (claim,) = [one for one in check_claims(rows) if one.item == "Figure 8"]
+    assert claim.measured.mean == pytest.approx(0.5)
+    assert [one for one in check_claims(rows[:2]) if one.item == "Figure 8"] == []
+
+
 def test_growth_of_regret_is_measured_in_the_second_half():
     """Regret that doubles with the visits grows as a power of 1; as their root, .5."""
     rows = []
