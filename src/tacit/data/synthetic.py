@@ -257,7 +257,7 @@ def _rate_every_item(columns: Ints, items: int, seed: np.random.SeedSequence) ->
     """Give each item that nobody chose one rating, which replaces a rating of an item with several.
 
     Args:
-        columns: (ratings,) the item of each rating.
+        columns: (ratings,) the item of each rating, from 0.
         items: Number of items.
         seed: Seed of the choice of replaced ratings.
 

@@ -353,8 +353,9 @@ def _parse_date(text: str, day_first: bool) -> int | None:
     """Parse one date as seconds since 1970; None if the text is no date.
 
     Args:
-        text: The date, perhaps with a clock and a zone.
-        day_first: Whether the day comes before the month if the year comes last.
+        text: The date, perhaps with a time of day and a time zone.
+        day_first: Whether the day comes before the month in a date with the year last, such as
+            03/04/2021.
     """
     text = _tidy_date(_CJK_DATE.sub(r"\1-\2-\3", text))
     match = _match_date(text)

@@ -311,7 +311,7 @@ def _open_rows(
 
 
 def _count_tasks(frame: Any, tasks: int | None) -> int:
-    """Return `tasks`, or if it is None one task for TASK_ROWS rows.
+    """Return `tasks`; if it is None, a task for each TASK_ROWS rows, and at least `_LEAST_TASKS`.
 
     Raises:
         DataError: There is no row.
