@@ -48,9 +48,9 @@ class FeatureTables:
     """
 
     context: sparse.csr_array
-    """(context items, f)"""
+    """(context items, f) features of the context items."""
     targets: sparse.csr_array
-    """(target items, f)"""
+    """(target items, f) features of the target items."""
 
     @property
     def width(self) -> int:

@@ -258,6 +258,12 @@ def _features_from_arrays(
 ) -> sparse.csr_array:
     """Read the features (items, width) from the arrays of `_features_to_arrays`.
 
+    Args:
+        arrays: Arrays of the model file.
+        items: Number of context items.
+        width: Number of features.
+        dense_columns: Number of dense features; if there are none, values are not stored.
+
     Raises:
         ValueError, KeyError: An array is missing, or does not fit the numbers of items and columns.
     """

@@ -286,6 +286,12 @@ def _consented_likes(
 ) -> sparse.csr_array:
     """Read the likes (consenting people with likes, items) of consenting people.
 
+    Args:
+        ratings: Ratings of all people.
+        sides: Context and target items.
+        consented: Ids of the people who agreed.
+        threshold: Least rating that is a like.
+
     Raises:
         ConfigError: There are two domains, or the ratings are not in memory.
         DataError: None of the ids is in the ratings.
@@ -433,7 +439,16 @@ def _fitted_lists(
     stars: StarModel | None = None,
     plan: PlanState | None = None,
 ) -> FittedLists:
-    """Combine the releases of a fit with the public values of its inputs."""
+    """Combine the releases of a fit with the public values of its inputs.
+
+    Args:
+        prepared: Inputs of the fit.
+        fits: All fits of these people; this one is the last.
+        lifetime: Epsilon that all fits may cost together; None: no limit.
+        released: The released lists, for the items of `prepared`.
+        stars: The released stars; None: not released.
+        plan: State after the fit; None: the fit is in no plan.
+    """
     catalogue, sides = prepared.catalogue, prepared.sides
     return FittedLists(
         settings=prepared.settings,

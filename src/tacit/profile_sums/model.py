@@ -226,11 +226,11 @@ class PrivateLists(base.ItemRecommender):
             ConfigError: There are cold items, and the model cannot score them.
             DataError: A rating is off the scale, or a cold item is one of the model's items.
         """
-        own = self._history(user, history)
-        seen = () if keep_seen else own
+        own_rows = self._history(user, history)
+        seen = () if keep_seen else own_rows
         left_out = {*seen, *inputs.checked_ids(exclude, "exclude")}
         best = base.top_n(
-            self._score(own),
+            self._score(own_rows),
             self.item_ids_,
             n=n,
             user=user,
@@ -238,7 +238,7 @@ class PrivateLists(base.ItemRecommender):
             candidates=candidates,
         )
         if cold:
-            return self._with_cold_items(best, user, own, cold, left_out, n)
+            return self._with_cold_items(best, user, own_rows, cold, left_out, n)
         return best.with_titles(self.titles_)
 
     def read_cold_items(self, cold: Mapping[Any, Facts]) -> ColdItems:
@@ -258,7 +258,7 @@ class PrivateLists(base.ItemRecommender):
         self,
         best: Recommendations,
         user: Any,
-        own: History,
+        own_rows: History,
         cold: Mapping[Any, Facts],
         left_out: Collection[Any],
         n: int,
@@ -268,13 +268,13 @@ class PrivateLists(base.ItemRecommender):
         Args:
             best: The list without cold items.
             user: Id of the person, for the entries of the list.
-            own: The person's history.
+            own_rows: The person's history.
             cold: Item id to public facts.
             left_out: Item ids that are not listed.
             n: Length of the list.
         """
         items = self.read_cold_items(cold)
-        scores = score_cold_items(own, self.fitted_, items)
+        scores = score_cold_items(own_rows, self.fitted_, items)
         rows = list(best)
         for item, score in zip(items.ids, scores.tolist(), strict=True):
             if item not in left_out:
@@ -296,19 +296,20 @@ class PrivateLists(base.ItemRecommender):
         Returns:
             NaN for an item that lists are not made of.
         """
-        own = self._history(user, history)
+        own_rows = self._history(user, history)
         if self.stars_ is None:
-            return base.scores_of_items(self._score(own), self.item_ids_, items)
+            return base.scores_of_items(self._score(own_rows), self.item_ids_, items)
         targets, context = self.fitted_.target_places, self.fitted_.context_places
         places = []
-        for item in own:  # stars have target items first, then context items of another domain
+        # In the model of stars, target items come first, then context items of other domains.
+        for item in own_rows:
             if item in targets:
                 places.append(targets[item])
             elif item in context:
                 places.append(len(targets) + context[item])
             else:
                 places.append(-1)
-        stars = np.fromiter(own.values(), float)
+        stars = np.fromiter(own_rows.values(), float)
         predicted = self.stars_.predict(
             stars, np.array(places, dtype=np.int64), len(targets), self.scale_
         )
@@ -355,10 +356,11 @@ class PrivateLists(base.ItemRecommender):
             raise DataError("no such item among those that lists are made of", found=item)
         parts = split_score(profile, ids.index(item), self.released_, self.settings_)
         own_ids = self.context_ids_[parts.items].tolist()
-        of_items = largest_reasons("item", own_ids, parts.added_by_item, n)
+        reasons_by_item = largest_reasons("item", own_ids, parts.added_by_item, n)
         names = self.fitted_.named_features
-        of_features = largest_reasons("feature", names, parts.added_by_feature[: len(names)], n)
-        return Reasons((*of_items, *of_features))
+        added_by_named = parts.added_by_feature[: len(names)]  # dense features come after these
+        reasons_by_feature = largest_reasons("feature", names, added_by_named, n)
+        return Reasons((*reasons_by_item, *reasons_by_feature))
 
     def device_file(self, cold: Mapping[Any, Facts] | None = None) -> bytes:
         """Return the file from which devices make lists; everything in it is released or public.

@@ -99,7 +99,14 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
 def _tastes_from_parts(
     header: Mapping[str, Any], arrays: Arrays, context: int, targets: int
 ) -> TasteState:
-    """Read the map and the draws of sum 3. context, targets: numbers of items."""
+    """Read the directions of the first fit and the draws of sum 3.
+
+    Args:
+        header: JSON values of the state.
+        arrays: Arrays of the model file.
+        context: Number of context items.
+        targets: Number of target items.
+    """
     head = _head(arrays, targets)
     k = int(header["k"])
     count_weight, tastes_norm = read_floats(arrays, "plan_norms", 2).tolist()

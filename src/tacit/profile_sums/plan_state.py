@@ -256,16 +256,16 @@ def grow_state(
     """
     all_targets = np.union1d(state.item_ids, item_ids)
     all_context = all_targets if state.one_domain else np.union1d(state.context_ids, context_ids)
-    targets = np.searchsorted(all_targets, state.item_ids)
-    context = np.searchsorted(all_context, state.context_ids)
+    target_places = np.searchsorted(all_targets, state.item_ids)
+    context_places = np.searchsorted(all_context, state.context_ids)
     if state.one_domain:
-        counts = state.counts.at_places(targets, len(all_targets))
+        counts = state.counts.at_places(target_places, len(all_targets))
     else:
-        places = np.concatenate([context, len(all_context) + targets])
+        places = np.concatenate([context_places, len(all_context) + target_places])
         counts = state.counts.at_places(places, len(all_context) + len(all_targets))
     later = state.later
     if isinstance(later, PopularState):
-        later = replace(later, head=targets[later.head])
+        later = replace(later, head=target_places[later.head])
     if isinstance(later, TasteState):
         assert features is not None  # a plan of tastes has features at every fit
         later = _grow_tastes(
@@ -294,12 +294,12 @@ def _grow_tastes(
         item_ids: Ids of the target items of the catalogue.
         features: Features of the catalogue's items.
     """
-    context = np.searchsorted(all_context, state.context_ids)
-    targets = np.searchsorted(all_targets, state.item_ids)
+    context_places = np.searchsorted(all_context, state.context_ids)
+    target_places = np.searchsorted(all_targets, state.item_ids)
     damping = np.full(len(all_context), later.damping_of_new)
-    damping[context] = later.sums.centre.damping
+    damping[context_places] = later.sums.centre.damping
     query = later.sums.table.query
-    query = replace(query, items=targets[query.items])
+    query = replace(query, items=target_places[query.items])
     table = replace(later.sums.table, query=query)
     sums = replace(later.sums, centre=later.sums.centre._replace(damping=damping), table=table)
     context_rows = _RowsById(state.context_ids, later.features.context)
@@ -313,12 +313,12 @@ def _grow_tastes(
 
 @dataclass(frozen=True, eq=False)
 class _RowsById:
-    """Features of items by their ids."""
+    """Features of items, with the items' ids."""
 
     ids: Column
-    """(items,) ascending."""
+    """(items,) ids, ascending."""
     rows: sparse.csr_array
-    """(items, f)"""
+    """(items, f) features."""
 
     def merge(self, others: _RowsById, ids: Column) -> sparse.csr_array:
         """Return the rows (len(ids), f) of some ids, from this table or else from `others`.

@@ -315,6 +315,8 @@ def _release_tastes_and_pairs(
     two tables are one vector with one charge: a person's entries, each divided by the standard
     deviation of its noise, have the norm sqrt((1 - p) / z^2 + p / z^2) = 1 / z at most. The margin
     of each mechanism covers the rounding of the two multipliers.
+
+    The arguments are those of `_release_tastes`; the last of `noises` is z.
     """
     *first_noises, event_noise = noises
     item_noise = event_noise / math.sqrt(1 - PAIRS_SHARE)
@@ -372,7 +374,15 @@ def _make_tastes(
     *,
     one_domain: bool,
 ) -> tuple[Floats, TasteModel]:
-    """Compute shares of likes (target items,) for serving, and the model of personal scores."""
+    """Compute shares of likes (target items,) for serving, and the model of personal scores.
+
+    Args:
+        counts: Shares of likes of sum 1.
+        sums: The releases of sums 2a, 2b and 3.
+        features: Public features.
+        settings: Choices of the fit.
+        one_domain: Whether context and target items are the same.
+    """
     query = sums.table.query
     items = make_item_tastes(sums.table, counts, features.targets, settings)
     # Files store 32 bits: rounded here, a model gives the same lists before and after saving.

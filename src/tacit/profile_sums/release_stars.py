@@ -116,14 +116,14 @@ def release_stars(
     with_factors = people >= PEOPLE_FOR_FACTORS * max(combined_noise(noises), 1)
     with_context = with_factors and not sides.one_domain
     items = np.concatenate([sides.targets, sides.context]) if with_context else sides.targets
-    table = _features_of_items(features, with_context=with_context)
+    item_features = _features_of_items(features, with_context=with_context)
     mechanisms = [star_means_mechanism(len(items), noise) for noise in noises]
     add = partial(sum_star_means, items=items, mechanism=mechanisms[0])
     total = total_over_ratings(ratings, add)
     tables_of_means = {0: mechanisms[0].add_noise(total)}  # number of the event to its draw
     further_events = [1, 2] if noises[0] else []  # without noise one draw is exact
     if with_factors:
-        means = read_star_means(tables_of_means[0], noises[0], table)
+        means = read_star_means(tables_of_means[0], noises[0], item_features)
         head = release_star_head(ratings, items, means, noises[1])
         if head.loadings.shape[1]:
             factors = release_star_factors(ratings, items, means, head, noises[2])
@@ -131,7 +131,7 @@ def release_stars(
         further_events = further_events[1:]
     for event in further_events:
         tables_of_means[event] = mechanisms[event].add_noise(total)
-    means = _combine_tables(tables_of_means, noises, table)
+    means = _combine_tables(tables_of_means, noises, item_features)
     variance = _VARIANCE_OF_FEW if means.few else 1.0
     no_factors = StarFactors(np.zeros((len(items), 0)), np.full(len(items), variance))
     return _star_model(means, no_factors, scale)

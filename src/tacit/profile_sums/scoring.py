@@ -224,6 +224,12 @@ def _split_by_tastes(
 
         part of item i:     c w_i (F_i - m) V b, and if it is liked, its part by own likes or pairs
         part of feature j:  c z_j (V b)_j where z_j > 0, with z = sum_i w_i (F_i - m)
+
+    Args:
+        person: Profile of one person with at least one context item.
+        item: Place of the target item.
+        model: The released tastes.
+        settings: Choices of the fit.
     """
     score_per_feature = model.directions @ model.items[item]
     weights = np.where(person.liked, 1.0, person.other_weight) * model.centre.damping[person.items]

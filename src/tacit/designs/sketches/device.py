@@ -257,6 +257,12 @@ class Device:
     ) -> Report:
         """Compute the true bits of a ticket's questions, and release them with noise.
 
+        Args:
+            campaign: The campaign to answer, which was checked.
+            catalogue: Item ids in the campaign's order.
+            history: Stars by item id.
+            ticket: Random number that determines the questions.
+
         Raises:
             RefusalError: The device has to name two rated items, and the owner rated fewer.
         """

@@ -154,6 +154,12 @@ def _answer_named_pairs(
     """Compute the true answers about the pairs that devices name: (people,) 0 or 1.
 
     Both items of a pair are rated, so an item that is not liked is disliked.
+
+    Args:
+        campaign: A campaign in which devices name pairs.
+        starts: (people + 1,) where each person's likes begin.
+        likes: (likes,) item numbers.
+        named_pairs: (people, 2) item numbers.
     """
     person = np.arange(len(starts) - 1)
     # A pair of a person and an item is the number person * items + item.
@@ -167,6 +173,12 @@ def _answer_named_pairs(
 
 def _cap_likes(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, Ints]:
     """Choose at most `cap` likes of each person at random.
+
+    Args:
+        starts: (people + 1,) where each person's likes begin.
+        likes: (likes,) item numbers.
+        cap: Largest number of likes of a person.
+        source: Source of the choice.
 
     Returns:
         Starts and likes in the layout of `true_bits`.

@@ -243,6 +243,15 @@ def maxsense_chances(
     """Chance s that the released bit about a set with an item is 1, by the item's cluster: (L,).
 
     1 / (e^eps + 1) + rho sum_k alpha_k (1 - q_k + w/N q_k b_kl), with q of `no_hit`.
+
+    Args:
+        N: Items.
+        w: Rated items.
+        eps: Epsilon of ONE bit.
+        theta: Expected number of rated items in a set.
+        alpha: (K,) shares of the classes of people.
+        beta: (L,) shares of the clusters.
+        b: (K, L) chances of a like.
     """
     q = no_hit(w, theta, beta, b)
     chances: Floats = truth(-eps) + rho(eps) * (alpha @ (1 - q) + w / N * ((alpha * q) @ b))
@@ -290,9 +299,17 @@ def clt_users(
 ) -> float:
     """People that MaxSense with normalised scores needs, by the normal approximation.
 
-    Derived here: 8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2 questions), where eps is the
-    epsilon of ONE bit and s the chance of a 1; inf if D is 0. Other parameters are those of
-    `theorem_5_1`.
+    Derived here: 8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2 questions); inf if D is 0.
+
+    Args:
+        N: Items.
+        w: Rated items.
+        eps: Epsilon of ONE bit.
+        theta: Expected number of rated items in a set.
+        D: `separation`.
+        s: Mean chance that a released bit is 1.
+        eta: Chance of failure.
+        questions: Bits of a report.
     """
     strength = theta * w * (rho(eps) * D) ** 2 * questions
     return math.inf if strength == 0 else 8 * s * (1 - s) * N**2 * math.log(N / eta) / strength

@@ -164,6 +164,7 @@ def add_large_pair(line: AuditedClaim, world: World) -> AuditedClaim:
     seed = secrets.randbits(32)
 
     def check(_samples: int, _alpha: float) -> PairResult:
+        """Replay one fit; a replay is exact, so it needs neither samples nor a level of error."""
         tables = large_tables(np.random.default_rng(seed))
         replayed = replay_once(world, tables, seed)
         _, moved = replayed
@@ -299,7 +300,15 @@ def threshold_bugs(world: World, world_of_pairs: World) -> tuple[ThresholdBug, .
     def kernel_bug(
         module: Any, kernel_name: str, add_person: AddPerson, name: str, world: World = world
     ) -> ThresholdBug:
-        """Make the bug of a kernel that adds people with many entries by `add_person`."""
+        """Make the bug of a kernel that adds people with many entries by `add_person`.
+
+        Args:
+            module: Module of the kernel.
+            kernel_name: Name of the kernel in the module.
+            add_person: Faulty way to add one person.
+            name: The bug in words.
+            world: The way to fit.
+        """
         shipped = getattr(module, kernel_name)
 
         def fault(threshold: int) -> dict[Any, dict[str, Any]]:

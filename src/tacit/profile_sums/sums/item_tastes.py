@@ -187,7 +187,17 @@ def release_item_table(
     noise_multiplier: float,
     settings: Settings,
 ) -> ItemTable:
-    """Release sum 3: the total of `sum_item_tastes` plus noise, none at a noise multiplier of 0."""
+    """Release sum 3: the total of `sum_item_tastes` plus noise.
+
+    Args:
+        people: Everybody's profile.
+        centre: Damping of context items, and the mean features of a profile.
+        features: Public features of context and target items.
+        directions: (f, k) V of sum 2b.
+        query: The question: items and norms.
+        noise_multiplier: Noise multiplier of the sum; 0: without noise.
+        settings: Choices of the fit.
+    """
     mechanism = query.mechanism(noise_multiplier)
     add = partial(
         sum_item_tastes,

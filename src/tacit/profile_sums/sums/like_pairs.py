@@ -177,7 +177,14 @@ def sum_like_pairs(
 def release_like_pairs(
     people: People, head: Ints, target_items: int, noise_multiplier: float
 ) -> PairTable:
-    """Release the sums of all pairs of the head's items; a noise multiplier of 0 adds no noise."""
+    """Release the sums of all pairs of the head's items.
+
+    Args:
+        people: Everybody's profile.
+        head: (head,) target items, ascending.
+        target_items: Number of target items.
+        noise_multiplier: Noise multiplier of the sum; 0: without noise.
+    """
     mechanism = pairs_mechanism(len(head), noise_multiplier)
     add = partial(sum_like_pairs, head=head, target_items=target_items, mechanism=mechanism)
     released = mechanism.add_noise(people.total(add))[:, 0]
@@ -202,11 +209,13 @@ def make_pair_vectors(table: PairTable, shares: Floats, people: float) -> PairVe
     Returns:
         The vectors; None if no eigenvalue is above the noise, or no share is above 0.
     """
-    head, positive = table.items, np.maximum(shares, 0)
+    head = table.items
+    positive = np.maximum(shares, 0)
     covariance = -np.outer(positive[head], positive[head])
     upper = np.triu_indices(len(head), 1)
+    lower = upper[::-1]
     covariance[upper] += table.values / people
-    covariance[upper[::-1]] = covariance[upper]
+    covariance[lower] = covariance[upper]
     eigenvalues, vectors = find_large_part(covariance, table.deviation / people)
     total = float(positive.sum())
     if not len(eigenvalues) or total <= 0:

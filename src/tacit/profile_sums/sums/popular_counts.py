@@ -34,7 +34,7 @@ LEAST_POPULAR_HEAD = 150
 PART_IN_POPULAR_HEAD = 8
 """One in so many of the items is in the head."""
 _WEIGHT_OF_FIRST_COUNTS = 0.25
-"""Weight of sum 1 in the shares of the head; the later counts have the rest."""
+"""Weight of sum 1 in the shares of the head; the head's own counts have 0.75."""
 
 
 def popular_head(shares: Floats) -> Ints:

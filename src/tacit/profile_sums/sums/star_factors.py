@@ -98,6 +98,7 @@ def release_star_factors(
     mean_square = float((head.loadings**2).sum()) / len(head.items)
     variances = np.full(n_items, REST_VARIANCE + mean_square)
     variances[head.items] = REST_VARIANCE
+    # A person with n ratings adds n / sqrt(n) = sqrt(n) to all counts together.
     usual_ratings = max(1.0, (float(counts.sum()) / means.people) ** 2)
     taste_square = _usual_taste_square(loadings, variances, counts, usual_ratings)
     usual_norm = math.sqrt(STAR_VARIANCE * taste_square * k)

@@ -214,6 +214,7 @@ def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighb
     )
 
     def release(stars: NDArray[Any], source: Source) -> int:
+        """Return the number that is read from the report of a new device with this history."""
         history: dict[ItemId, float] = {}
         for item, star in enumerate(stars):
             if star != 0:
