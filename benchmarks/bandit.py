@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    """All tasks, with the versions of both sides."""
+    """Run all tasks, and return their results with the versions of both sides."""
     peer = peer_python("vowpalwabbit", "vowpalwabbit>=9.11")
     names = [arguments.only] if arguments.only else list(TASKS)
     tasks = {name: run_task(name, peer, arguments) for name in names}
@@ -87,7 +87,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_task(name: str, peer: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Both sides on the worlds of one task."""
+    """Run both sides on the worlds of one task."""
     import tempfile
     from pathlib import Path
 
@@ -100,10 +100,10 @@ def run_task(name: str, peer: str, arguments: argparse.Namespace) -> dict[str, A
             worlds.append(generate(name, seed, arguments.visits, file))
             ours.append(turn(sys.executable, "--work", "ours", "--file", file))
             for setting, found in theirs.items():
-                place = ("--work", "wabbit", "--file", file, "--seed", str(seed))
-                found.append(turn(peer, *place, f"--setting={setting}"))
+                worker = ("--work", "wabbit", "--file", file, "--seed", str(seed))
+                found.append(turn(peer, *worker, f"--setting={setting}"))
     best = max(WABBIT, key=lambda setting: mean_of(theirs[setting], "reward"))
-    rewards = interval([one["reward"] for one in ours])
+    rewards = interval([row["reward"] for row in ours])
     plain = theirs[WABBIT[0]]
     return {
         "features": TASKS[name][0],
@@ -113,7 +113,7 @@ def run_task(name: str, peer: str, arguments: argparse.Namespace) -> dict[str, A
             "reward": round(rewards[0], 4),
             "low": round(rewards[1], 4),
             "high": round(rewards[2], 4),
-            "rewards": [round(one["reward"], 4) for one in ours],
+            "rewards": [round(row["reward"], 4) for row in ours],
             "batch_per_second": round(median_of(ours, "batch_per_second")),
             "microseconds_batch": round(1e6 / median_of(ours, "batch_per_second"), 1),
             "microseconds_alone": round(median_of(ours, "microseconds_alone"), 1),
@@ -121,7 +121,7 @@ def run_task(name: str, peer: str, arguments: argparse.Namespace) -> dict[str, A
         },
         "peer": {
             "reward": round(mean_of(theirs[best], "reward"), 4),
-            "rewards": [round(one["reward"], 4) for one in theirs[best]],
+            "rewards": [round(row["reward"], 4) for row in theirs[best]],
             "setting": best,
             "events_per_second": round(median_of(theirs[best], "rate")),
             "plain_reward": round(mean_of(plain, "reward"), 4),
@@ -131,7 +131,7 @@ def run_task(name: str, peer: str, arguments: argparse.Namespace) -> dict[str, A
 
 
 def generate(name: str, seed: int, visits: int, file: str) -> dict[str, float]:
-    """Write contexts and who would click on what; what others would have got there."""
+    """Write contexts, and who would click on what; return the rewards of two reference choices."""
     import numpy as np
 
     from tacit.data import clicks
@@ -151,7 +151,7 @@ def generate(name: str, seed: int, visits: int, file: str) -> dict[str, float]:
 
 
 def learn_ours(arguments: argparse.Namespace) -> dict[str, float]:
-    """Ours in blocks, for the reward and the speed; then visits one at a time."""
+    """Run tacit's learner in blocks, for its reward and speed; then visit by visit."""
     import numpy as np
 
     from tacit import PDap
@@ -161,6 +161,7 @@ def learn_ours(arguments: argparse.Namespace) -> dict[str, float]:
     visits, features = contexts.shape
 
     def new_bandit() -> PDap:
+        """Return a learner without any visits."""
         names = list(range(VIDEOS))
         return PDap(names, epsilon=EPSILON, dimension=features, horizon=visits).fit()
 
@@ -198,7 +199,7 @@ def learn_ours(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def learn_wabbit(arguments: argparse.Namespace) -> dict[str, float]:
-    """Vowpal Wabbit, one visit after another."""
+    """Run Vowpal Wabbit, one visit after another, for its reward and speed."""
     import numpy as np
     import vowpalwabbit
 
@@ -207,7 +208,7 @@ def learn_wabbit(arguments: argparse.Namespace) -> dict[str, float]:
     actions = [f"|a v{video}" for video in range(VIDEOS)]
     examples = []
     for context in contexts:
-        numbers = [f"{place}:{feature:.6f}" for place, feature in enumerate(context)]
+        numbers = [f"{position}:{feature:.6f}" for position, feature in enumerate(context)]
         examples.append(["shared |s " + " ".join(numbers), *actions])
     draws = np.random.default_rng(arguments.seed).random(len(examples)).tolist()
     command = f"--cb_explore_adf --quiet --random_seed 1 {arguments.setting}"
@@ -230,14 +231,14 @@ def learn_wabbit(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def wabbit_version(_: argparse.Namespace) -> dict[str, str]:
-    """The version of the peer."""
+    """Return the version of the peer."""
     from importlib.metadata import version
 
     return {"vowpalwabbit": version("vowpalwabbit")}
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:
-    """Mean and 95 % interval over seeds."""
+    """Return the mean over seeds, and the ends of its 95 % interval."""
     from tacit.evaluation.intervals import mean_interval
 
     found = mean_interval(values)
@@ -245,12 +246,12 @@ def interval(values: list[float]) -> tuple[float, float, float]:
 
 
 def mean_of(rows: list[dict[str, float]], key: str) -> float:
-    """The mean of one number over seeds."""
+    """Return the mean of one number over seeds."""
     return statistics.mean(row[key] for row in rows)
 
 
 def median_of(rows: list[dict[str, float]], key: str) -> float:
-    """The median of one number over seeds."""
+    """Return the median of one number over seeds."""
     return statistics.median(row[key] for row in rows)
 
 

@@ -36,6 +36,7 @@ FIGURES = ("features", "popularity", "rated", "rated_popularity")
 
 
 def main() -> int:
+    """Measure all seeds, and print the mean of each figure with its interval."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
@@ -60,7 +61,16 @@ def main() -> int:
 
 
 def measure(ratings: Ratings, seed: int, epsilon: float) -> dict[str, list[float]]:
-    """AUC of each person who rated liked and other films among the drawn ones."""
+    """Return the AUC of each person who liked some of the drawn films and rated others lower.
+
+    Args:
+        ratings: All ratings.
+        seed: Seed of the drawn films.
+        epsilon: Epsilon of the fit.
+
+    Returns:
+        For each of `FIGURES`, a number for each such person.
+    """
     generator = np.random.default_rng(seed)
     counts = np.bincount(ratings.items, minlength=ratings.n_items).astype(float)
     common = np.flatnonzero(counts >= FEWEST_RATINGS)
@@ -99,7 +109,7 @@ def measure(ratings: Ratings, seed: int, epsilon: float) -> dict[str, list[float
 
 
 def keep_items(ratings: Ratings, kept: Any) -> Ratings:
-    """Leave items out of ratings and catalogue."""
+    """Return ratings and catalogue without some items; `kept` (items,) says which stay."""
     number = np.cumsum(kept) - 1
     rows = kept[ratings.items]
     metadata = {name: values[kept] for name, values in ratings.item_metadata.items()}
@@ -115,7 +125,7 @@ def keep_items(ratings: Ratings, kept: Any) -> Ratings:
 
 
 def area(scores: Any, liked: Any, others: Any) -> float:
-    """Chance that a liked item's score is above another's; ties count a half."""
+    """Return the chance that a liked item's score is above another's; ties count a half."""
     above = scores[liked][:, None] - scores[others][None, :]
     return float(((above > 0) + 0.5 * (above == 0)).mean())
 

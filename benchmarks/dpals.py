@@ -223,6 +223,7 @@ def measure(ratings: Ratings, epsilon: float, seeds: Sequence[int]) -> list[Row]
 
 
 def main() -> None:
+    """Measure all rivals at each epsilon, and print their rows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, nargs="?", help="a folder or a file of ratings")
     parser.add_argument("--epsilon", default="0.5,1,3", help="numbers with commas")

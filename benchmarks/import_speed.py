@@ -77,14 +77,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     programs = {"polars": POLARS, "tacit": TACIT}
     seconds: dict[str, list[float]] = {name: [] for name in programs}
     memory: dict[str, int] = dict.fromkeys(programs, 0)
-    with tempfile.TemporaryDirectory(dir=asked.folder) as scratch:
+    with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         source = Path(scratch) / "ratings.csv"
-        write_rows(source, asked.rows)
-        for turn in range(asked.rounds):
+        write_rows(source, options.rows)
+        for turn in range(options.rounds):
             for name, program in programs.items():
                 used, peak = measure(program, source, Path(scratch) / f"{name}-{turn}")
                 seconds[name].append(used)
@@ -94,15 +94,15 @@ def main() -> None:
     result = {
         "name": "import",
         "peer": f"polars {pl.__version__}",
-        "rows": asked.rows,
+        "rows": options.rows,
         "ratio": round(ratio, 3),
         "goal": GOAL_OF_RATIO,
         "seconds": {name: round(each, 2) for name, each in medians.items()},
         "peak_mib": {name: round(each / 2**20) for name, each in memory.items()},
-        "rounds": asked.rounds,
+        "rounds": options.rounds,
         "goals_met": ratio >= GOAL_OF_RATIO and memory["tacit"] <= GOAL_OF_MEMORY,
     }
-    if asked.json:
+    if options.json:
         print(json.dumps(result, sort_keys=True))
     else:
         for name, value in result.items():

@@ -29,6 +29,7 @@ GOALS = {"ratio": 3.5, "fused_over_alone": 2.0, "memory_over_peer": 1.3}
 
 
 def main() -> None:
+    """Run the benchmark, or one of its programs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shape", choices=SHAPES, default="1m")
     parser.add_argument("--rounds", type=int, help="default: 7 for 1m, 3 for 20m")
@@ -44,10 +45,12 @@ def main() -> None:
 
 
 def measure(shape: str, rounds: int) -> dict[str, Any]:
+    """Run all programs in turns, compare their lists, and return the figures."""
     peer = peer_python("implicit", "implicit>=0.7.2")
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
 
         def worker(python: str, name: str) -> tuple[str, ...]:
+            """Return the command of one program."""
             return python, "--work", name, "--folder", folder
 
         generate(shape, Path(folder) / "ratings.npz")
@@ -92,6 +95,7 @@ def measure(shape: str, rounds: int) -> dict[str, Any]:
 
 
 def describe(folder: Path) -> dict[str, Any]:
+    """Return the size of the generated ratings; `products` is the sum of squared row lengths."""
     import numpy as np
 
     data, _, indptr, (people, items) = read(str(folder / "ratings.npz"))
@@ -104,6 +108,7 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def centred(folder: Path) -> Any:
+    """Return (people, items) ratings less each person's mean."""
     from scipy import sparse
 
     data, indices, indptr, shape = read(str(folder / "ratings.npz"))
@@ -112,7 +117,10 @@ def centred(folder: Path) -> Any:
 
 
 def ours(counts: bool) -> Any:
+    """Return the program that measures tacit's engine, with or without counts of agreements."""
+
     def work(folder: Path) -> dict[str, Any]:
+        """Compile the engine, and then measure it on all items."""
         import numpy as np
         from scipy import sparse
 
@@ -137,6 +145,7 @@ def ours(counts: bool) -> Any:
 
 
 def implicit_s(folder: Path) -> dict[str, Any]:
+    """Measure implicit's fit, on columns that were normalized before."""
     import numpy as np
     from implicit.nearest_neighbours import ItemItemRecommender
     from scipy import sparse
@@ -161,7 +170,7 @@ def implicit_s(folder: Path) -> dict[str, Any]:
 
 
 def compare(folder: Path) -> dict[str, Any]:
-    """Shares of items whose sets agree: with implicit's, and with SciPy's on a sample."""
+    """Return the shares of items whose lists agree: with implicit's, and with SciPy's."""
     import numpy as np
 
     with np.load(folder / "ours.npz") as saved:
@@ -189,6 +198,7 @@ def compare(folder: Path) -> dict[str, Any]:
 
 
 def _sampled(values: Any, items: Any, similarities: Any) -> float:
+    """Return the share of a sample of items whose lists are those that SciPy computes."""
     import numpy as np
 
     lengths = np.sqrt(np.bincount(values.indices, values.data**2, values.shape[1]))
@@ -211,7 +221,7 @@ def _sampled(values: Any, items: Any, similarities: Any) -> float:
 
 
 def _same(one: dict[int, float], other: dict[int, float]) -> bool:
-    """The same set, but for ties at its end."""
+    """Say whether two lists have the same items, apart from ties at their ends."""
     if len(one) != len(other):
         return False
     edge = min(map(abs, one.values()), default=0.0) + TIE
@@ -219,6 +229,7 @@ def _same(one: dict[int, float], other: dict[int, float]) -> bool:
 
 
 def peer_version(_: Path) -> dict[str, Any]:
+    """Return the version of implicit."""
     return {"implicit": version("implicit")}
 
 

@@ -33,24 +33,26 @@ TRIED = 20
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--items", type=int, default=250)
-    asked.add_argument("--people", type=int, default=1000)
-    asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--json", action="store_true")
-    given = asked.parse_args()
+    """Measure the attack on tables that are rounded and not rounded, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=250)
+    parser.add_argument("--people", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
     ratings = generate(
-        users=given.people, items=given.items, ratings=60 * given.people, seed=given.seed
+        users=options.people, items=options.items, ratings=60 * options.people, seed=options.seed
     )
     levels = replace_data(ratings.matrix, ratings.scale.to_levels(ratings.matrix.data))
     weights = weigh_levels(levels, 5)
-    weights = weights[:, list_eligible_items(weights, given.items)]
+    weights = weights[:, list_eligible_items(weights, options.items)]
     rows = {name: _measured(weights, name == "rounded") for name in ("rounded", "not rounded")}
-    result = {**vars(given), "eligible": weights.shape[1], "rows": rows}
-    print(json.dumps(result, indent=None if given.json else 1))
+    result = {**vars(options), "eligible": weights.shape[1], "rows": rows}
+    print(json.dumps(result, indent=None if options.json else 1))
 
 
 def _measured(weights: sparse.csr_array, rounded: bool) -> dict[str, float]:
+    """Invert a table, and look for people in the difference of two; return how well both work."""
     exact = gram(weights / LIKED)
     found = _inverted(weights, rounded)
     pairs = np.triu(exact > 0, 1)
@@ -68,6 +70,11 @@ def _measured(weights: sparse.csr_array, rounded: bool) -> dict[str, float]:
 def _difference(
     weights: sparse.csr_array, table: Floats, who: int, rounded: bool
 ) -> tuple[float, float]:
+    """Guess one person's items from the tables with and without them.
+
+    Returns:
+        The share of guesses that are right, and that of a random guess.
+    """
     own = weights[[who]].indices
     rest = weights[np.delete(np.arange(weights.shape[0]), who)]
     moved = np.abs(table - _inverted(rest, rounded)).sum(axis=0)
@@ -76,7 +83,7 @@ def _difference(
 
 
 def _inverted(weights: sparse.csr_array, rounded: bool) -> Floats:
-    """X'X as computed back from the table; the diagonal is known."""
+    """Return X'X as computed from the table that is published; the diagonal is known."""
     together = sum_products(weights) if rounded else gram(weights / LIKED)
     diagonal = np.diag(together).copy()
     table = _stored(item_weights(together, PENALTY), 1000 if rounded else 100_000)
@@ -87,7 +94,7 @@ def _inverted(weights: sparse.csr_array, rounded: bool) -> Floats:
 
 
 def _stored(dense: Floats, unit: int) -> Floats:
-    """The largest weights of each column, rounded."""
+    """Return the weights that a table stores: the largest of each column, rounded to 1 / unit."""
     whole = np.round(dense * unit) / unit
     least = -np.sort(-np.abs(whole), axis=0)[min(LARGEST_COLUMN, len(whole)) - 1]
     made: Floats = np.where(np.abs(whole) >= least, whole, 0.0)

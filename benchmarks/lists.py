@@ -36,6 +36,7 @@ THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THR
 
 
 def main() -> None:
+    """Run the benchmark on one thread, and print its figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--items", type=int, default=27_000)
@@ -54,6 +55,7 @@ def main() -> None:
 
 
 def measure(people: int, items: int, rounds: int) -> dict[str, Any]:
+    """Make lists by tacit and by implicit in turns, compare them, and return the figures."""
     import numpy as np
     from implicit.cpu.topk import topk
     from scipy import sparse
@@ -68,9 +70,11 @@ def measure(people: int, items: int, rounds: int) -> dict[str, Any]:
     rated = sparse.csr_matrix(rows.astype(np.float32))
 
     def ours() -> Any:
+        """Make all lists by tacit."""
         return best_of_people(rows, model.fitted_, LENGTH).places
 
     def peer() -> Any:
+        """Make all lists by implicit."""
         found, _ = topk(of_items, of_people, LENGTH, filter_query_items=rated, num_threads=1)
         return found
 
@@ -148,7 +152,7 @@ def generated_model(items: int) -> Any:
 
 
 def generated_rows(people: int, items: int) -> Any:
-    """(people, items) stars from 1 to 5, about 40 of each person."""
+    """Return (people, items) stars from 1 to 5, about 40 of each person."""
     import numpy as np
     from scipy import sparse
 
@@ -161,7 +165,7 @@ def generated_rows(people: int, items: int) -> Any:
 
 
 def timed(make: Callable[[], Any]) -> tuple[Any, float]:
-    """What `make` gives, and the processor's seconds that it takes."""
+    """Call a function; return its result and the seconds of processor that it took."""
     started = time.process_time()
     made = make()
     return made, time.process_time() - started

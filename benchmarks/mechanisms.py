@@ -37,6 +37,7 @@ Draw = Callable[[], object]
 
 
 def main() -> None:
+    """Run all benchmarks on one thread, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     arguments = parser.parse_args()
@@ -65,6 +66,7 @@ def main() -> None:
 
 
 def noise() -> list[dict[str, object]]:
+    """Compare tacit's noise with OpenDP's, for each law and scale."""
     import numpy as np
 
     from tacit.mechanisms import samplers
@@ -103,6 +105,7 @@ def noise() -> list[dict[str, object]]:
 
 
 def selection() -> list[dict[str, object]]:
+    """Compare tacit's selection with OpenDP's noisy maximum."""
     import numpy as np
     import opendp.prelude as dp
 
@@ -123,6 +126,7 @@ def selection() -> list[dict[str, object]]:
     gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), 2.0)
 
     def peer(measurement: Callable[[list[float]], int]) -> Draw:
+        """Return a function that makes one choice for each row by a measurement of OpenDP."""
         return lambda: [measurement(row) for row in lists]
 
     seconds = in_turns({"ours": lambda: ours(scores, source), "gumbel": peer(gumbel)})
@@ -138,6 +142,11 @@ def selection() -> list[dict[str, object]]:
 
 
 def bits() -> tuple[list[dict[str, object]], list[str]]:
+    """Compare tacit's randomized response with that of each peer.
+
+    Returns:
+        A row for each peer, and a sentence for each that is not installed.
+    """
     import numpy as np
     import opendp.prelude as dp
 
@@ -189,6 +198,7 @@ def bits() -> tuple[list[dict[str, object]], list[str]]:
 
 
 def steps() -> list[dict[str, object]]:
+    """Compare steps of counters and gates with one call of OpenDP for each step."""
     import numpy as np
 
     from tacit.mechanisms import samplers
@@ -199,6 +209,8 @@ def steps() -> list[dict[str, object]]:
     nothing = np.zeros(1, dtype=np.int64)
 
     def lives(start: Callable[[], Callable[[int], object]], length: int, count: int) -> Draw:
+        """Return a function that runs `count` lives of `length` steps; `start` begins a life."""
+
         def all_of_them() -> None:
             for _ in range(count):
                 step = start()
@@ -208,6 +220,7 @@ def steps() -> list[dict[str, object]]:
         return all_of_them
 
     def noise_alone(scale: float) -> Callable[[], Callable[[int], object]]:
+        """Return the start of a life whose steps only draw noise of this scale."""
         return lambda: lambda _: samplers.discrete_laplace(nothing, scale)
 
     few, close = [0, 0, 0], ThresholdGate(1.0, 4)
@@ -248,17 +261,19 @@ def steps() -> list[dict[str, object]]:
 
 
 def total_after(counter: Any, values: list[int]) -> int:
+    """Run a new counter over values, and return the last total."""
     run = counter.start()
     return [run.add(value) for value in values][-1]
 
 
 def passed_by(gate: Any, counts: list[int]) -> int:
+    """Run a new gate over counts, and return how many it passes."""
     run = gate.start()
     return sum(not run.stops_at(count) for count in counts)
 
 
 def in_turns(draws: dict[str, Draw]) -> dict[str, float]:
-    """Median processor seconds of each, after one turn that warms up."""
+    """Return the median processor seconds of each function, after one turn that warms up."""
     seconds: dict[str, list[float]] = {name: [] for name in draws}
     for turn in range(ROUNDS + 1):
         for name, draw in draws.items():
@@ -270,12 +285,13 @@ def in_turns(draws: dict[str, Draw]) -> dict[str, float]:
 
 
 def processor_seconds() -> float:
+    """Return the processor seconds of this process so far."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
 def same(first: object, second: object) -> bool:
-    """Whether two samples fit one distribution (chi-square at 1e-6)."""
+    """Say whether two samples may be of one distribution, by a chi-square test at 1e-6."""
     import numpy as np
     from scipy.stats import chi2_contingency
 
@@ -290,6 +306,7 @@ def same(first: object, second: object) -> bool:
 def row(
     name: str, peer: str, ours: float, theirs: float, agree: bool, goal_met: bool
 ) -> dict[str, object]:
+    """Return the result of one comparison; rates are draws in a second."""
     return {
         "name": name,
         "peer": peer,

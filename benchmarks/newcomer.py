@@ -36,6 +36,7 @@ TACIT = (sys.executable, "-m", "tacit.cli.app")
 
 
 def main() -> int:
+    """Run all steps and paths, and print the seconds of each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=2000)
     parser.add_argument("--items", type=int, default=300)
@@ -43,10 +44,12 @@ def main() -> int:
     parser.add_argument("--paths", type=Path, default=EXAMPLES, help="folder of the scripts")
     parser.add_argument("--only-paths", action="store_true", help="leave out the three files")
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tacit-newcomer-") as made:
         folder = Path(made)
-        files = messy_files(folder, users=asked.users, items=asked.items, ratings=asked.ratings)
+        files = messy_files(
+            folder, users=options.users, items=options.items, ratings=options.ratings
+        )
         own = own_ratings(folder)
         steps = [f"data import {file.name} -o {file.name.split('.')[0]}" for file in files]
         steps += [
@@ -56,13 +59,13 @@ def main() -> int:
             "evaluate private bewertungen --epsilon 1 --seeds 2",
         ]
         times: dict[str, float] = {}
-        if not asked.only_paths:
+        if not options.only_paths:
             times = {line: _timed(line, folder) for line in steps}
             times["serve shop.tacit"] = _served(folder)
-        paths = {name: run_path(asked.paths / f"{name}.sh") for name in PATHS}
+        paths = {name: run_path(options.paths / f"{name}.sh") for name in PATHS}
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = used.ru_utime + used.ru_stime
-    if asked.json:
+    if options.json:
         total = sum(times.values())
         found = {"seconds": times, "total": total, "processor": processor, "paths": paths}
         print(json.dumps(found))
@@ -97,12 +100,12 @@ def run_path(script: Path) -> dict[str, float]:
 
 
 def _run_lines(name: str, lines: list[str]) -> dict[str, float]:
-    """Run lines of a script in an empty folder: number of commands, and seconds."""
+    """Run lines of a script in an empty folder; return the number of commands and the seconds."""
     folders = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ports = {"PORT": "0", "PORT_1": "0", "PORT_2": "0"}
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix=f"tacit-{name}-") as empty:
-        ended = subprocess.run(
+        finished = subprocess.run(
             ["sh", "-c", "\n".join(lines)],
             cwd=empty,
             check=False,
@@ -110,22 +113,23 @@ def _run_lines(name: str, lines: list[str]) -> dict[str, float]:
             text=True,
             env={**os.environ, **ports, "PATH": folders},
         )
-    seconds = time.perf_counter() - begun
-    if ended.returncode != 0:
-        raise RuntimeError(f"The {name}'s path failed ({ended.returncode}):\n{ended.stderr}")
+    seconds = time.perf_counter() - started_at
+    if finished.returncode != 0:
+        raise RuntimeError(f"The {name}'s path failed ({finished.returncode}):\n{finished.stderr}")
     commands = sum(line.startswith("tacit ") for line in lines)
     return {"commands": commands, "seconds": seconds}
 
 
 def _timed(line: str, folder: Path) -> float:
-    begun = time.perf_counter()
+    """Run one command of tacit in a folder, and return its seconds."""
+    started_at = time.perf_counter()
     subprocess.run([*TACIT, *line.split()], cwd=folder, check=True, capture_output=True)
-    return time.perf_counter() - begun
+    return time.perf_counter() - started_at
 
 
 def _served(folder: Path) -> float:
-    """Seconds until a service of the model has listed it."""
-    begun = time.perf_counter()
+    """Start a service of the model; return the seconds until it lists the model."""
+    started_at = time.perf_counter()
     words = [*TACIT, "serve", "shop.tacit", "--port", "0", "--json"]
     process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -133,7 +137,7 @@ def _served(folder: Path) -> float:
         address = json.loads(process.stdout.readline())["address"]
         with urllib.request.urlopen(f"{address}/api/models") as answer:
             assert json.load(answer)["models"][0]["name"] == "shop"
-        return time.perf_counter() - begun
+        return time.perf_counter() - started_at
     finally:
         os.kill(process.pid, signal.SIGTERM)
         process.wait()

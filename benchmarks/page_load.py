@@ -32,6 +32,7 @@ WIDTHS = (1280, 390)
 
 
 def main() -> int:
+    """Run the benchmark; the exit code is 1 if a goal is not met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=3000)
     parser.add_argument("--visits", type=int, default=7)
@@ -73,7 +74,7 @@ def serve(model: Path) -> Iterator[str]:
 
 
 def measure(address: str, visits: int, items: int) -> dict[str, Any]:
-    """Visit the page so many times at each width."""
+    """Visit the page at each width, once for each time of both kinds, and return the figures."""
     times: dict[str, list[float]] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -100,36 +101,37 @@ def measure(address: str, visits: int, items: int) -> dict[str, Any]:
 
 
 def popular_list(browser: Browser, address: str, width: int) -> float:
-    """Seconds from the navigation to the list of a visitor who chose nothing."""
+    """Return the seconds from the navigation to the list of a visitor who chose nothing."""
     context = browser.new_context(viewport={"width": width, "height": 850})
     page = context.new_page()
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     page.goto(f"{address}/#list", wait_until="commit")
     page.locator(".made li").nth(9).wait_for()
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started_at
     context.close()
     return seconds
 
 
 def chosen_list(browser: Browser, address: str, width: int) -> float:
-    """Seconds to the items to choose from, and from the wish for a list to the list."""
+    """Return the seconds until items can be chosen, plus those from the last click to the list."""
     context = browser.new_context(viewport={"width": width, "height": 850})
     page = context.new_page()
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     page.goto(address, wait_until="commit")
     page.locator(".offered li").first.wait_for()
-    until_offered = time.perf_counter() - begun
+    until_offered = time.perf_counter() - started_at
     for place in (0, 3, 5):
         page.locator(".offered button.like").nth(place).click()
-    asked = time.perf_counter()
+    clicked_at = time.perf_counter()
     page.get_by_role("button", name="Next: your list").click()
     page.locator(".made li").nth(9).wait_for()
-    until_list = time.perf_counter() - asked
+    until_list = time.perf_counter() - clicked_at
     context.close()
     return until_offered + until_list
 
 
 def describe(result: dict[str, Any]) -> list[str]:
+    """Write the figures as lines."""
     lines = [f"{result['items']:,} items, {result['visits']} visits each"]
     for name, seconds in result["median_seconds"].items():
         lines.append(f"{seconds:7.2f} s  {name} (at most {result['most_seconds'][name]:.2f})")

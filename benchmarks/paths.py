@@ -26,6 +26,7 @@ GOAL = 0.25
 
 
 def main() -> None:
+    """Run the benchmark, or one of its programs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shape", choices=ITEMS, default="1m")
     parser.add_argument("--rounds", type=int, default=5)
@@ -39,6 +40,7 @@ def main() -> None:
 
 
 def measure(shape: str, rounds: int) -> dict[str, Any]:
+    """Run both engines in turns, and return the figures."""
     workers = {name: (sys.executable, "--work", name, "--shape", shape) for name in WORKERS}
     compared = turn(*workers.pop("compare"))
     medians = take_turns(workers, rounds)
@@ -67,6 +69,7 @@ def measure(shape: str, rounds: int) -> dict[str, Any]:
 
 
 def stages(width: int) -> list[Any]:
+    """Generate the stages between layers of `width` items each, with K edges from each item."""
     import numpy as np
 
     from tacit.engine import Stage
@@ -93,6 +96,7 @@ def stages(width: int) -> list[Any]:
 
 
 def compiled(width: int) -> dict[str, float]:
+    """Measure the fast engine, after it is compiled."""
     import numpy as np
 
     from tacit.engine import Engine
@@ -106,6 +110,7 @@ def compiled(width: int) -> dict[str, float]:
 
 
 def readable(width: int) -> dict[str, float]:
+    """Measure the readable engine, on fewer starts."""
     import numpy as np
 
     sys.path.append(str(ROOT))
@@ -118,6 +123,7 @@ def readable(width: int) -> dict[str, float]:
 
 
 def compare(width: int) -> dict[str, Any]:
+    """Say whether both engines find the same paths from two starts."""
     import numpy as np
 
     sys.path.append(str(ROOT))

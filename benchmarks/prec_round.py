@@ -38,6 +38,7 @@ BLOCK = 64
 
 
 def main() -> None:
+    """Run the benchmark, or one of its programs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--voters", type=int, default=2_500_000, help="default: 2.5 million")
     parser.add_argument("--objects", type=int, default=1000, help="2 to 65534 (default: 1000)")
@@ -58,7 +59,10 @@ def main() -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run all ways in turns, and return the figures."""
+
     def worker(name: str) -> tuple[str, ...]:
+        """Return the command of one program."""
         given = ("voters", "objects", "alive")
         options = [part for key in given for part in (f"--{key}", str(getattr(arguments, key)))]
         return (sys.executable, "--work", name, *options)
@@ -94,7 +98,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def timed(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The second and later runs do the same work: who is out stays out."""
+    """Measure one way, after it is compiled.
+
+    All repetitions do the same work, because voters who were removed stay removed.
+    """
     way = WAYS[arguments.work]
     small = argparse.Namespace(**(vars(arguments) | {"voters": 1000}))
     way(small, inputs(small))()  # compiles
@@ -108,6 +115,7 @@ def timed(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def read(_: argparse.Namespace) -> dict[str, Any]:
+    """Measure a plain sum over 160 MB."""
     import numpy as np
 
     words, times = np.ones(20_000_000, np.uint64), []
@@ -119,7 +127,7 @@ def read(_: argparse.Namespace) -> dict[str, Any]:
 
 
 def compare(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Whether all ways count the same for all clients that each of them serves."""
+    """Say whether all ways count the same, for all clients that each of them serves."""
     import numpy as np
 
     ours, *others = (way(arguments, inputs(arguments))() for way in WAYS.values())
@@ -133,6 +141,7 @@ def inputs(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     generator = np.random.default_rng(1)
 
     def votes() -> Any:
+        """Draw one vote of each voter."""
         return generator.integers(0, arguments.objects, arguments.voters, dtype=np.uint16)
 
     last, now = votes(), votes()
@@ -150,10 +159,12 @@ def inputs(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
 
 
 def parts(voters: int) -> list[slice]:
+    """Return slices of the voters that fit into fast memory."""
     return [slice(begin, min(voters, begin + PART)) for begin in range(0, voters, PART)]
 
 
 def ours(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
+    """Return tacit's round for all clients."""
     from tacit.engine.votes_compiled import keep_and_tally
 
     last, now, disliked, alive = given
@@ -162,7 +173,7 @@ def ours(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
 
 
 def one(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
-    """Ours for the first client alone."""
+    """Return tacit's round for the first client alone."""
     import numpy as np
 
     from tacit.engine.votes_compiled import keep_and_tally_one
@@ -174,6 +185,7 @@ def one(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
 
 
 def kept_words(arguments: argparse.Namespace, disliked: Any) -> Any:
+    """Return a word for each object, with a 1 for each client who did not dislike it."""
     import numpy as np
 
     kept = np.full(arguments.objects, 2**64 - 1, np.uint64)
@@ -183,7 +195,10 @@ def kept_words(arguments: argparse.Namespace, disliked: Any) -> Any:
 
 
 def one_by_one(count: str) -> Any:
+    """Return the way of NumPy that serves client by client, counting by `count`."""
+
     def way(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
+        """Return the round of this way."""
         import numpy as np
 
         last, now, disliked, state = given
@@ -193,6 +208,7 @@ def one_by_one(count: str) -> Any:
             states = [state.view(bool) for state in states]
 
         def run() -> Any:
+            """Serve the first clients one after the other."""
             return np.stack(
                 [
                     numpy_round(count, last, now, number, state, arguments.objects)
@@ -206,6 +222,19 @@ def one_by_one(count: str) -> Any:
 
 
 def numpy_round(count: str, last: Any, now: Any, disliked: Any, alive: Any, objects: int) -> Any:
+    """Serve one client: remove voters of the disliked object, and count the others' votes.
+
+    Args:
+        count: "product", "survivors" or "weights", as in the description of this file.
+        last: (voters,) votes of the last round.
+        now: (voters,) votes of this round.
+        disliked: The object that the client disliked.
+        alive: (voters,) whether each voter counts; changed in place.
+        objects: Number of objects.
+
+    Returns:
+        (objects,) counts.
+    """
     import numpy as np
 
     counts, room = np.zeros(objects + 1, np.int64), np.empty(PART, np.uint16)
@@ -224,13 +253,17 @@ def numpy_round(count: str, last: Any, now: Any, disliked: Any, alive: Any, obje
 
 
 def together(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
-    """Counters of 16 bits for clients k, k + 16, k + 32 and k + 48 lie in one word."""
+    """Return the way of NumPy that serves all clients together.
+
+    Counters of 16 bits for clients k, k + 16, k + 32 and k + 48 lie in one word.
+    """
     import numpy as np
 
     last, now, disliked, alive = given
     kept, places = kept_words(arguments, disliked), np.uint64(0x0001000100010001)
 
     def run() -> Any:
+        """Serve all clients."""
         counts = np.zeros((BLOCK, arguments.objects), np.int64)
         for part in parts(len(now)):
             alive[part] &= np.take(kept, last[part], mode="clip")

@@ -167,6 +167,7 @@ def measure_cells(folder: Path, draws: range, only: str) -> Iterator[Cell]:
 def _measure_cell(
     name: str, ratings: Ratings, size: int, epsilon: float, draws: range, *, shuffled: bool
 ) -> Cell:
+    """Measure private lists less private popularity; each draw has other people and noise."""
     differences, modes = [], set()
     for draw in draws:
         people = np.random.default_rng((draw, 6)).permutation(ratings.n_users)[:size]
@@ -189,6 +190,7 @@ def _judge_fewer(trial: ListTrial) -> ListTrial:
 def _make_cell(
     name: str, epsilon: float, modes: set[str], figures: Sequence[float], figure: float
 ) -> Cell:
+    """Return a cell from the figures of its draws; it holds if their mean reaches `figure`."""
     interval = mean_interval(figures, bounds=(-1.0, 1.0))
     holds = interval.mean >= figure - TOLERANCE
     shown = epsilon if math.isfinite(epsilon) else "inf"
@@ -216,6 +218,7 @@ def summarize(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Measure the table or the cells, and print each with whether it holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["table", "cells"], nargs="?", default="table")
     parser.add_argument("folder", type=Path, nargs="?", help="of MovieLens 100K")

@@ -46,7 +46,7 @@ def make_world(items: int, people: int, seed: int) -> Ratings:
 
 
 def median_milliseconds(call: Callable[[], object]) -> float:
-    """Median time of the processor."""
+    """Return the median milliseconds of processor of a call."""
     times = []
     for _ in range(REPEATS):
         begin = time.process_time()
@@ -76,6 +76,7 @@ def measure_files(model: Private, world: Ratings, seed: int) -> None:
 
 
 def main() -> None:
+    """Measure the files of each mode in one generated world."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=3700)
     parser.add_argument("--people", type=int, default=2000)

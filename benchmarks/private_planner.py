@@ -39,7 +39,7 @@ World = tuple[str, Ratings, str | None, str | None]
 
 
 def worlds(folders: list[Path], seed: int, times: float) -> Iterator[World]:
-    """Name, ratings, source and target; both None in one domain."""
+    """Yield name, ratings, source and target of each world; both domains are None in one domain."""
     for users in (int(times * size) for size in (700, 1500, 3000)):
         yield f"films across, {users}", films(users, seed=seed), "source", "target"
     for users in (int(times * size) for size in (500, 1500, 4000)):
@@ -55,6 +55,7 @@ def worlds(folders: list[Path], seed: int, times: float) -> Iterator[World]:
 
 
 def cells(world: World, splits: range) -> Iterator[dict[str, Any]]:
+    """Yield, at each epsilon, what the planner says about a world and what lists gain in it."""
     name, ratings, source, target = world
     trials = [list_trial(ratings, source=source, target=target, seed=number) for number in splits]
     popular = [judge_lists(Popularity(likes=True), trial).ndcg for trial in trials]
@@ -69,7 +70,7 @@ def cells(world: World, splits: range) -> Iterator[dict[str, Any]]:
         ]
         items = ratings.n_items if target is None else len(trials[0].candidates or ())
         people = trials[0].train.n_users
-        said = plan_releases(people, items, epsilon, cross_domain=target is not None)
+        plan = plan_releases(people, items, epsilon, cross_domain=target is not None)
         gain = float(np.mean(gains))
         yield {
             "data": name,
@@ -78,15 +79,16 @@ def cells(world: World, splits: range) -> Iterator[dict[str, Any]]:
             "epsilon": epsilon,
             "popularity": float(np.mean(popular)),
             "gain": gain,
-            "needed": said.needed,
-            "yes": said.worthwhile,
-            "right": said.worthwhile == (gain > LEAST),
+            "needed": plan.needed,
+            "yes": plan.worthwhile,
+            "right": plan.worthwhile == (gain > LEAST),
             "share": None if reference is None else gain / reference,
-            "expected": None if target else expected_share(items, people, said.sigma),
+            "expected": None if target else expected_share(items, people, plan.sigma),
         }
 
 
 def main() -> None:
+    """Measure all worlds, and print how often the planner is right."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--splits", type=int, default=3)
@@ -94,11 +96,11 @@ def main() -> None:
     parser.add_argument("--times", type=float, default=1.0)
     parser.add_argument("--one-domain", action="store_true")
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    options = parser.parse_args()
     rows = []
-    splits = range(given.seed, given.seed + given.splits)
-    for world in worlds(given.folders, given.seed, given.times):
-        if given.one_domain and world[2] is not None:
+    splits = range(options.seed, options.seed + options.splits)
+    for world in worlds(options.folders, options.seed, options.times):
+        if options.one_domain and world[2] is not None:
             continue
         for row in cells(world, splits):
             rows.append(row)
@@ -112,8 +114,8 @@ def main() -> None:
     right = sum(row["right"] for row in rows)
     wrong_yes = sum(row["yes"] and not row["right"] for row in rows)
     print(f"{right} of {len(rows)} right, {wrong_yes} wrong yes")
-    if given.json is not None:
-        given.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if options.json is not None:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ PEOPLE = 1000  # test people at most
 def cells(
     folders: list[str], seed: int, splits: int
 ) -> Iterator[tuple[str, ItemSides, list[Split]]]:
-    """Name, sides and splits of each data set."""
+    """Yield the name, the sides of items and the splits of each data set."""
     for folder in folders:
         ratings, seeds = tacit.load(folder), range(seed, seed + splits)
         yield folder, one_domain(ratings), [random_per_user(ratings, 0.2, seed=s) for s in seeds]
@@ -47,12 +47,13 @@ def cells(
 
 
 def one_domain(ratings: Ratings) -> ItemSides:
+    """Return the sides of items of a single domain."""
     items = np.arange(ratings.n_items)
     return ItemSides(ratings.n_items, items, items)
 
 
 def error(split: Split, sides: ItemSides, epsilon: float) -> tuple[float, int]:
-    """Mean absolute error of some people, and how many factors there are."""
+    """Return the mean absolute error of predicted stars, and the number of factors in the model."""
     train, test = split.train, split.test
     names, table = feature_columns(train, None)
     known = FeatureTables(table[sides.context], table[sides.targets]) if len(names) >= 2 else None
@@ -73,6 +74,7 @@ def error(split: Split, sides: ItemSides, epsilon: float) -> tuple[float, int]:
 
 
 def own_mean(split: Split) -> float:
+    """Return the mean absolute error of each person's own mean."""
     train, test = split.train, split.test
     means = np.bincount(train.users, train.values) / np.bincount(train.users)
     chosen = test.users <= np.unique(test.users)[:PEOPLE][-1]
@@ -80,13 +82,14 @@ def own_mean(split: Split) -> float:
 
 
 def main() -> None:
+    """Measure all data sets at each epsilon, and print the errors."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--seed", type=int, default=40)
     parser.add_argument("--splits", type=int, default=4)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     many = release_stars.PEOPLE_FOR_FACTORS
-    for name, sides, splits in cells(asked.folders, asked.seed, asked.splits):
+    for name, sides, splits in cells(options.folders, options.seed, options.splits):
         print(f"{name}: own mean {np.mean([own_mean(split) for split in splits]):.4f}")
         for epsilon in EPSILONS:
             found = [error(split, sides, epsilon) for split in splits]

@@ -25,6 +25,7 @@ THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THR
 
 
 def main() -> None:
+    """Run the benchmark on one thread; the exit code is 1 if the solutions differ."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     arguments = parser.parse_args()
@@ -42,6 +43,7 @@ def main() -> None:
 
 
 def measure() -> dict[str, object]:
+    """Solve the same problems by both in turns, and return the figures."""
     import numpy as np
     from scipy import sparse
 
@@ -63,6 +65,7 @@ def measure() -> dict[str, object]:
     factors = generator.normal(0, 0.3, (ITEMS, FACTORS))
 
     def peer() -> np.ndarray:
+        """Solve the problems by NumPy, one person at a time."""
         solutions = np.empty((USERS, FACTORS))
         penalty = PENALTY * np.eye(FACTORS)
         for user in range(USERS):
@@ -72,6 +75,7 @@ def measure() -> dict[str, object]:
         return solutions
 
     def compiled() -> np.ndarray:
+        """Solve the problems by the compiled kernel."""
         return solve(ratings, factors, PENALTY)
 
     agree = np.abs(compiled() - peer()).max() / np.abs(peer()).max()  # also compiles and warms up
@@ -100,6 +104,7 @@ def measure() -> dict[str, object]:
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
+    """Call a function, and return the processor seconds that it took."""
     start = time.process_time()
     work()
     return time.process_time() - start

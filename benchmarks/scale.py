@@ -51,7 +51,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def make(folder: Path, events: int) -> None:
-    """Files of 2 million rows, and the items."""
+    """Write generated ratings in files of 2 million rows, the items, and as many reports."""
     (folder / "ratings").mkdir(parents=True)
     for start in range(0, events, PART):
         draws, rows = np.random.default_rng(start), min(PART, events - start)
@@ -75,13 +75,14 @@ def make(folder: Path, events: int) -> None:
 
 
 def campaign() -> object:
+    """Return the campaign that the reports answer."""
     from tacit.designs.sketches.campaigns import new_campaign
 
     return new_campaign(range(26_744), rated=100, epsilon=1.0, theta=0.693, seed=bytes(16))
 
 
 def make_reports(folder: Path, events: int) -> None:
-    """As many reports of sketches, all distinct."""
+    """Write distinct reports of sketches, as many as there are events."""
     (folder / "reports").mkdir()
     from tacit.designs.sketches.messages import Report
 
@@ -104,7 +105,7 @@ def make_reports(folder: Path, events: int) -> None:
 
 
 def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
-    """Reports counted: one file after the other, or on a cluster."""
+    """Count the reports, file by file or on a cluster, and return a hash of the counts."""
     from tacit.data.tables.buckets import read_column_in_parts
     from tacit.designs.sketches.server import TICKET, Server, count_messages, make_server
 
@@ -125,7 +126,7 @@ def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
 
 
 def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict[str, object]:
-    """In this process: the seconds, and a hash of all exact sums."""
+    """Fit a model in this process, and return hashes of its exact sums and of its lists."""
     if model == "reports":
         return fold(engine, folder, remote)
     from tacit import Private, RatingScale, XMap
@@ -135,6 +136,7 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
     digest = hashlib.sha256()
 
     def noise(values: np.ndarray, sigma: float) -> np.ndarray:
+        """Hash the exact values, and add numbers that depend on their shape alone."""
         digest.update(np.ascontiguousarray(values).tobytes())
         draws = np.random.default_rng(values.size)
         return values + np.round(draws.standard_normal(values.shape) * sigma).astype(np.int64)
@@ -168,7 +170,7 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
 
 
 def lists_of(fitted: object, folder: Path) -> list[list[int]]:
-    """Of the first people, from their own ratings."""
+    """Return the lists of the first `LISTED` people, from their own ratings."""
     rows = pl.scan_parquet(folder / "ratings" / "part-00000.parquet")
     rows = rows.filter(pl.col("user") < LISTED).sort("user", "item", "timestamp").collect()
     found = []
@@ -179,11 +181,12 @@ def lists_of(fitted: object, folder: Path) -> list[list[int]]:
 
 
 def tasks_of(folder: Path) -> int:
-    """In how many the people, or reports, are parted on a cluster."""
+    """Return the number of tasks into which a cluster divides the people or the reports."""
     return max(4, -(-int(folder.name) // int(float(os.environ.get("TASK_ROWS", "2e6")))))
 
 
 def in_memory(folder: Path, public: object) -> object:
+    """Read all ratings into memory."""
     from tacit.data import Ratings, on_catalogue, read_catalogue
 
     frame = pl.concat([pl.read_parquet(file) for file in sorted((folder / "ratings").iterdir())])
@@ -196,7 +199,7 @@ def in_memory(folder: Path, public: object) -> object:
 
 
 def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]:
-    """A fit in a process of its own, measured with its server."""
+    """Run a fit in a process of its own, and measure that process together with its server."""
     port, watch = free_port(), Watch()
     server = serve(engine, port)
     watch.look()
@@ -237,12 +240,14 @@ def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]
 
 
 def free_port() -> int:
+    """Return a port on which no program listens."""
     with socket.socket() as one_socket:
         one_socket.bind(("127.0.0.1", 0))
         return one_socket.getsockname()[1]
 
 
 def serve(engine: str, port: int) -> subprocess.Popen | None:
+    """Start the engine's server and wait until it accepts connections; None if it needs none."""
     if engine == "pysail":
         words = [sys.executable, "-c", SAIL, str(port)]
     elif engine == "pyspark":
@@ -264,7 +269,7 @@ def serve(engine: str, port: int) -> subprocess.Popen | None:
 
 
 def spark_words(port: int) -> list[str]:
-    """A server with two workers of one core and 2 GiB each."""
+    """Return the command of a Spark server with two workers of one core and 2 GiB each."""
     import pyspark
 
     home = Path(pyspark.__file__).parent
@@ -283,7 +288,7 @@ def spark_words(port: int) -> list[str]:
 
 
 def stop(server: subprocess.Popen) -> None:
-    """The server and what it started: they are a session of their own."""
+    """End a server and all processes that it started, which are a session of their own."""
     for number in (15, 9):
         try:
             os.killpg(server.pid, number)
@@ -294,6 +299,7 @@ def stop(server: subprocess.Popen) -> None:
 
 
 def spark_shuffle() -> int | None:
+    """Return the bytes that Spark reports as shuffled; None if it does not answer."""
     place = "http://127.0.0.1:4040/api/v1/applications"
     try:
         with urllib.request.urlopen(place) as answer:
@@ -305,7 +311,7 @@ def spark_shuffle() -> int | None:
 
 
 def works(pid: int) -> bool:
-    """A Python process of the cluster."""
+    """Say whether a process is a Python process of the cluster."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -314,9 +320,15 @@ def works(pid: int) -> bool:
 
 
 class Watch:
-    """Processor seconds of all descendants, and the most memory that they had together."""
+    """Measures this process's descendants: their processor seconds, and their largest memory.
+
+    Attributes:
+        peak: The most bytes that all of them had together.
+        worker: The most bytes that one Python process of the server had.
+    """
 
     def __init__(self) -> None:
+        """Start to look at the processes, five times a second."""
         self.peak, self.worker, self._seen = 0, 0, {}
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -324,17 +336,21 @@ class Watch:
 
     @property
     def cpu(self) -> float:
+        """Processor seconds of all descendants that were ever seen."""
         return sum(self._seen.values()) / TICK
 
     def stop(self) -> None:
+        """End the watching thread."""
         self._done.set()
         self._thread.join()
 
     def _run(self) -> None:
+        """Look at the processes until the end."""
         while not self._done.wait(0.2):
             self.look()
 
     def look(self) -> None:
+        """Read the times and the memory of all descendants from /proc."""
         rows = {}
         for place in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -361,7 +377,7 @@ class Watch:
 
 
 def exponent(rows: list[dict[str, object]]) -> dict[str, float]:
-    """Of cpu_s over events, for each engine and model with two sizes or more."""
+    """Return the exponent of cpu_s over events, by engine and model with two sizes or more."""
     found = {}
     for name in {(row["engine"], row["model"]) for row in rows}:
         own = [row for row in rows if (row["engine"], row["model"]) == name]
@@ -372,6 +388,7 @@ def exponent(rows: list[dict[str, object]]) -> dict[str, float]:
 
 
 def main() -> None:
+    """Run all combinations and print them; the exit code is 1 if sums or lists differ."""
     if sys.argv[1:2] == ["--fit"]:
         engine, model, folder, remote, memory = sys.argv[2:]
         print(json.dumps(fit(engine, model, Path(folder), remote, int(memory))))
@@ -384,19 +401,21 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="keep the generated files here")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--task-rows", default="2e6", help="rows of a task on a cluster")
-    asked = parser.parse_args()
-    os.environ["TASK_ROWS"] = asked.task_rows
-    home = asked.folder or Path(tempfile.mkdtemp(prefix="tacit-scale-"))
+    options = parser.parse_args()
+    os.environ["TASK_ROWS"] = options.task_rows
+    home = options.folder or Path(tempfile.mkdtemp(prefix="tacit-scale-"))
     rows: list[dict[str, object]] = []
     try:
-        for events in (int(float(each)) for each in asked.events.split(",")):
+        for events in (int(float(each)) for each in options.events.split(",")):
             folder = home / str(events)
             if not folder.exists():
                 make(folder, events)
-            for model in asked.model.split(","):
+            for model in options.model.split(","):
                 first = None
-                for engine in asked.engine.split(","):
-                    row = {"events": events} | one(engine, model, folder, int(asked.memory * 2**30))
+                for engine in options.engine.split(","):
+                    row = {"events": events} | one(
+                        engine, model, folder, int(options.memory * 2**30)
+                    )
                     made = row.pop("digest"), row.pop("lists")
                     first = made if first is None else first
                     for name, own, other in zip(("sums", "lists"), made, first, strict=True):
@@ -404,10 +423,10 @@ def main() -> None:
                     rows.append(row)
                     print(row, file=sys.stderr)
     finally:
-        if asked.folder is None:
+        if options.folder is None:
             shutil.rmtree(home)
     result = {"rows": rows, "exponent": exponent(rows)}
-    if asked.json:
+    if options.json:
         print(json.dumps(result))
         return
     for row in rows:

@@ -48,19 +48,20 @@ RULE = RELEASES["scheme+selection+rounding"]
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("folder", nargs="?")
-    asked.add_argument("--generated")
-    asked.add_argument("--folds", type=int, default=10)
-    asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--json", action="store_true")
-    given = asked.parse_args()
-    ratings = _ratings(given)
+    """Measure all folds, and print the quality of each list with its interval."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--generated")
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    ratings = _ratings(options)
     people = _people(ratings)
     found, spent = defaultdict(list), []
-    fold_of = np.random.default_rng(given.seed).permutation(people.n_people) % given.folds
-    for fold in range(given.folds):
-        qualities, seconds = _fold(people, fold_of == fold, [given.seed, fold])
+    fold_of = np.random.default_rng(options.seed).permutation(people.n_people) % options.folds
+    for fold in range(options.folds):
+        qualities, seconds = _fold(people, fold_of == fold, [options.seed, fold])
         spent.append(seconds)
         for name, quality in qualities.items():
             found[name].append(quality)
@@ -68,27 +69,28 @@ def main() -> None:
         "people": people.n_people,
         "items": people.levels.shape[1],
         "ratings": people.levels.nnz,
-        "folds": given.folds,
+        "folds": options.folds,
         "rows": [
             {"input": name[0], "list": name[1], "ndcg_at_10": i.mean, "low": i.low, "high": i.high}
             for name, i in ((name, mean_interval(values)) for name, values in found.items())
         ],
         "seconds_of_one_fit": float(np.median(spent)),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "manifest": manifest(ratings, seed=given.seed, command=" ".join(sys.argv)),
+        "manifest": manifest(ratings, seed=options.seed, command=" ".join(sys.argv)),
     }
-    print(json.dumps(result, indent=None if given.json else 1))
+    print(json.dumps(result, indent=None if options.json else 1))
 
 
-def _ratings(given: argparse.Namespace) -> Ratings:
-    if given.generated is None:
-        return read_movielens(given.folder)
-    users, items, ratings = map(int, given.generated.split(","))
-    return generate(users=users, items=items, ratings=ratings, seed=given.seed)
+def _ratings(options: argparse.Namespace) -> Ratings:
+    """Read or generate the ratings, as the options say."""
+    if options.generated is None:
+        return read_movielens(options.folder)
+    users, items, ratings = map(int, options.generated.split(","))
+    return generate(users=users, items=items, ratings=ratings, seed=options.seed)
 
 
 def _people(ratings: Ratings) -> ConsentingPeople:
-    """Everybody with a gender; everybody, under no attribute, where nobody has one."""
+    """Return the people with a gender; if no one has one, everyone, without an attribute."""
     if "gender" in ratings.user_attributes:
         return find_consenting_people(ratings, ["gender"])[0]
     nobody = np.zeros((ratings.n_users, 0), dtype=np.int64)
@@ -98,6 +100,7 @@ def _people(ratings: Ratings) -> ConsentingPeople:
 
 
 def _some(people: ConsentingPeople, chosen: NDArray[np.bool_]) -> ConsentingPeople:
+    """Return some of the people; `chosen` (people,) says which."""
     return ConsentingPeople(
         people.levels[np.flatnonzero(chosen)],
         people.labels[chosen],
@@ -110,10 +113,21 @@ def _some(people: ConsentingPeople, chosen: NDArray[np.bool_]) -> ConsentingPeop
 def _fold(
     people: ConsentingPeople, tested: NDArray[np.bool_], seed: list[int]
 ) -> tuple[dict[tuple[str, str], float], float]:
+    """Learn from the people of the other folds, and judge lists for those of one fold.
+
+    Args:
+        people: Everyone.
+        tested: (people,) who is in the fold.
+        seed: Seed of all draws of this fold; its last number is that of the fold.
+
+    Returns:
+        NDCG@10 by input and kind of list, and the seconds of one fit of the weights.
+    """
     others, asking = _some(people, ~tested), _some(people, tested)
     tables = list(estimate_all_tables(others).values()) if people.names else []
 
     def letters(levels: sparse.csr_array, labels: Ints, draw: str) -> sparse.csr_array:
+        """Return the levels that letters show; all levels if there is no attribute."""
         if not tables:
             return levels
         with simulation():
@@ -152,6 +166,7 @@ def _fold(
 def _split(
     levels: sparse.csr_array, generator: np.random.Generator
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Split levels into those that are shown, about 70 %, and those that are held out."""
     later = generator.random(levels.nnz) < 0.3
     halves = []
     for mask in (~later, later):
@@ -163,7 +178,7 @@ def _split(
 
 
 def _lists(scores: NDArray[Any], seen: sparse.csr_array) -> Ints:
-    """(people, 10) best unseen items, ties by item order."""
+    """Return (people, 10) the best unseen items; ties are in the order of the items."""
     unseen = scores.astype(float)
     rows = np.repeat(np.arange(seen.shape[0]), np.diff(seen.indptr))
     unseen[rows, seen.indices] = -np.inf

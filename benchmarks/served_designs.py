@@ -167,6 +167,7 @@ async def measure_all(folder: Path, requests: int, at_once: int) -> tuple[dict[s
 
 
 def main() -> int:
+    """Measure all kinds of requests; the exit code is 1 if one was refused or a report was lost."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--at-once", type=int, default=16)

@@ -50,7 +50,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Found:
-    """What one server answered. used, switches: seconds of processor, and context switches."""
+    """What one server answered, and what it used meanwhile."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     by_second: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -68,16 +68,18 @@ class Found:
 
     @property
     def every(self) -> list[float]:
+        """All times, in milliseconds."""
         return [one for some in self.times.values() for one in some]
 
     @property
     def errors(self) -> int:
+        """Number of requests without an answer of status 200."""
         return sum(n for (_, status), n in self.statuses.items() if status != 200) + self.broken
 
 
 @dataclass
 class Side:
-    """A server under load: requests that do not end, and what to do with an answer."""
+    """A server under load: its requests, which do not end, and the function for its answers."""
 
     process: int
     pool: Pool
@@ -86,7 +88,10 @@ class Side:
     found: Found = field(default_factory=Found)
 
     async def slice(self, seconds: float, rate: float) -> None:
-        """Each request at its time, whatever became of the others; they are made before."""
+        """Send each request at its time, whether or not earlier ones were answered.
+
+        The requests are made before the first is sent.
+        """
         found, due = self.found, list(islice(self.requests, max(1, int(seconds * rate))))
         used, switched, host = processor(self.process), switches(self.process), taken_by_host()
         begun = time.perf_counter()
@@ -106,6 +111,7 @@ class Side:
         found.host += taken_by_host() - host
 
     async def _one(self, request: Request, at: float) -> None:
+        """Send one request that was due at a time of the clock, and note its answer."""
         try:
             status, body = await self.pool.send(request)
         except (OSError, ValueError):
@@ -118,17 +124,19 @@ class Side:
         self.answered(request, status, body)
 
     async def _watch(self) -> None:
-        """What others take, second by second."""
+        """Note second by second what other programs and the host take of the processors."""
         while True:
             second, before = int(time.monotonic()), self._others()
             await asyncio.sleep(second + 1 - time.monotonic())
             self.found.others[second] = self._others() - before
 
     def _others(self) -> float:
+        """Return the processor seconds so far of all but the service and this process."""
         return busy() - processor(self.process) - time.process_time()
 
 
 def main() -> None:
+    """Run the load; the exit code is 1 if a goal is not met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--rate", type=float, default=300.0, help="requests a second")
@@ -152,6 +160,7 @@ def main() -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Start the service and the hello-world, and return the result of the load on both."""
     with tempfile.TemporaryDirectory(prefix="service-load-") as place:
         folder = Path(place) / "shop"
         flags = ["--workers", str(arguments.workers), "--port", "0", "--json"]
@@ -169,7 +178,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 @contextmanager
 def started(log: Path, words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A program of this Python, until the end."""
+    """Run a program of this Python during the block."""
     free = {**os.environ, "TACIT_PER_SECOND": "10000", "TACIT_BURST": "20000"}
     with log.open("ab") as errors:
         process = subprocess.Popen(
@@ -186,7 +195,7 @@ def started(log: Path, words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def hello(log: Path, workers: int) -> Iterator[tuple[int, int]]:
-    """The hello-world: process and port."""
+    """Run the hello-world during the block; yield its process and port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = ["-m", "uvicorn", "hello:app", "--app-dir", str(Path(__file__).parent)]
@@ -208,7 +217,7 @@ async def drive(
     folder: Path,
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Warm both up, then ask them in turns."""
+    """Warm both servers up, then send requests to them in turns, and return the result."""
     pools = [Pool(service[1]), Pool(other[1])]
     for pool in pools:
         await pool.open()
@@ -257,13 +266,16 @@ async def drive(
 
 
 async def _after(earlier: tuple[asyncio.Task[None], ...], refit: Awaitable[None]) -> None:
-    """Fit once the fits before have ended: a folder takes one at a time."""
+    """Fit once the earlier fits have ended, because a folder takes one at a time."""
     await asyncio.gather(*earlier)
     await refit
 
 
 async def highest(side: Side) -> float:
-    """Requests a second with a p99 below the bound and no error: doubled, then halved between."""
+    """Find the highest rate without errors whose p99 is below the bound, in requests a second.
+
+    The rate is doubled until it is too high; then the step is halved.
+    """
     held, rate, step = 0.0, 200.0, 200.0
     for _ in range(STEPS):
         side.found = Found()
@@ -279,6 +291,7 @@ async def highest(side: Side) -> float:
 def judged(
     found: Found, hello: Found, budgets: list[dict[str, Any]], reported: set[str]
 ) -> dict[str, Any]:
+    """Return the figures of a load, and whether all goals are met."""
     over = [row for row in budgets if Decimal(row["budget"]["left"]) < 0]
     charged = {row["name"] for row in budgets if row["name"].startswith("reporter-")}
     own, least = measured(found), measured(hello)
@@ -310,7 +323,7 @@ def judged(
 
 
 def measured(found: Found) -> dict[str, Any]:
-    """Times of all requests, and of those answered in calm and in busy seconds."""
+    """Return the times of all requests, and of those answered in calm and in busy seconds."""
     parts: dict[bool, list[float]] = {True: [], False: []}
     for second, taken in found.others.items():
         parts[taken < CALM] += found.by_second[second]
@@ -326,7 +339,7 @@ def measured(found: Found) -> dict[str, Any]:
 
 
 def quantiles(times: list[float]) -> dict[str, float]:
-    """Milliseconds, and of how many requests."""
+    """Return the number of times, and their mean and quantiles in milliseconds."""
     ordered = sorted(times)
     if not ordered:
         return {"count": 0}
@@ -337,13 +350,13 @@ def quantiles(times: list[float]) -> dict[str, float]:
 
 
 def resident(process: int) -> float:
-    """MiB of the process and those it started."""
+    """Return the resident memory of a process and its descendants, in MiB."""
     pages = sum(int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in family(process))
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def processor(process: int) -> float:
-    """Seconds of processor time so far."""
+    """Return the processor seconds so far of a process and its descendants."""
     ticks = 0
     for one in family(process):
         fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
@@ -352,7 +365,7 @@ def processor(process: int) -> float:
 
 
 def switches(process: int) -> int:
-    """Context switches of all threads so far, of those that live."""
+    """Return the context switches so far of all living threads of a process and its descendants."""
     found = 0
     for one in family(process):
         for task in Path(f"/proc/{one}/task").iterdir():
@@ -363,22 +376,24 @@ def switches(process: int) -> int:
 
 
 def taken_by_host() -> float:
-    """Seconds of all processors in which the host of this virtual machine ran something else."""
+    """Return the processor seconds so far in which the host ran something else."""
     return int(Path("/proc/stat").read_text().split()[8]) / TICK
 
 
 def busy() -> float:
-    """Seconds of all processors in which anything ran, here or on the host."""
+    """Return the processor seconds so far in which anything ran, here or on the host."""
     fields = list(map(int, Path("/proc/stat").read_text().split()[1:9]))
     return (sum(fields) - fields[3] - fields[4]) / TICK
 
 
 def family(process: int) -> list[int]:
+    """Return a process and all its descendants."""
     children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     return [process, *(one for child in children for one in family(int(child)))]
 
 
 def table(result: dict[str, Any]) -> str:
+    """Write the result as a table of times, and a line for each other figure."""
     heads = ("count", "mean_ms", "p50_ms", "p99_ms", "p999_ms", "most_ms", "cpu_ms", "switches")
     rows = {"all": result, "calm": result["calm"], "busy": result["busy"]}
     least = result["hello"]

@@ -23,14 +23,16 @@ _CHANCE = secrets.SystemRandom()
 
 
 class Keys:
-    """The key of everybody."""
+    """The keys of all people of a load, and of the operator."""
 
     def __init__(self, folder: Path, operator: str) -> None:
+        """Open the key ring of a served folder; `operator` is the operator's key."""
         secret = (folder / "service.secret").read_bytes()
         self._ring = KeyRing(folder / "keys.json", secret, "demo")
         self._known = {OPERATOR: operator}
 
     def of(self, person: str) -> str:
+        """Return a person's key."""
         if person not in self._known:
             self._known[person] = self._ring.person_key(person)
         return self._known[person]
@@ -38,7 +40,7 @@ class Keys:
 
 @dataclass
 class Request:
-    """What is sent. octets: all of it, as it goes out."""
+    """A request of a load."""
 
     name: str
     method: str
@@ -50,12 +52,15 @@ class Request:
 
 
 class People:
-    """Requests without end: the shares are in percent, 55 of them read.
+    """The people of a load, and the requests that they make.
 
-    visits: that were answered and not yet rewarded, as person and visit.
+    Attributes:
+        visits: Visits that were answered and not yet rewarded, as pairs of person and visit.
+        reported: People whose report was answered.
     """
 
     def __init__(self, folder: Path) -> None:
+        """Read from a served folder what the requests need; shares are in percent."""
         self.visits: deque[tuple[str, str]] = deque(maxlen=1000)
         self.reported: set[str] = set()
         self._shares: dict[str, tuple[int, Callable[[int], Request]]] = {
@@ -73,7 +78,7 @@ class People:
         }
 
     def requests(self) -> Iterator[Request]:
-        """In an order by chance."""
+        """Yield requests without end, in random order, by their shares."""
         names = [name for name, (share, _) in self._shares.items() for _ in range(share)]
         number = 0
         while True:
@@ -83,7 +88,7 @@ class People:
                 yield self._shares[name][1](number)
 
     def answered(self, request: Request, status: int, body: bytes) -> None:
-        """Notes what later requests, and the end of the run, need to know."""
+        """Note from an answer what later requests, and the end of the run, need."""
         if status != 200 or request.person is None:
             return
         if request.name == "report":
@@ -92,6 +97,7 @@ class People:
             self.visits.append((request.person, json.loads(body)["visit"]))
 
     def _reward(self, number: int) -> Request:
+        """Make a reward for the oldest visit without one; a visit if there is none."""
         if not self.visits:
             return visit(number)
         person, made = self.visits.popleft()
@@ -102,16 +108,18 @@ class People:
 
 
 def opening() -> Request:
-    """A round that people vote on."""
+    """Make the announcement of the round on which people vote."""
     candidates = json.dumps({"candidates": list(CANDIDATES)}).encode()
     return Request("announce", "POST", "/api/rounds/films/announce", OPERATOR, candidates)
 
 
 def anybody() -> str:
+    """Draw a person."""
     return f"person-{_CHANCE.randrange(PEOPLE)}"
 
 
 def recommend(_: int) -> Request:
+    """Make a request for a person's list."""
     person = anybody()
     return Request("recommend", "GET", f"/api/recommend/{person}?n=10", person)
 
@@ -124,36 +132,41 @@ def lists(number: int) -> Request:
 
 
 def model(_: int) -> Request:
+    """Make a request for the file of a model for devices."""
     return Request("model", "GET", "/api/models/films/device")
 
 
 def visit(number: int) -> Request:
-    """Of a new person each time: it charges their budget, for life."""
+    """Make a visit of a new person, whose budget for life it charges."""
     context = json.dumps({"context": [0.25, number % 100 / 100]}).encode()
     return Request("visit", "POST", "/api/vendors/cinema/visits", f"v-{number}", context)
 
 
 def guarantees(_: int) -> Request:
+    """Make a request for a model's guarantees."""
     return Request("guarantees", "GET", "/api/guarantees/models/films")
 
 
 def budget(_: int) -> Request:
+    """Make a request for a person's own budget."""
     return Request("budget", "GET", "/api/privacy/budget", anybody())
 
 
 def feedback(number: int) -> Request:
+    """Make a rating of an item."""
     rating = {"model": "films", "item": str(1 + number % 150), "stars": 1.0 + number % 5}
     return Request("feedback", "POST", "/api/feedback", anybody(), json.dumps(rating).encode())
 
 
 def vote(number: int) -> Request:
+    """Make a vote for one of the candidates."""
     choice = {"candidate": CANDIDATES[number % len(CANDIDATES)]}
     path = "/api/rounds/films/votes"
     return Request("vote", "POST", path, anybody(), json.dumps(choice).encode())
 
 
 def letters(folder: Path) -> Callable[[int], Request]:
-    """The first letter of a new person each time: one is taken of each epoch."""
+    """Return a function that makes the first letter of a new person."""
     model = load_model(folder / "gender.tacit")
     histories = [dict.fromkeys(range(1, 12 + n), 4.0) for n in range(20)]
     made = [model.device({"gender": "F"}).release(one, 0).encode() for one in histories]
@@ -162,12 +175,13 @@ def letters(folder: Path) -> Callable[[int], Request]:
 
 
 def reports(folder: Path) -> Callable[[int], Request]:
-    """A report of a new person each time: it charges their budget, for life."""
+    """Return a function that makes a report of a new person, whose budget for life it charges."""
     campaign = Campaign.decode((folder / "taste.campaign").read_bytes())
     items = json.loads((folder / "taste.items.json").read_text())
     path, kind = "/api/campaigns/taste/reports", "application/octet-stream"
 
     def make(number: int) -> Request:
+        """Make the report of a new person."""
         report = Device(new_secret(), {}).report(campaign, items, {1: 5.0, 2: 4.0}).encode()
         return Request("report", "POST", path, f"reporter-{number}", report, kind)
 
@@ -175,7 +189,7 @@ def reports(folder: Path) -> Callable[[int], Request]:
 
 
 def sent(request: Request, keys: Keys) -> Request:
-    """With the bytes that go out, so that nothing is made while the clock runs."""
+    """Return a request with the bytes that are sent, so that nothing is made during the load."""
     lines = [f"{request.method} {request.path} HTTP/1.1", "Host: localhost"]
     if request.person is not None:
         lines.append(f"Authorization: Bearer {keys.of(request.person)}")
@@ -189,23 +203,26 @@ def sent(request: Request, keys: Keys) -> Request:
 
 
 class Connection(asyncio.Protocol):
-    """One request after the other; each answer says how long it is."""
+    """A connection that sends one request after the other; each answer states its length."""
 
     def __init__(self) -> None:
+        """Begin without a request."""
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
         self._found = b""
         self._length = -1
 
     def connection_made(self, transport: Any) -> None:
+        """Keep the transport."""
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Fail the request that waits for its answer."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(ConnectionError("it was closed"))
 
     def send(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
-        """Status and body, in a while."""
+        """Send a request; the returned future gets the status and the body of the answer."""
         assert self._transport is not None
         self._found, self._length = b"", -1
         self._answer = asyncio.get_running_loop().create_future()
@@ -213,6 +230,7 @@ class Connection(asyncio.Protocol):
         return self._answer
 
     def data_received(self, data: bytes) -> None:
+        """Collect the answer, and finish the request when it is complete."""
         self._found += data
         head, end, body = self._found.partition(b"\r\n\r\n")
         if not end or self._answer is None:
@@ -224,29 +242,35 @@ class Connection(asyncio.Protocol):
 
     @property
     def open(self) -> bool:
+        """Whether requests can be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
     def close(self) -> None:
+        """Close the connection."""
         if self._transport is not None:
             self._transport.close()
 
 
 class Pool:
-    """Connections that are kept; a request waits for a free one, and that counts."""
+    """Open connections. A request waits for a free one, and that wait counts as its time."""
 
     def __init__(self, port: int) -> None:
+        """Prepare a pool of connections to a port of this machine."""
         self._port = port
         self._free: asyncio.Queue[Connection] = asyncio.Queue()
 
     async def open(self) -> None:
+        """Open all connections."""
         for _ in range(CONNECTIONS):
             await self._free.put(await self._new())
 
     def close(self) -> None:
+        """Close all connections that are free."""
         while not self._free.empty():
             self._free.get_nowait().close()
 
     async def send(self, request: Request) -> tuple[int, bytes]:
+        """Send a request on a free connection, and return status and body of the answer."""
         connection = await self._free.get()
         try:
             if not connection.open:  # it rested for too long
@@ -261,11 +285,13 @@ class Pool:
         return answer
 
     async def _new(self) -> Connection:
+        """Open a connection."""
         loop = asyncio.get_running_loop()
         return (await loop.create_connection(Connection, "127.0.0.1", self._port))[1]
 
 
 async def all_budgets(pool: Pool, keys: Keys) -> list[dict[str, Any]]:
+    """Fetch all budgets, page by page; while the store is busy, try again for half a minute."""
     found, after, tries = [], 0, 30
     while after is not None:
         path = f"/api/privacy/budgets?limit=1000&after={after}"

@@ -27,6 +27,7 @@ class Refits:
     """
 
     def __init__(self, folder: Path) -> None:
+        """Write the ratings of the demonstration into its folder."""
         self.digests: list[str] = []
         self.seconds: list[float] = []
         self._folder = folder
@@ -35,7 +36,7 @@ class Refits:
 
     async def run(self, ready: str) -> None:
         """Fit again, and wait until the service has the new model. ready: address of /readyz."""
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         words = (*NICE, sys.executable, "-m", "tacit.cli.app", "refit")
         process = await asyncio.create_subprocess_exec(
             *words,
@@ -45,15 +46,15 @@ class Refits:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        said, errors = await process.communicate()
+        output, errors = await process.communicate()
         if process.returncode:
             raise RuntimeError(errors.decode())
-        digest = json.loads(said)["digest"]
+        digest = json.loads(output)["digest"]
         assert digest == hashlib.sha256((self._folder / MODEL).read_bytes()).hexdigest()
         while digest not in await asyncio.to_thread(served_digests, ready):
             await asyncio.sleep(0.5)
         self.digests.append(digest)
-        self.seconds.append(time.perf_counter() - begun)
+        self.seconds.append(time.perf_counter() - started_at)
 
 
 def write_ratings(folder: Path) -> None:
@@ -77,7 +78,7 @@ def write_ratings(folder: Path) -> None:
 
 
 def served_digests(ready: str) -> list[str]:
-    """Digests of the models that the service has now."""
+    """Return the digests of the models that the service has now."""
     from urllib.request import urlopen
 
     with urlopen(ready) as answer:

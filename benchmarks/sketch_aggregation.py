@@ -44,6 +44,7 @@ for line in sys.stdin:
 
 
 def main() -> None:
+    """Run the benchmark on one thread; the exit code is 1 if counts are wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--rounds", type=int, default=7)
@@ -67,6 +68,7 @@ def main() -> None:
 
 
 def measure(peer: str, people: int, rounds: int) -> dict[str, object]:
+    """Fold reports by both in turns, and return the figures."""
     from tacit.designs.sketches.campaigns import new_campaign
     from tacit.designs.sketches.server import Server
 
@@ -127,7 +129,7 @@ def many(campaign: object, people: int) -> dict[str, object]:
 
 
 def reports(campaign: object, people: int, seed: int) -> bytes:
-    """As from devices whose owners like nothing: random tickets, random bits."""
+    """Return reports with random tickets and bits, as from devices whose owners like nothing."""
     import numpy as np
 
     generator = np.random.default_rng(seed)
@@ -142,7 +144,7 @@ def reports(campaign: object, people: int, seed: int) -> bytes:
 
 
 def agrees(campaign: object) -> bool:
-    """Whether counts equal a walk through every question in plain Python."""
+    """Say whether the counts equal those of a loop over all questions in plain Python."""
     import numpy as np
 
     from tacit.designs.sketches.counting import item_counts
@@ -163,6 +165,7 @@ def agrees(campaign: object) -> bool:
 
 
 def start_peer(python: str) -> subprocess.Popen[str]:
+    """Start a process that has imported pure-ldp, and wait until it is ready."""
     process = subprocess.Popen(
         [python, "-c", PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -173,6 +176,7 @@ def start_peer(python: str) -> subprocess.Popen[str]:
 
 
 def peer_turn(process: subprocess.Popen[str]) -> float:
+    """Let the peer aggregate once, and return its processor seconds."""
     process.stdin.write("go\n")
     process.stdin.flush()
     return float(process.stdout.readline())

@@ -36,6 +36,7 @@ one_table = numba.njit(nogil=True, error_model="numpy")(star_table)
 
 @numba.njit(nogil=True, error_model="numpy")
 def readable(rows: Any, known: Any, clip: Any, total: Any) -> None:
+    """Add the clipped tables of all people to `total`, by the readable function."""
     for u in range(len(rows.offsets) - 1):
         values, places = one_table(rows, u, known)
         flat = values.ravel()
@@ -46,6 +47,7 @@ def readable(rows: Any, known: Any, clip: Any, total: Any) -> None:
 
 
 def world(people: int) -> tuple[StarRows, StarTable]:
+    """Generate people's rows, and the table of items that they are read with."""
     draws = np.random.default_rng(1)
     sizes = np.maximum(1, OF_PERSON * draws.lognormal(-0.5, 1, people)).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -57,12 +59,13 @@ def world(people: int) -> tuple[StarRows, StarTable]:
 
 
 def main() -> None:
+    """Run both in turns, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ratings", type=float, default=1e6)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    asked = parser.parse_args()
-    rows, known = world(int(asked.ratings / OF_PERSON))
+    options = parser.parse_args()
+    rows, known = world(int(options.ratings / OF_PERSON))
     few = rows._replace(offsets=rows.offsets[:3])
     mechanism = SumRelease(3.0, ITEMS + TASTES, TASTES, NORM, resolution_for(NORM))
     ways = {"kernel": add_star_factors, "readable": readable}
@@ -70,7 +73,7 @@ def main() -> None:
     totals = {}
     for way in ways.values():
         way(few, known, clip_rule(mechanism), mechanism.zero_table())  # compiles
-    for _ in range(asked.rounds):
+    for _ in range(options.rounds):
         for name, way in ways.items():
             totals[name], start = mechanism.zero_table(), time.process_time()
             way(rows, known, clip_rule(mechanism), totals[name])
@@ -84,7 +87,7 @@ def main() -> None:
         "seconds": {name: round(statistics.median(each), 3) for name, each in seconds.items()},
         "agree": np.array_equal(totals["kernel"], totals["readable"]),
     }
-    show(result, asked.json)
+    show(result, options.json)
 
 
 if __name__ == "__main__":

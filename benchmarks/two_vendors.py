@@ -45,7 +45,7 @@ HOSTILE = ("drip", "flood", "redirect", "html", "corrupt", "reset", "hang", "uns
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a port on which no program listens."""
     with socket.socket() as found:
         found.bind((HOST, 0))
         return int(found.getsockname()[1])
@@ -61,12 +61,12 @@ class Process:
     running: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Returns when it answers."""
+        """Start the service, and return when it answers."""
         self.begin()
         self.wait()
 
     def begin(self) -> None:
-        """It will answer."""
+        """Start the service, without waiting for it."""
         with (self.folder / "log.jsonl").open("ab") as log:
             self.running = subprocess.Popen(
                 [
@@ -79,19 +79,19 @@ class Process:
             )
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Wait until the service answers; RuntimeError with its log if it ends."""
         assert self.running is not None
         assert self.running.stdout is not None
         if not self.running.stdout.readline():
             raise RuntimeError((self.folder / "log.jsonl").read_text())
 
     def send(self, number: int) -> None:
-        """To the process, such as SIGSTOP."""
+        """Send a signal to the process, such as SIGSTOP."""
         assert self.running is not None
         self.running.send_signal(number)
 
     def end(self, number: int = signal.SIGTERM) -> None:
-        """With SIGKILL there is no goodbye."""
+        """End the process by a signal, and wait for it; SIGKILL gives it no time to say goodbye."""
         if self.running is None:
             return
         self.running.send_signal(signal.SIGCONT)
@@ -125,7 +125,7 @@ class Process:
             connection.close()
 
     def person(self, name: str) -> str:
-        """Their key."""
+        """Return a person's key."""
         ring = KeyRing(
             self.folder / "keys.json", read_secret(self.folder / "service.secret"), TENANT
         )
@@ -134,21 +134,21 @@ class Process:
 
 @dataclass(frozen=True)
 class Answer:
-    """status 0: none came."""
+    """An answer of a vendor; its status is 0 if none came."""
 
     status: int
     body: bytes
     seconds: float
 
     def json(self) -> dict[str, str]:
-        """Of a 200."""
+        """Return the content of an answer of status 200."""
         content: dict[str, str] = json.loads(self.body)
         return content
 
 
 @dataclass
 class Tap:
-    """Stands between two vendors: records every byte, and answers in the other's place if told."""
+    """Stands between two vendors: records messages, and answers for one if `mode` says so."""
 
     port: int
     target: int
@@ -158,12 +158,14 @@ class Tap:
     _open: bool = True
 
     def __enter__(self) -> Tap:
+        """Listen on the port."""
         self._listening = socket.create_server((HOST, self.port))
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the port."""
         self._open = False
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
@@ -183,6 +185,7 @@ class Tap:
         return found
 
     def _accept(self) -> None:
+        """Accept connections until the end, each in a thread of its own."""
         while self._open:
             try:
                 connection, _ = self._listening.accept()
@@ -191,6 +194,7 @@ class Tap:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        """Record a request, and answer it as `mode` says; questions about readiness always pass."""
         with connection:
             connection.settimeout(300)
             try:
@@ -202,9 +206,11 @@ class Tap:
                 return
 
     def _pass(self, connection: socket.socket, data: bytes) -> None:
+        """Answer as the vendor does."""
         connection.sendall(self._answer(data))
 
     def _answer(self, data: bytes) -> bytes:
+        """Fetch and record the vendor's answer."""
         with socket.create_connection((HOST, self.target), timeout=300) as other:
             other.sendall(data)
             answer = _request(other)
@@ -212,42 +218,50 @@ class Tap:
         return answer
 
     def _drip(self, connection: socket.socket, data: bytes) -> None:
+        """Send the vendor's answer slowly, byte by byte."""
         for sign in self._answer(data):
             connection.sendall(bytes([sign]))
             time.sleep(0.02)
 
     def _flood(self, connection: socket.socket, _: bytes) -> None:
+        """Send an answer of 10 GiB."""
         head = "HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n"
         connection.sendall(f"{head}content-length: {10 * 2**30}\r\n\r\n".encode())
         for _ in range(10 * 2**10):
             connection.sendall(bytes(1 << 20))
 
     def _redirect(self, connection: socket.socket, _: bytes) -> None:
+        """Send a redirection to another path of the vendor."""
         place = f"location: http://{HOST}:{self.target}/healthz\r\n"
         connection.sendall(f"HTTP/1.1 307 There\r\n{place}content-length: 0\r\n\r\n".encode())
 
     def _html(self, connection: socket.socket, data: bytes) -> None:
+        """Send the vendor's answer with another type of content."""
         answer = self._answer(data)
         connection.sendall(answer.replace(b"application/octet-stream", b"text/html; charset=x-"))
 
     def _corrupt(self, connection: socket.socket, data: bytes) -> None:
+        """Send the vendor's answer with its last bit flipped."""
         answer = bytearray(self._answer(data))
         answer[-1] ^= 1
         connection.sendall(bytes(answer))
 
     def _unsigned(self, connection: socket.socket, data: bytes) -> None:
+        """Send the vendor's answer without its signature."""
         answer = self._answer(data)
         connection.sendall(answer.replace(b"signature-input:", b"signature-other:"))
 
     def _reset(self, connection: socket.socket, _: bytes) -> None:
+        """Reset the connection."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0] + [0] * 4))
 
     def _hang(self, connection: socket.socket, _: bytes) -> None:
+        """Send nothing for 20 seconds."""
         time.sleep(20)
 
 
 def _request(connection: socket.socket) -> bytes:
-    """One message of HTTP with a length, or none."""
+    """Read one message of HTTP, with a body if it states a length."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += _some(connection)
@@ -260,6 +274,7 @@ def _request(connection: socket.socket) -> bytes:
 
 
 def _some(connection: socket.socket) -> bytes:
+    """Read the next bytes; ConnectionError if the connection was closed."""
     part = connection.recv(1 << 16)
     if not part:
         raise ConnectionError
@@ -317,7 +332,7 @@ def two_vendors(
 
 @dataclass
 class Row:
-    """What one scenario gave."""
+    """The answers of one scenario at the first vendor."""
 
     scenario: str
     answers: list[Answer] = field(default_factory=list)
@@ -326,7 +341,7 @@ class Row:
     seconds: float = 0.0
 
     def told(self) -> dict[str, object]:
-        """Of all visits, and of the second half."""
+        """Return the figures: of all visits, and for clicks of their second half."""
         times = sorted(answer.seconds for answer in self.answers)
         half = len(self.chances) // 2
         return {
@@ -346,7 +361,7 @@ SCENARIOS = ("alone", "alive", "killed", "stopped", "drip", "flood", "hang")
 
 
 def run(scenario: str, folder: Path, *, visits: int, seed: int, threads: int, share: float) -> Row:
-    """One scenario on its own pair: so many visits at each. What fails does from a quarter on."""
+    """Run one scenario on a new pair of vendors; it fails after a quarter of the visits."""
     settings = {"epsilon": 6.0, "horizon": visits, "lifetime": 1e6, "caution_epsilon": 0.5}
     epoch = max(50, visits // 20)
     with two_vendors(folder, videos=EACH, epoch=epoch, share=share, **settings) as two:
@@ -361,9 +376,10 @@ def run(scenario: str, folder: Path, *, visits: int, seed: int, threads: int, sh
 
 
 class Crowd:
-    """Visitors of both vendors, whose clicks follow from the world; those of home are noted."""
+    """Visitors of both vendors with generated clicks. Answers of the first vendor are noted."""
 
     def __init__(self, two: Two, scenario: str, visits: int, seed: int) -> None:
+        """Generate the visitors, and open their budgets by a first visit."""
         self.two, self.scenario, self.row = two, scenario, Row(scenario)
         self._fails = visits // 4
         generator = np.random.default_rng(seed)
@@ -380,7 +396,7 @@ class Crowd:
                 one.ask(f"/api/vendors/{one.folder.name}/visits", key, {"context": [0.5, 0.5]})
 
     def visit(self, number: int) -> None:
-        """One at the other vendor, while it lives, and one at the own vendor."""
+        """Make a visit at the second vendor, while it lives, and one at the first."""
         if number == self._fails:
             self._fail()
         if self._other_answers:
@@ -389,11 +405,13 @@ class Crowd:
 
     @property
     def _other_answers(self) -> bool:
+        """Whether the second vendor runs and is not stopped."""
         return self.two.other.running is not None and not self._stopped
 
     _stopped = False
 
     def _fail(self) -> None:
+        """Begin the failure of the scenario."""
         if self.scenario == "killed":
             self.two.other.end(signal.SIGKILL)
         elif self.scenario == "stopped":
@@ -403,6 +421,7 @@ class Crowd:
             self.two.tap.mode = self.scenario
 
     def _at(self, vendor: int, number: int) -> None:
+        """Make one visit at a vendor, 0 or 1, and send the click that follows from it."""
         one = (self.two.home, self.two.other)[vendor]
         path = f"/api/vendors/{NAMES[vendor]}"
         key = self._keys[vendor][number % USERS]

@@ -2,12 +2,12 @@
 
     python tools/bench.py                  at small shapes, about a quarter of an hour
     python tools/bench.py --full           at full shapes; writes records and the pages of results
-    python tools/bench.py bench-ridge ...  some of them
+    python tools/bench.py bench-ridge ...  only the named ones
 
-A benchmark is a record of docs/results/definitions with a command at a small shape
-(`tools/results.py`). Each takes turns with its peer in one run. It ends with an error where their
-answers differ. At full shapes a ratio below its claim is an error, too; at small shapes the ratio
-is only shown, since what is claimed is claimed of the full one.
+A benchmark is a record of docs/results/definitions that has a command at a small shape
+(`tools/results.py`). It measures tacit and a peer alternately in one run, and ends with an error if
+their answers differ. At full shapes a ratio below its claim is an error too. At small shapes the
+ratio is only shown, because the claim is about the full shape.
 """
 
 from __future__ import annotations
@@ -37,26 +37,27 @@ from tacit.evaluation.quantities import find_quantities
 
 
 def main() -> int:
-    """Run the benchmarks; 1 where one fails."""
+    """Run the benchmarks; the exit code is 1 if one fails."""
     parser = argparse.ArgumentParser(description="Benchmarks of all hot paths.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="some records; all by default")
     parser.add_argument("--full", action="store_true", help="at full shapes, and keep the records")
-    given = parser.parse_args()
+    options = parser.parse_args()
     definitions = read_definitions()
     try:
-        chosen = [definitions.record(name) for name in given.names]
+        chosen = [definitions.record(name) for name in options.names]
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 1
-    chosen = chosen or [each for each in definitions.records.values() if each.small]
+    if not chosen:
+        chosen = [definition for definition in definitions.records.values() if definition.small]
     failed = []
     for definition in chosen:
-        problems = run_benchmark(definition, full=given.full)
+        problems = run_benchmark(definition, full=options.full)
         for problem in problems:
             print(f"{definition.name}: {problem}", file=sys.stderr)
         if problems:
             failed.append(definition.name)
-    if given.full:
+    if options.full:
         pages = read_pages()
         rendered = render_page(PAGE_BREAK.join(pages.values()), definitions)
         for file, text in zip(pages, rendered.split(PAGE_BREAK), strict=True):
@@ -73,9 +74,10 @@ def run_benchmark(definition: RecordDefinition, *, full: bool) -> list[str]:
         full: Whether to run it at its full shape, and to write its record.
 
     Returns:
-        What is wrong: answers that differ, or, at the full shape, a figure below its claim.
+        Sentences on what is wrong: the command failed, or a figure at the full shape is below its
+        claim.
     """
-    began = time.monotonic()
+    started_at = time.monotonic()
     problems = []
     try:
         if full:
@@ -88,7 +90,7 @@ def run_benchmark(definition: RecordDefinition, *, full: bool) -> list[str]:
                 printed = json.loads(run_line(definition.small, Path(folder)))
     except ResultsError as error:
         return [str(error)]
-    print(f"{definition.name} ({time.monotonic() - began:.0f} s)")
+    print(f"{definition.name} ({time.monotonic() - started_at:.0f} s)")
     for line in describe_figures(definition, printed):
         print(f"  {line}")
     sys.stdout.flush()
@@ -96,7 +98,12 @@ def run_benchmark(definition: RecordDefinition, *, full: bool) -> list[str]:
 
 
 def describe_figures(definition: RecordDefinition, printed: Any) -> list[str]:
-    """Write each figure that a benchmark claims, beside its claim."""
+    """Describe each figure for which a benchmark has a claim, with the claim.
+
+    Args:
+        definition: The benchmark's record.
+        printed: The JSON that its command printed.
+    """
     lines = []
     for path, least in definition.at_least.items():
         for place, value in find_quantities(printed, path).items():

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "client" / "page"
 BUILT = ROOT / "src" / "tacit" / "service" / "page"
 STAMP = BUILT / ".built-from"
-"""Written last: an interrupted build must not pass for a finished one."""
+"""File with the fingerprint of the sources. It is written last, so that an interrupted build is not
+taken for a finished one."""
 _SOURCES = (PAGE / "src", ROOT / "client" / "src")
 _SETTINGS = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts")
 
@@ -26,10 +27,11 @@ class Unbuilt(Exception):
 
 
 class NoNode(Unbuilt):
-    """There is nothing to build it with."""
+    """The page was not built because npm is not installed."""
 
 
 def main() -> int:
+    """Build the page; the exit code is 1 if that fails."""
     try:
         print("The page was built." if build() else "The page is up to date.")
     except Unbuilt as error:
@@ -39,7 +41,12 @@ def main() -> int:
 
 
 def build() -> bool:
-    """Build the page unless it is up to date; whether there was anything to do."""
+    """Build the page unless it is up to date, and say whether it was built.
+
+    Raises:
+        NoNode: npm is not installed.
+        Unbuilt: A command of npm failed.
+    """
     if up_to_date():
         return False
     npm = shutil.which("npm")
@@ -54,14 +61,14 @@ def build() -> bool:
 
 
 def up_to_date() -> bool:
-    """Whether what was built is what the sources say. Without sources, what is there is right."""
+    """Say whether the page was built from the present sources; True if there are no sources."""
     if not PAGE.is_dir():
         return True
     return STAMP.is_file() and STAMP.read_text() == fingerprint()
 
 
 def fingerprint() -> str:
-    """Changes with everything that the page is made of."""
+    """Return a SHA-256 of all files that the page is built from."""
     digest = hashlib.sha256()
     for file in _files():
         content = file.read_bytes()
@@ -70,29 +77,34 @@ def fingerprint() -> str:
 
 
 def _files() -> Iterator[Path]:
+    """Yield all files that the page is built from."""
     yield from (PAGE / name for name in _SETTINGS)
     for folder in _SOURCES:
         yield from sorted(file for file in folder.rglob("*") if file.is_file())
 
 
 def _installed() -> bool:
+    """Say whether the packages of the present lock are installed."""
     stamp = PAGE / "node_modules" / ".made-from"
     return stamp.is_file() and stamp.read_text() == _lock()
 
 
 def _lock() -> str:
+    """Return a SHA-256 of the lock of npm's packages."""
     return hashlib.sha256((PAGE / "package-lock.json").read_bytes()).hexdigest()
 
 
 def _run(*command: str) -> None:
-    done = subprocess.run(
+    """Run a command in the page's folder; raise Unbuilt with its output if it fails."""
+    finished = subprocess.run(
         command, cwd=PAGE, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    if done.returncode:
-        told = done.stdout.decode(errors="replace").strip()
+    if finished.returncode:
+        output = finished.stdout.decode(errors="replace").strip()
         raise Unbuilt(
-            f"{told}\nBuilding the page stopped at:  npm {' '.join(command[1:])}  in client/page. "
-            "Its reason stands above. Is Node at least 20, and the package registry reachable?"
+            f"{output}\nBuilding the page stopped at:  npm {' '.join(command[1:])}  in "
+            "client/page. Its reason stands above. Is Node at least 20, and the package registry "
+            "reachable?"
         )
 
 

@@ -1,16 +1,16 @@
-"""List names and first lines of docstrings that a reader has to guess at.
+"""List names and docstrings whose meaning a reader has to guess.
 
 python tools/check_language.py [PATH ...] [--variables]
 
-PATH is a folder or a file; src/tacit where none is named. Listed are
+PATH is a folder or a file; by default it is src/tacit. Two things are listed:
 
-names     of modules, classes, functions and methods whose every word is a participle, an adjective,
-          an adverb, a preposition or a pronoun: `united`, `within`, `each_of`
+names     of modules, classes, functions and methods that consist of participles, adjectives,
+          adverbs, prepositions and pronouns only: `united`, `within`, `each_of`
 openings  of docstrings that continue a sentence which the reader has not seen: "Of a row: ..."
 
-tools/language.toml holds the names that stay, each with its reason; an entry that nothing
-is named after is listed too, when the whole package is read. `--variables` lists local names as
-well: no part of the check, since a short loop may have a short name.
+tools/language.toml holds the names that are allowed, each with its reason. If the whole package is
+read, an allowed name that nothing has is listed too. `--variables` also lists local names, which
+the check does not, since a short loop may have a short name.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "tacit"
@@ -49,7 +50,7 @@ class Finding:
     line: int
     """Line of the file, from 1."""
     name: str
-    """The name itself; the function's where a docstring is meant."""
+    """The name, or for a docstring the name of its function, class or module and the first word."""
     reason: str
     """What is wrong with it."""
 
@@ -80,7 +81,7 @@ def is_suspicious(name: str) -> bool:
 
 
 def findings(file: Path, *, variables: bool = False) -> Iterator[Finding]:
-    """Yield what reads badly in one Python file.
+    """Yield the names and docstrings of one Python file that read badly.
 
     Args:
         file: The file, read as UTF-8.
@@ -95,11 +96,15 @@ def findings(file: Path, *, variables: bool = False) -> Iterator[Finding]:
             if is_suspicious(node.name):
                 reason = f"{kind} '{node.name}' has no verb and no noun"
                 yield Finding(file, node.lineno, node.name, reason)
-        elif variables and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found = Finding(file, node.lineno, node.id, f"variable '{node.id}'")
-            yield from [found] if is_suspicious(node.id) else []
+        elif variables and _is_variable(node) and is_suspicious(node.id):
+            yield Finding(file, node.lineno, node.id, f"variable '{node.id}'")
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _opening(file, node)
+
+
+def _is_variable(node: ast.AST) -> TypeGuard[ast.Name]:
+    """Say whether a node is a name that is assigned."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _opening(
@@ -118,7 +123,7 @@ def _opening(
 
 
 def main() -> int:
-    """Print what reads badly; the exit code is 1 if there is something."""
+    """Print all findings; the exit code is 1 if there are any."""
     parser = argparse.ArgumentParser(description="List names and docstrings that read badly.")
     parser.add_argument("paths", nargs="*", type=Path, default=[PACKAGE])
     parser.add_argument("--variables", action="store_true", help="list local names as well")

@@ -23,14 +23,17 @@ ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def main() -> int:
+    """Print the dead links of all pages; the exit code is 1 if there are any."""
     pages = list(text_files("*.md"))
-    dead = [problem for page, text in pages for problem in problems(page, text)]
-    print("\n".join(dead) or f"{len(pages)} pages, no dead link.")
-    return 1 if dead else 0
+    dead_links = []
+    for page, text in pages:
+        dead_links += problems(page, text)
+    print("\n".join(dead_links) or f"{len(pages)} pages, no dead link.")
+    return 1 if dead_links else 0
 
 
 def problems(page: Path, text: str) -> Iterator[str]:
-    """One line per link of a page that leads nowhere; web addresses are not visited."""
+    """Yield a line for each dead link of a page; links to other sites are not checked."""
     prose = blank(FENCE, text)
     prose = blank(CODE, prose)
     for match in (*LINK.finditer(prose), *REFERENCE.finditer(prose)):
@@ -48,13 +51,20 @@ def problems(page: Path, text: str) -> Iterator[str]:
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
-    """Code shows links, it does not make them: overwrite it, keeping every line where it is."""
-    return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+    """Overwrite all matches with blanks, and keep line breaks, so that lines keep their numbers.
+
+    Code is overwritten because links in it are only shown.
+    """
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Names that headings get (lower case, hyphens for spaces, repeats numbered), and targets."""
+    """Return the anchors of a page: those of its headings, and those that are set explicitly.
+
+    A heading's anchor is its text in lower case with hyphens for spaces; a repeated one gets a
+    number.
+    """
     text = blank(FENCE, page.read_text(encoding="utf-8"))
     names = {match["name"] or match["id"] for match in TARGET.finditer(text)}
     seen: dict[str, int] = {}

@@ -1,7 +1,7 @@
 """Refuse text that ties the project to one machine, and words that are not plain English.
 
-A lock or a page with the address of a package index or a home folder stops working elsewhere. The
-words are refused in what a user reads: code, documentation, the client and unreleased changes.
+A lock or a page with the address of a package index or a home folder does not work elsewhere. Words
+are refused in texts that users read: code, documentation, the client, and unreleased changes.
 """
 
 from __future__ import annotations
@@ -37,15 +37,17 @@ IN_PAGES = {
     "told": "reported, sent, revealed",
     "nobody(?! but)|everybody(?!'s ratings)|anybody": "no one, everyone, anyone, or name the party",
 }
-"""The same for documentation alone: code still has names of these."""
+"""The same for documentation only, since names in code may have these words."""
 READ = ("src", "docs", "README.md", "CHANGELOG.md", "client/src", "client/page/src")
 
 
 def _patterns(words: dict[str, str]) -> dict[re.Pattern[str], str]:
-    return {
-        re.compile(rf"\b(?:{each})\b".replace(" ", r"\s+"), re.IGNORECASE): instead
-        for each, instead in words.items()
-    }
+    """Compile patterns of whole words, in either case and with any white space between words."""
+    patterns = {}
+    for expression, replacement in words.items():
+        pattern = rf"\b(?:{expression})\b".replace(" ", r"\s+")
+        patterns[re.compile(pattern, re.IGNORECASE)] = replacement
+    return patterns
 
 
 _EVERYWHERE, _PAGES = _patterns(WORDS), _patterns(WORDS | IN_PAGES)
@@ -53,26 +55,38 @@ _RELEASED = re.compile(r"^## \[\d", re.MULTILINE)
 
 
 def plain(name: str, text: str) -> Iterator[str]:
-    """A line for each refused word of a file; of a changelog, in what is not released."""
+    """Yield a line for each refused word of a file; of a changelog, the unreleased part counts.
+
+    Args:
+        name: Path of the file; Markdown is documentation.
+        text: Its content.
+    """
     if name.endswith("CHANGELOG.md"):
         text = _RELEASED.split(text)[0]
-    for word, instead in (_PAGES if name.endswith(".md") else _EVERYWHERE).items():
-        for match in word.finditer(text):
+    patterns = _PAGES if name.endswith(".md") else _EVERYWHERE
+    for pattern, replacement in patterns.items():
+        for match in pattern.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
-            yield f"{name}:{line}: '{' '.join(match.group().split())}': write {instead}"
+            yield f"{name}:{line}: '{' '.join(match.group().split())}': write {replacement}"
+
+
+def _names_of_places(name: str, text: str) -> Iterator[str]:
+    """Yield a line for each line of a file that names a package index or a home folder."""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = REFUSED.search(line)
+        if match is not None:
+            yield f"{name}:{number}: names '{match.group()}'"
 
 
 def main() -> int:
-    found = [
-        f"{file.relative_to(ROOT)}:{number}: names '{match.group()}'"
-        for file, text in text_files()
-        for number, line in enumerate(text.splitlines(), 1)
-        if (match := REFUSED.search(line))
-    ]
+    """Print everything that is refused; the exit code is 1 if there is anything."""
+    problems = []
+    for file, text in text_files():
+        problems += _names_of_places(str(file.relative_to(ROOT)), text)
     for file, text in text_files(*READ):
-        found += plain(str(file.relative_to(ROOT)), text)
-    print("\n".join(found) or "No package index host, no home folder and no refused word.")
-    return 1 if found else 0
+        problems += plain(str(file.relative_to(ROOT)), text)
+    print("\n".join(problems) or "No package index host, no home folder and no refused word.")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

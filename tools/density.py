@@ -1,4 +1,4 @@
-"""Measure how dense the code is to read, for a table before and after a change of style.
+"""Measure how dense the code of a package is, to compare it before and after a change of style.
 
 python tools/density.py [FOLDER] [--json]
 
@@ -14,8 +14,8 @@ circles         groups of files that import each other
 init_logic      `__init__.py` files that hold more than names to import
 openings        docstrings that begin "Of", "The same", "What" or "As"
 
-FOLDER is a package; src/tacit where none is named. The figures are a mirror and no goal: code that
-reads better with a comprehension keeps it.
+FOLDER is a package; by default it is src/tacit. The figures are no goals: code that reads better
+with a comprehension keeps it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Density:
 
 
 def code_lines(text: str, tree: ast.Module) -> int:
-    """Count the lines that hold code: a token that is no comment and no docstring."""
+    """Count the lines that have code in them, and not only comments or docstrings."""
     silent = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -109,7 +109,9 @@ def count_starred(tree: ast.AST) -> int:
     count = 0
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            unpacked = [one.value for one in node.args if isinstance(one, ast.Starred)]
+            unpacked = [
+                argument.value for argument in node.args if isinstance(argument, ast.Starred)
+            ]
             count += sum(isinstance(value, Comprehension) for value in unpacked)
     return count
 
@@ -142,17 +144,17 @@ def measure(package: Path) -> Density:
     for file in sorted(package.rglob("*.py")):
         text = file.read_text("utf-8")
         tree = ast.parse(text)
-        every = list(ast.walk(tree))
+        all_nodes = list(ast.walk(tree))
         lines += code_lines(text, tree)
-        nodes += len(every)
-        comprehensions += sum(isinstance(node, Comprehension) for node in every)
-        conditionals += sum(isinstance(node, ast.IfExp) for node in every)
+        nodes += len(all_nodes)
+        comprehensions += sum(isinstance(node, Comprehension) for node in all_nodes)
+        conditionals += sum(isinstance(node, ast.IfExp) for node in all_nodes)
         figures.nested += count_nested(tree)
-        figures.long_choices += sum(map(is_long_choice, every))
+        figures.long_choices += sum(map(is_long_choice, all_nodes))
         figures.starred += count_starred(tree)
         figures.fmt_skip += len(re.findall(r"#\s*fmt:\s*skip", text))
         figures.init_logic += file.name == "__init__.py" and holds_logic(tree)
-        figures.openings += sum(bool(OPENING.match(each)) for each in docstrings(tree))
+        figures.openings += sum(bool(OPENING.match(docstring)) for docstring in docstrings(tree))
     figures.lines = lines
     figures.nodes = round(1000 * nodes / lines)
     figures.comprehensions = round(1000 * comprehensions / lines, 1)

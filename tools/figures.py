@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation: `make figures` writes them into docs/figures.
 
-Each has a light and a dark form. Figures come from the records of docs/results and from the
-planners, never from a hand. The diagrams of who sees what are drawn from the table `PARTIES` below.
+Each has a light and a dark form. The numbers come from the records of docs/results and from the
+planners; none is typed. The diagrams of who sees what are drawn from the table `PARTIES` below.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Theme:
     grid: str
     box: str
     lines: tuple[str, str, str, str]
-    """Colours of what is drawn, the most important first."""
+    """Colours of lines and marks, the most important first."""
 
 
 THEMES = (
@@ -61,7 +61,7 @@ THEMES = (
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a line, with the ends of its interval where it has one."""
+    """A point of a line, and the ends of its interval if it has one."""
 
     line: str
     x: float
@@ -141,7 +141,7 @@ PARTIES: Mapping[str, Parties] = {
 
 
 def main() -> int:
-    """Write every figure in both themes; with --check say which are out of date."""
+    """Write every figure in both themes; with --check only say which are out of date."""
     parser = argparse.ArgumentParser(description="Draw the pictures of the documentation.")
     parser.add_argument(
         "--check", action="store_true", help="write nothing; 1 if one is out of date"
@@ -174,17 +174,20 @@ def draw_all() -> dict[str, str]:
         "prec-epsilon": draw_epsilon_of_loss,
         "pdap-regret": draw_regret,
     }
-    found = {}
+    figures = {}
     for theme in THEMES:
         for name, draw in charts.items():
-            found[f"{name}-{theme.name}.svg"] = draw(theme)
+            figures[f"{name}-{theme.name}.svg"] = draw(theme)
         for design, parties in PARTIES.items():
-            found[f"who-sees-{design}-{theme.name}.svg"] = draw_parties(parties, theme)
-    return found
+            figures[f"who-sees-{design}-{theme.name}.svg"] = draw_parties(parties, theme)
+    return figures
 
 
 def draw_list_quality(theme: Theme) -> str:
-    """NDCG over epsilon of private lists and of private popularity, rivals as levels."""
+    """Draw NDCG over epsilon, of private lists and of private popularity.
+
+    Models without noise are horizontal lines.
+    """
     rows = read_record("private-ml100k")["values"]["rows"]
     names = {"private": "private lists", "private-popularity": "private popularity"}
     points, levels = [], []
@@ -200,7 +203,7 @@ def draw_list_quality(theme: Theme) -> str:
 
 
 def draw_people_needed(theme: Theme) -> str:
-    """People from whom on private lists beat popular items, by the planner, over epsilon."""
+    """Draw over epsilon how many people the planner wants for lists better than popular items."""
     points = []
     for items in (1_000, 10_000, 100_000):
         for epsilon in (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0):
@@ -210,15 +213,15 @@ def draw_people_needed(theme: Theme) -> str:
 
 
 def draw_attackers(theme: Theme) -> str:
-    """AUC of each attacker from true stars and from a release of the sound standard scheme."""
+    """Draw each attacker's AUC, from true stars and from a release of the sound standard scheme."""
     rows = read_record("scheme-table1-sound")["values"]["rows"]
     releases = {"none": "true stars", "scheme+selection+rounding": "the release"}
-    shown = []
+    points = []
     for row in rows:
         if row["release"] in releases and row["trained_on"] == "released":
-            more = {"what": releases[row["release"]], "attack": row["attack"]}
-            shown.append({**more, "auc": row["auc"], "low": row["low"], "high": row["high"]})
-    base = alt.Chart(alt.InlineData(values=shown)).encode(
+            names = {"what": releases[row["release"]], "attack": row["attack"]}
+            points.append({**names, "auc": row["auc"], "low": row["low"], "high": row["high"]})
+    base = alt.Chart(alt.InlineData(values=points)).encode(
         alt.Y("attack:N").title(None).axis(labelLimit=200),
         alt.YOffset("what:N").scale(domain=list(releases.values())),
         colour_of("what", list(releases.values()), theme),
@@ -233,7 +236,7 @@ def draw_attackers(theme: Theme) -> str:
 
 
 def draw_epsilon_of_loss(theme: Theme) -> str:
-    """Epsilon against loss: the step of p-REC, and the lower bounds on anybody's epsilon."""
+    """Draw epsilon over loss: that of p-REC, and lower bounds on the epsilon of any method."""
     sizes = {"objects": 2, "rounds": 1000, "diversity": 0, "radius": 0, "peers": 51, "voters": 300}
     upper, lower = [], []
     for point in planner.loss_curve(**sizes, mode="promise"):
@@ -247,7 +250,7 @@ def draw_epsilon_of_loss(theme: Theme) -> str:
 
 
 def draw_regret(theme: Theme) -> str:
-    """Average regret over visits of DAP, and of P-DAP at the paper's epsilons."""
+    """Draw average regret over visits, of DAP and of P-DAP at the paper's epsilons."""
     points = []
     for row in read_record("pdap-table-3")["values"]["regret"]:
         if row["policy"] == "dap":
@@ -279,7 +282,7 @@ def draw_lines(
         theme: Colours.
         x: Title of the horizontal axis.
         y: Title of the vertical axis.
-        logarithmic: "x" or "y": the axis that is logarithmic.
+        logarithmic: The axis that is logarithmic, "x" or "y"; "" for none.
         steps: Whether a line stays at its value until the next point.
     """
     names = list(dict.fromkeys(point.line for point in points))
@@ -329,7 +332,7 @@ def colour_of(field: str, names: list[str], theme: Theme) -> alt.Color:
 
 
 def to_svg(chart: alt.LayerChart | alt.FacetChart, theme: Theme) -> str:
-    """Dress a chart and write it as SVG."""
+    """Give a chart the fonts and colours of a theme, and write it as SVG."""
     axis = alt.AxisConfig(
         labelColor=theme.muted,
         titleColor=theme.muted,
@@ -350,7 +353,7 @@ def to_svg(chart: alt.LayerChart | alt.FacetChart, theme: Theme) -> str:
 
 
 def draw_parties(parties: Parties, theme: Theme) -> str:
-    """Draw the parties from left to right, with what crosses between them."""
+    """Draw the parties as boxes from left to right, with arrows for the data between them."""
     box, gap, top, height = 190, 130, 14, 118
     parts = []
     for place, ((name, sees), is_trusted) in enumerate(

@@ -2,8 +2,8 @@
 
 Contract types of import-linter, named in pyproject.toml and run by `lint-imports`:
 
-no_circles          no two files import each other, directly or through others; `open_circles` lists
-                    the circles that still exist, and a line that is no circle any more is refused
+no_circles          no two files import each other, directly or through others, except the circles
+                    that `open_circles` lists; a listed one that is no circle is refused too
 no_hidden_imports   no `import_module("tacit...")` with a literal name, which the other contracts
                     would not see
 """
@@ -110,6 +110,16 @@ def _reachable(graph: Graph, start: str) -> set[str]:
     return reached
 
 
+def _is_inside_any(circle: set[str], others: list[set[str]]) -> bool:
+    """Say whether all modules of a circle are in one of the other groups."""
+    return any(circle <= other for other in others)
+
+
+def _contains_any(group: set[str], circles: list[set[str]]) -> bool:
+    """Say whether a group of modules has all modules of one of the circles."""
+    return any(circle <= group for circle in circles)
+
+
 class _PackageContract(Contract):
     """A contract on the files of one package."""
 
@@ -124,7 +134,7 @@ class _PackageContract(Contract):
 
 
 class NoCircles(_PackageContract):
-    """No two files import each other in a circle, but for the circles listed as still open."""
+    """No two files import each other in a circle, except the circles in the list."""
 
     type_name = "no_circles"
     open_circles: Any = fields.ListField(subfield=fields.StringField(), required=False)
@@ -133,8 +143,8 @@ class NoCircles(_PackageContract):
         """Compare the circles of the package with the list."""
         circles = [set(circle) for circle in find_circles(import_graph(self.modules()))]
         listed = [set(line.split()) for line in self.open_circles or ()]
-        new = [circle for circle in circles if not any(circle <= known for known in listed)]
-        closed = [known for known in listed if not any(circle <= known for circle in circles)]
+        new = [circle for circle in circles if not _is_inside_any(circle, listed)]
+        closed = [allowed for allowed in listed if not _contains_any(allowed, circles)]
         return ContractCheck(
             kept=not new and not closed,
             metadata={
@@ -144,7 +154,7 @@ class NoCircles(_PackageContract):
         )
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print each circle that is not listed, and each listed one that is gone."""
+        """Print each circle that is not listed, and each listed one that does not exist."""
         for circle in check.metadata["new"]:
             output.print_error(f"These files import each other: {', '.join(circle)}")
         for circle in check.metadata["closed"]:
@@ -172,7 +182,7 @@ class NoHiddenImports(_PackageContract):
         )
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print each hidden import that is not listed, and each listed one that is gone."""
+        """Print each hidden import that is not listed, and each listed one that does not exist."""
         for line in check.metadata["new"]:
             output.print_error(f"import_module hides an import: {line}")
         for line in check.metadata["gone"]:

@@ -1,8 +1,8 @@
 """The licence of each package that tacit's tests and extras install, as a page of the docs.
 
 `python tools/licences.py` writes docs/licences.md from requirements.lock and the metadata of the
-installed packages; a test compares the two. A package that states no licence stops it: somebody
-has to look.
+installed packages; a test compares the two. It fails at a package that states no licence, which a
+person has to look up.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ belong to extras, to tests and to the documentation, or are needed by another pa
 
 """
 OTHER_SYSTEMS = ("win32", "emscripten")
-"""In the conditions of packages that a POSIX system does not install."""
+"""Systems in the conditions of packages that a POSIX system does not install."""
 _CLASSIFIER = "License :: OSI Approved :: "
 _LONGEST_NAME = 60
-"""Characters; a longer text is a licence, not its name."""
+"""Most characters of a licence's name; a longer text is the licence itself."""
 
 
 class Package(NamedTuple):
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the page as it has to be."""
+    """Return the text of the page."""
     lines = ["| package | version | licence | needed |", "|---|---|---|---|"]
     for package in packages():
         needed = "always" if package.is_direct else ""
@@ -57,10 +57,10 @@ def page() -> str:
 
 
 def packages() -> Iterator[Package]:
-    """Read the lock, and the licence that each package in it states.
+    """Yield the packages of the lock, with the licences that they state.
 
-    Packages for other systems than POSIX are left out. Where the lock has a version for each
-    Python, all are named; the licence is that of the installed one.
+    Packages for systems other than POSIX are left out. If the lock has several versions of a
+    package, for different Pythons, all are named; the licence is that of the installed one.
 
     Raises:
         SystemExit: a package is not installed, or states no licence.
@@ -88,7 +88,7 @@ def read_lock() -> dict[str, list[str]]:
 
 
 def direct_dependencies() -> set[str]:
-    """Read the names of what tacit itself needs, without extras."""
+    """Return the names of the packages that tacit itself needs, without extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = set()
     for requirement in project["dependencies"]:
@@ -97,7 +97,7 @@ def direct_dependencies() -> set[str]:
 
 
 def read_licence(facts: Message) -> str:
-    """Return the name of a licence in a package's metadata; "" where there is none."""
+    """Return the name of the licence in a package's metadata; "" if there is none."""
     stated = facts.get("License-Expression") or ""
     classifiers = facts.get_all("Classifier") or []
     approved = [text.removeprefix(_CLASSIFIER) for text in classifiers if _CLASSIFIER in text]

@@ -46,7 +46,7 @@ lists = DeviceLists.decode(Path(sys.argv[1]).read_bytes())
 print(lists.rank({12: 5.0, 40: 2.0, 7: 4.0}, n=5))
 """
 _SEARCHED = "/usr/bin:/bin"
-"""Where the build of the wheel looks for programs: no npm there is asked for."""
+"""PATH of the wheel's build, so that it cannot find and use another npm."""
 
 
 def main() -> int:
@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def build_sdist(to: Path) -> Path:
-    """Build the page and the sdist, which holds it."""
+    """Build the page, and the sdist that contains it; return the sdist."""
     run(sys.executable, ROOT / "tools" / "build_page.py")
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", to, cwd=ROOT)
     (made,) = to.glob("tacit_rec-*.tar.gz")
@@ -82,7 +82,7 @@ def build_sdist(to: Path) -> Path:
 
 
 def build_wheel(sdist: Path, to: Path) -> Path:
-    """Build the wheel from the sdist, without npm; it must hold the page."""
+    """Build the wheel from the sdist, without npm; SystemExit if it lacks the page."""
     with tempfile.TemporaryDirectory() as folder:
         source = unpack(sdist, Path(folder))
         command = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", to)
@@ -235,7 +235,7 @@ def fetch(address: str) -> str:
 def run(
     *command: object, cwd: Path | None = None, env: dict[str, str] | None = None, **more: int
 ) -> None:
-    """Run a command; its failure is ours."""
+    """Print and run a command; raise CalledProcessError if it fails."""
     words = [str(word) for word in command]
     print("$", " ".join(words), flush=True)
     subprocess.run(words, cwd=cwd, env=env, check=True, **more)  # type: ignore[call-overload]

@@ -1,28 +1,29 @@
 """Change one thing in the formulas at a time and see whether a test notices: mutation testing.
 
     python tools/mutants.py                        every mutant (hours)
-    python tools/mutants.py --sample 300 --seed 1  so many of all, drawn at random
-    python tools/mutants.py --done verdicts.txt    goes on where the last run ended
+    python tools/mutants.py --sample 300 --seed 1  300 of them, drawn at random
+    python tools/mutants.py --done verdicts.txt    continue a run that wrote its verdicts there
     python tools/mutants.py --part designs         only experiments, planners, training and so on
-    python tools/mutants.py --done verdicts.txt --again   tries the survivors of that run again
+    python tools/mutants.py --done verdicts.txt --again   try the survivors of that run again
 
 A mutant is one file with one number, comparison, operator or function replaced. It is killed when a
-test fails on it. A mutant that no test fails on has survived: a test is missing, or the mutant is
-equivalent and stands in equivalent.toml with the reason.
+test fails on it. A mutant on which no test fails has survived: a test is missing, or the mutant is
+equivalent, and equivalent.toml says why.
 
 There are two parts: files of FORMULAS, and files of DESIGNS (steps, training, worlds, experiments,
-planners, judging). The test file that is named after the changed file is tried first, then others
-of its design or package that import it, or all in the folder beside it where none does, up to the
-first failure, and of all together as far as `--most` seconds of processor reach. A test that fails,
-or takes _MORE times as long as it may and does so again, is run on the shipped file: where it fails
-there too, or takes more than FIRST_SECONDS, it is left out from then on. `--again` tries survivors
-on all test files of the design or package, and on others that import it or name it in a command,
-with tests of up to AGAIN_SECONDS.
+planners, judging). A mutant is tried on the test file that is named after the changed file, then on
+others of its design or package that import the file; if there are none, on those in the folder that
+corresponds to the file's. This ends at the first failure, or after `--most` seconds of processor.
 
-Tests are imported once, in a process that forks itself for each mutant; there the changed functions
-get their new code. A change outside functions is imported with the tests in a process of its own.
-It is a small tool of our own, since which tests hold a file is known here, and the whole suite
-takes minutes.
+A test that fails on a mutant, or takes `_SLOWER` times as long as it may and does so again, is run
+on the shipped file. If it fails there too, or takes more than FIRST_SECONDS, it is left out from
+then on. `--again` tries survivors on all test files of the design or package, and on others that
+import the design or name it in a command, with tests of up to AGAIN_SECONDS.
+
+Tests are imported once, in a process that forks itself for each mutant; the fork gives the changed
+functions their new code. If a mutant changes code outside functions, the tests import it in a
+process of their own. This tool is the project's own because it knows which tests belong to a file,
+while the whole suite takes minutes.
 """
 
 from __future__ import annotations
@@ -80,16 +81,25 @@ FIRST_SECONDS, AGAIN_SECONDS = 1.0, 30.0
 """Seconds of processor that a test may take on the shipped file: at first, and for survivors."""
 MOST = 60.0
 """Seconds of processor for the tests of one mutant, by default."""
-_WITHIN, _FAULT, NEEDS_MORE_TESTS, NO_IMPORT = 1800, 99, 98, 2
-_MORE, _START = 3, 10.0
-"""A test that takes so many times what it may, and tests that take so many seconds more than all of
-them may, are stopped."""
+_LONGEST_RUN = 1800
+"""Seconds of the clock after which a process that runs tests is stopped."""
+_FAULT = 99
+"""Code of a run in which this tool or pytest failed."""
+NEEDS_MORE_TESTS = 98
+"""Code of a run whose mutant changes more than functions, so that it must be imported."""
+NO_IMPORT = 2
+"""Code of a run whose tests could not be imported."""
+_SLOWER = 3
+"""A test is stopped after this many times the time that it may take."""
+_START_SECONDS = 10.0
+"""Seconds of processor that a process may take in addition to its tests."""
 _PACKAGES = ["numpy", "scipy.stats", "scipy.sparse.linalg", "hypothesis", "polars", "pydantic"]
 _PACKAGES += ["numba", "opendp.prelude", "sklearn.linear_model", "fastapi", "sqlalchemy"]
-"""Imported once for all tests; what is missing is imported by each."""
+"""Packages that are imported once for all processes; each process imports others for itself."""
 _PYTEST = ["-q", "-p", "no:cacheprovider", "-m", "not long", "--hypothesis-seed=0"]
 _PYTEST.append("--assert=plain")  # pytest cannot rewrite plugins that are imported already
 _COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
+"""For each comparison, the one that replaces it."""
 _REPLACED = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -100,33 +110,41 @@ _REPLACED = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
+"""For each operator, the one that replaces it."""
 _NAMES = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum", "ceil": "floor"}
+"""For each name of a function that is called, the one that replaces it."""
 
 
 class Mutant(NamedTuple):
-    """place: `file:line:column: change`. text: the changed file."""
+    """One file with one change."""
 
     file: Path
+    """The file, relative to ROOT."""
     place: str
+    """`FILE:LINE:COLUMN: OLD -> NEW`, with the file relative to PACKAGE."""
     text: str
+    """The changed text of the file."""
 
 
-def places(file: Path) -> list[tuple[int, int]]:
-    """Of every mutant: the number of its node and of the change made to that."""
-    nodes = enumerate(ast.walk(ast.parse((ROOT / file).read_text())))
-    return [(number, change) for number, node in nodes for change in range(len([*_changes(node)]))]
+def list_mutants(file: Path) -> list[tuple[int, int]]:
+    """List the mutants of a file: the number of a syntax node, and of a change of that node."""
+    found = []
+    for number, node in enumerate(ast.walk(ast.parse((ROOT / file).read_text()))):
+        changes = len([*_changes(node)])
+        found += [(number, change) for change in range(changes)]
+    return found
 
 
-def mutant(file: Path, number: int, change: int) -> Mutant:
-    """One of `places`."""
+def make_mutant(file: Path, number: int, change: int) -> Mutant:
+    """Make one of the mutants that `list_mutants` lists, from both of its numbers."""
     tree = ast.parse((ROOT / file).read_text())
-    node = next(one for at, one in enumerate(ast.walk(tree)) if at == number)
+    node = list(ast.walk(tree))[number]
     place = _place(file, node, [*_changes(node)][change])
     return Mutant(file, place, ast.unparse(tree))
 
 
-def named(file: Path) -> Iterator[str]:
-    """The place of each mutant of a file."""
+def list_places(file: Path) -> Iterator[str]:
+    """Yield the place of each mutant of a file, in the order of `list_mutants`."""
     for node in ast.walk(ast.parse((ROOT / file).read_text())):
         for change in range(len([*_changes(node)])):
             copied = copy.deepcopy(node)
@@ -134,18 +152,22 @@ def named(file: Path) -> Iterator[str]:
 
 
 def _place(file: Path, node: ast.AST, change: Callable[[], str]) -> str:
-    at = f"{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
-    return f"{file.relative_to(PACKAGE)}:{at}: {ast.unparse(node)} -> {change()}"
+    """Make a change to a node, and return the mutant's place."""
+    position = f"{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
+    return f"{file.relative_to(PACKAGE)}:{position}: {ast.unparse(node)} -> {change()}"
 
 
-def equivalent() -> dict[str, str]:
-    """Reasons by place."""
-    files = tomllib.loads(EQUIVALENT.read_text())
-    return {f"{file}:{at}": why for file, one in files.items() for at, why in one.items()}
+def read_equivalent() -> dict[str, str]:
+    """Read the reasons for which mutants are equivalent, by their places."""
+    reasons = {}
+    for file, reasons_of_file in tomllib.loads(EQUIVALENT.read_text()).items():
+        for position_and_change, reason in reasons_of_file.items():
+            reasons[f"{file}:{position_and_change}"] = reason
+    return reasons
 
 
 def _changes(node: ast.AST) -> Iterator[Callable[[], str]]:
-    """Each changes the node and gives its new text."""
+    """Yield functions, each of which makes one change to the node and returns its new text."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         number: Any = node.value
         for value in (number + 1, number / 4 if number else -1):
@@ -167,6 +189,7 @@ def _changes(node: ast.AST) -> Iterator[Callable[[], str]]:
 
 
 def _set(node: ast.AST, field: str, value: object) -> str:
+    """Set a field of a node, and return the node's new text."""
     setattr(node, field, value)
     return ast.unparse(node)
 
@@ -192,7 +215,7 @@ def files_of_designs() -> list[Path]:
 
 
 def folder_of_tests(file: Path) -> Path:
-    """Name the folder of the tests that lie near a file: of its design, or of its package."""
+    """Return the folder of the tests of a file's design or package."""
     folders = file.relative_to(PACKAGE).parts
     return Path("tests", *folders[: 2 if folders[0] == "designs" else 1])
 
@@ -205,8 +228,8 @@ def tests_of(folder: Path) -> list[str]:
 
 @lru_cache
 def tests_of_survivors(folder: Path) -> list[str]:
-    """List the test files of a folder, then those elsewhere that import its design or whose command
-    names it, LAST at the end."""
+    """List the test files of a folder, then those elsewhere that import its design or run a command
+    with its name. Those of LAST come at the end."""
     name = f'"{folder.name.replace("_", "-")}"'
     found = []
     for test in sorted((ROOT / "tests").rglob("test_*.py")):
@@ -219,13 +242,14 @@ def tests_of_survivors(folder: Path) -> list[str]:
     return tests_of(folder) + [str(test.relative_to(ROOT)) for test in found]
 
 
-def by_nearness(file: Path, *, again: bool) -> list[str]:
+def tests_by_nearness(file: Path, *, again: bool) -> list[str]:
     """List the test files of a mutant, in the order in which they are tried.
 
     Args:
-        file: the changed file.
-        again: whether those that do not import it are among them, and those elsewhere. Else there
-            are such ones only where none imports it: those in the folder beside the file.
+        file: The changed file.
+        again: True lists those that do not import the file as well, and those of other folders.
+            False lists those that import it; if there are none, those in the folder that
+            corresponds to the file's.
     """
     folder = folder_of_tests(file)
     tests = tests_of_survivors(folder) if again else tests_of(folder)
@@ -239,15 +263,9 @@ def by_nearness(file: Path, *, again: bool) -> list[str]:
 
 
 def imports_file(test: Path, file: Path) -> bool:
-    """Whether a test file imports the module, or what it defines from a package above it."""
-    module = name_of(file)
-    tree = ast.parse((ROOT / file).read_text())
-    defined = {getattr(node, "name", "") for node in tree.body} | {
-        getattr(target, "id", "")
-        for node in tree.body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        for target in getattr(node, "targets", [getattr(node, "target", None)])
-    }
+    """Say whether a test file imports the module, or one of its names from a package above it."""
+    module = module_name(file)
+    defined = _defined_names(ast.parse((ROOT / file).read_text()))
     for node in ast.walk(ast.parse(test.read_text())):
         if isinstance(node, ast.Import) and any(alias.name == module for alias in node.names):
             return True
@@ -260,59 +278,78 @@ def imports_file(test: Path, file: Path) -> bool:
     return False
 
 
-def name_of(file: Path) -> str:
-    """Of the module."""
+def _defined_names(tree: ast.Module) -> set[str]:
+    """Return the names of a module's functions and classes, and those that it assigns."""
+    names = set()
+    for node in tree.body:
+        names.add(getattr(node, "name", ""))
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names.update(getattr(target, "id", "") for target in targets)
+    return names
+
+
+def module_name(file: Path) -> str:
+    """Return the dotted name of the module in a file."""
     return ".".join(file.relative_to("src").with_suffix("").parts)
 
 
-class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the mutant in the place of its module."""
+class _MutantImporter(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the mutant instead of its module."""
 
-    def __init__(self, one: Mutant) -> None:
-        self._one, self._name = one, name_of(one.file)
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+        self._name = module_name(mutant.file)
 
     def find_spec(
         self, name: str, path: object, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
+        """Find the mutant's module; None leaves another one to Python."""
         if name != self._name:
             return None
-        return importlib.util.spec_from_file_location(name, ROOT / self._one.file, loader=self)
+        return importlib.util.spec_from_file_location(name, ROOT / self._mutant.file, loader=self)
 
     def exec_module(self, module: Any) -> None:
-        exec(compile(self._one.text, module.__file__, "exec"), module.__dict__)  # noqa: S102
+        """Run the mutant's text as the module."""
+        exec(compile(self._mutant.text, module.__file__, "exec"), module.__dict__)  # noqa: S102
 
 
 class _TooLong(OutcomeException):
-    """A test takes longer than it may. Fixtures keep it as their result; Hypothesis lets it pass,
-    where it would take pytest's own failure for an example to make smaller."""
+    """A test takes longer than it may.
+
+    pytest keeps this outcome for a fixture as it keeps a failure. Hypothesis does not take it for a
+    failing example, which it would try to make smaller.
+    """
 
 
 def _stop(*_signal: object) -> None:
+    """End the running test, when the timer's signal arrives."""
     raise _TooLong
 
 
-class Asked(NamedTuple):
-    """Tests to run.
-
-    tests: their names, or those of their files.
-    without: names of tests that are left out.
-    first: names of tests that come first, in this order.
-    most: seconds of processor after which no other test is begun.
-    slowest: seconds of processor after which a test is stopped, and before it what it is given.
-    """
+class RunRequest(NamedTuple):
+    """Tests to run."""
 
     tests: Sequence[str]
+    """Names of the tests, or of their files."""
     without: Sequence[str] = ()
+    """Names of tests that are left out."""
     first: Sequence[str] = ()
+    """Names of tests that come first, in this order."""
     most: float = MOST
+    """Seconds of processor after which no other test is begun."""
     slowest: float = AGAIN_SECONDS
+    """Seconds of processor after which a test, or its setup, is stopped."""
 
 
-class _Watched:
-    """Notes what each test costs and which fail, and stops those that take too long. What takes too
-    long to be given to one test is not made again for the next."""
+class _TestWatcher:
+    """A plugin of pytest that notes the time and the failures of tests, and stops slow ones.
+
+    A fixture that took too long for one test fails at once for the next test that needs it.
+    """
 
     def __init__(self, slowest: float) -> None:
+        """Begin with a limit in seconds of processor, for the setup and the call of each test."""
         self._slowest = slowest
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
@@ -320,20 +357,24 @@ class _Watched:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        began = time.process_time()
-        found = yield
-        self.seconds[item.nodeid] = time.process_time() - began
-        return found
+        """Note the seconds of a whole test."""
+        started_at = time.process_time()
+        result = yield
+        self.seconds[item.nodeid] = time.process_time() - started_at
+        return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self) -> Iterator[None]:
-        return (yield from self._limited())
+        """Limit the time of a test's setup."""
+        return (yield from self._limit_time())
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        return (yield from self._limited())
+        """Limit the time of a test's call."""
+        return (yield from self._limit_time())
 
-    def _limited(self) -> Iterator[None]:
+    def _limit_time(self) -> Iterator[None]:
+        """Run the hook's own work, and stop it by a timer of processor time."""
         signal.signal(signal.SIGPROF, _stop)
         signal.setitimer(signal.ITIMER_PROF, self._slowest)
         try:
@@ -345,8 +386,7 @@ class _Watched:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport | None:
-        """Report what took too long without a traceback: where a signal arrives, there may be no
-        line."""
+        """Report a stopped test without a traceback, since a signal may arrive outside any line."""
         stopped = call.excinfo is not None and call.excinfo.errisinstance(_TooLong)
         if not stopped or call.when == "collect":
             return None
@@ -355,68 +395,81 @@ class _Watched:
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", said, call.when)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failed test, unless it was stopped."""
         if report.failed and report.nodeid not in self.slow:
             self.failed.append(report.nodeid)
 
 
-def _run_items(session: pytest.Session, asked: Asked, *, to_the_end: bool) -> dict[str, Any]:
-    """Run tests that are collected, all of them or up to the first failure.
+def _run_items(session: pytest.Session, request: RunRequest, *, to_the_end: bool) -> dict[str, Any]:
+    """Run collected tests, all of them or up to the first failure.
 
     Returns:
-        The seconds of each, those that failed, those that were stopped, and the code 0 or 1.
+        As JSON holds it: `seconds` of each test, the tests that `failed`, those that were stopped
+        as `slow`, and the `code`: 1 if a test failed or was stopped, otherwise 0.
     """
-    watched = _Watched(asked.slowest)
-    session.config.pluginmanager.register(watched)
+    watcher = _TestWatcher(request.slowest)
+    session.config.pluginmanager.register(watcher)
     items = []
     for item in session.items:
-        named = item.nodeid in asked.tests or item.nodeid.partition("::")[0] in asked.tests
-        if named and item.nodeid not in asked.without:
+        named = item.nodeid in request.tests or item.nodeid.partition("::")[0] in request.tests
+        if named and item.nodeid not in request.without:
             items.append(item)
-    order = {name: place for place, name in enumerate(asked.first)}
+    order = {name: place for place, name in enumerate(request.first)}
     items.sort(key=lambda item: order.get(item.nodeid, len(order)))
     for item, following in zip(items, [*items[1:], None], strict=False):
-        if (watched.failed and not to_the_end) or sum(watched.seconds.values()) >= asked.most:
+        if (watcher.failed and not to_the_end) or sum(watcher.seconds.values()) >= request.most:
             break
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-    found = {"seconds": watched.seconds, "failed": watched.failed, "slow": watched.slow}
-    return found | {"code": 1 if watched.failed or watched.slow else 0}
+    found = {"seconds": watcher.seconds, "failed": watcher.failed, "slow": watcher.slow}
+    return found | {"code": 1 if watcher.failed or watcher.slow else 0}
 
 
-class _Once:
-    """Runs tests in the place of pytest's loop."""
+class _SingleRun:
+    """A plugin that runs the tests of one request instead of pytest's own loop."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self.found: dict[str, Any] = {"code": NO_IMPORT}
+    def __init__(self, request: RunRequest) -> None:
+        self._request = request
+        self.result: dict[str, Any] = {"code": NO_IMPORT}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests, unless they cannot be imported."""
         if not session.testsfailed:
-            self.found = _run_items(session, self._asked, to_the_end=False)
+            self.result = _run_items(session, self._request, to_the_end=False)
         return True
 
 
-def run_importing(one: Mutant, asked: Asked) -> dict[str, Any] | None:
-    """Let tests import the mutant, in a process of their own.
+def run_importing(mutant: Mutant, request: RunRequest) -> dict[str, Any] | None:
+    """Run tests that import the mutant, in a process of their own.
 
     Returns:
-        What `Workshop.run` returns; the code is NO_IMPORT where they cannot import it.
+        The result as of `Workshop.run`; its code is NO_IMPORT if they cannot import the mutant.
     """
-    return forked(partial(_tested, one, asked), _limit(asked))
+    return run_forked(partial(_import_and_test, mutant, request), _time_limit(request))
 
 
-def _tested(one: Mutant, asked: Asked) -> dict[str, Any]:
+def _import_and_test(mutant: Mutant, request: RunRequest) -> dict[str, Any]:
+    """Import the mutant instead of its module, and run the tests."""
     sys.path.insert(0, str(ROOT / "src"))
-    _be_silent()
-    sys.meta_path.insert(0, _Changed(one))
-    files = {name.partition("::")[0] for name in asked.tests}
-    once = _Once(asked)
-    pytest.main([*_PYTEST, *sorted(files)], plugins=[once])
-    return once.found
+    _silence_output()
+    sys.meta_path.insert(0, _MutantImporter(mutant))
+    files = {name.partition("::")[0] for name in request.tests}
+    run = _SingleRun(request)
+    pytest.main([*_PYTEST, *sorted(files)], plugins=[run])
+    return run.result
 
 
-def forked(work: Callable[[], dict[str, Any]], most: float = _WITHIN) -> dict[str, Any] | None:
-    """What `work` returns in a process of its own; None if it dies, or needs more than `most`
-    seconds of processor, or _WITHIN of the clock."""
+def run_forked(
+    work: Callable[[], dict[str, Any]], most: float = _LONGEST_RUN
+) -> dict[str, Any] | None:
+    """Run a function in a forked process.
+
+    Args:
+        work: Returns values that JSON can hold.
+        most: Seconds of processor that it may take; in addition, `_LONGEST_RUN` limits the clock.
+
+    Returns:
+        The result of `work`; None if the process died or took too long.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -424,32 +477,46 @@ def forked(work: Callable[[], dict[str, Any]], most: float = _WITHIN) -> dict[st
         resource.setrlimit(resource.RLIMIT_CPU, (round(most), round(most) + 1))
         try:
             with os.fdopen(writing, "w") as out:
-                json.dump(_or_fault(work), out)
+                json.dump(_run_or_report_fault(work), out)
         finally:
             os._exit(0)
     os.close(writing)
-    ends, found = time.monotonic() + _WITHIN, b""
-    while (left := ends - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
-        if not (part := os.read(reading, 1 << 16)):
-            break
-        found += part
+    answer = _read_to_end(reading, time.monotonic() + _LONGEST_RUN)
     os.close(reading)
-    os.kill(child, signal.SIGKILL)  # it has said all, or takes too long
+    os.kill(child, signal.SIGKILL)  # it has written its answer, or takes too long
     os.waitpid(child, 0)
     try:
-        return dict(json.loads(found))
+        return dict(json.loads(answer))
     except ValueError:
         return None
 
 
-def _or_fault(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _read_to_end(pipe: int, deadline: float) -> bytes:
+    """Read a pipe until its writer closes it, or until `deadline` of the monotonic clock."""
+    content = b""
+    while True:
+        seconds_left = deadline - time.monotonic()
+        if seconds_left <= 0 or not select.select([pipe], [], [], seconds_left)[0]:
+            return content
+        part = os.read(pipe, 1 << 16)
+        if not part:
+            return content
+        content += part
+
+
+def _run_or_report_fault(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of `work`, or the code `_FAULT` with its error.
+
+    Such an error is of this tool or of pytest, and kills no mutant.
+    """
     try:
         return work()
-    except BaseException as error:  # of this tool or of pytest: no mutant is killed by it
+    except BaseException as error:
         return {"code": _FAULT, "failed": repr(error)}
 
 
-def _be_silent() -> None:
+def _silence_output() -> None:
+    """Discard what this process prints from now on."""
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
@@ -459,38 +526,44 @@ class Workshop:
     """A process that has imported test files, and forks itself to run some of their tests."""
 
     def __init__(self, tests: list[str]) -> None:
+        """Start the process, which imports these test files."""
         reading, self._requests = os.pipe()
         self._answers, writing = os.pipe()
         self._process = os.fork()
         if self._process == 0:
-            # Also those of workshops before it, which would else wait for requests for ever.
+            # All other files are closed. Earlier workshops would wait for ever for requests if this
+            # process held their pipes open.
             low, high = sorted((reading, writing))
             os.closerange(3, low)
             os.closerange(low + 1, high)
             os.closerange(high + 1, 4096)
             try:
-                _work(tests, reading, writing)
+                _answer_requests(tests, reading, writing)
             finally:
                 os._exit(0)
         os.close(reading)
         os.close(writing)
         self._lines = os.fdopen(self._answers, "r")
 
-    def run(self, asked: Asked, one: Mutant | None = None) -> dict[str, Any] | None:
-        """Run tests on a mutant up to the first failure, or on the shipped file to the end.
+    def run(self, request: RunRequest, mutant: Mutant | None = None) -> dict[str, Any] | None:
+        """Run tests on a mutant up to the first failure, or all of them on the shipped file.
+
+        Args:
+            request: The tests.
+            mutant: The mutant; None for the shipped file.
 
         Returns:
             `seconds` by name, the names that `failed`, those that were too `slow`, and the `code`:
-            0 where all passed, 1, or NEEDS_MORE_TESTS where the mutant changes more than functions
-            that are imported already. None where the tests do not end.
+            0 if all passed, 1 if not, NEEDS_MORE_TESTS if the mutant changes more than functions
+            that are imported already. None if the tests do not end.
         """
-        request = {"asked": asked, "one": one and [str(one.file), *one[1:]]}
-        os.write(self._requests, (json.dumps(request) + "\n").encode())
+        message = {"request": request, "mutant": mutant and [str(mutant.file), *mutant[1:]]}
+        os.write(self._requests, (json.dumps(message) + "\n").encode())
         answer = self._lines.readline()
         if not answer:
             raise SystemExit("tests cannot be imported")
-        found: dict[str, Any] | None = json.loads(answer)
-        return found
+        result: dict[str, Any] | None = json.loads(answer)
+        return result
 
     def end(self) -> None:
         """End the process."""
@@ -498,55 +571,74 @@ class Workshop:
         os.waitpid(self._process, 0)
 
 
-def _work(tests: list[str], reading: int, writing: int) -> None:
-    """Import the tests, then answer each line of requests by a line."""
+def _answer_requests(tests: list[str], reading: int, writing: int) -> None:
+    """Import the tests, then answer each request, a line of JSON, by a line of JSON.
+
+    Args:
+        tests: Test files.
+        reading: Descriptor of the pipe of requests.
+        writing: Descriptor of the pipe of answers.
+    """
     sys.path.insert(0, str(ROOT / "src"))
-    _be_silent()
+    _silence_output()
     requests, answers = os.fdopen(reading, "r"), os.fdopen(writing, "w")
 
     class _Loop:
+        """A plugin that answers requests instead of pytest's own loop."""
+
         def pytest_runtestloop(self, session: pytest.Session) -> bool:
+            """Answer each request in a forked process, unless the tests cannot be imported."""
             if session.testsfailed:
                 return True
             for line in requests:
-                request = json.loads(line)
-                asked = Asked(*request["asked"])
-                one = request["one"] and Mutant(Path(request["one"][0]), *request["one"][1:])
-                found = forked(partial(_run_changed, session, asked, one), _limit(asked))
-                print(json.dumps(found), file=answers, flush=True)
+                message = json.loads(line)
+                request = RunRequest(*message["request"])
+                mutant = None
+                if message["mutant"]:
+                    file, place, text = message["mutant"]
+                    mutant = Mutant(Path(file), place, text)
+                result = run_forked(
+                    partial(_run_changed, session, request, mutant), _time_limit(request)
+                )
+                print(json.dumps(result), file=answers, flush=True)
             return True
 
     pytest.main([*_PYTEST, *tests], plugins=[_Loop()])
 
 
-def _run_changed(session: pytest.Session, asked: Asked, one: Mutant | None) -> dict[str, Any]:
-    if one and not replace_functions(one):
+def _run_changed(
+    session: pytest.Session, request: RunRequest, mutant: Mutant | None
+) -> dict[str, Any]:
+    """Change this process's functions to a mutant's, and run tests; None runs the shipped file."""
+    if mutant and not replace_functions(mutant):
         return {"code": NEEDS_MORE_TESTS}
-    return _run_items(session, asked, to_the_end=one is None)
+    return _run_items(session, request, to_the_end=mutant is None)
 
 
-def _limit(asked: Asked) -> float:
-    return asked.most + asked.slowest + _START
+def _time_limit(request: RunRequest) -> float:
+    """Return the seconds of processor that a process may take for a request."""
+    return request.most + request.slowest + _START_SECONDS
 
 
-def replace_functions(one: Mutant) -> bool:
-    """Give functions that are imported already the mutant's code.
+def replace_functions(mutant: Mutant) -> bool:
+    """Give the mutant's code to functions that are imported already.
 
     Returns:
-        False where the mutant changes more than them: what runs when the module is imported.
+        False if the mutant changes more: code that runs when the module is imported, or a function
+        that is not in memory.
     """
-    path = str(ROOT / one.file)
+    path = str(ROOT / mutant.file)
     source = Path(path).read_text()
-    texts = (source, ast.unparse(ast.parse(source)), one.text)
+    texts = (source, ast.unparse(ast.parse(source)), mutant.text)
     changed = _changed_functions(*[compile(text, path, "exec") for text in texts])
     if not changed:
         return False
     replaced = set()
-    for found in gc.get_objects():
-        if isinstance(found, types.FunctionType) and found.__code__.co_filename == path:
-            key = _key(found.__code__)
+    for function in gc.get_objects():
+        if isinstance(function, types.FunctionType) and function.__code__.co_filename == path:
+            key = _key(function.__code__)
             if key in changed:
-                found.__code__ = changed[key]
+                function.__code__ = changed[key]
                 replaced.add(key)
     return replaced == set(changed)
 
@@ -557,42 +649,48 @@ def _changed_functions(
     """Find the outermost functions that differ, with their changed code.
 
     Args:
-        shipped: of the file; its functions have the names and lines of those that are imported.
-        plain: of the same, written as `changed` is.
-        changed: of the mutant.
+        shipped: Compiled file; its functions have the names and lines of the imported ones.
+        plain: The same, compiled from the text that `ast.unparse` writes, as `changed` is.
+        changed: Compiled mutant.
 
     Returns:
-        None where the body of the module or of a class differs.
+        The changed code by `_key` of the shipped function; None if the body of the module or of a
+        class differs.
     """
-    if shipped.co_flags & inspect.CO_OPTIMIZED:
+    if shipped.co_flags & inspect.CO_OPTIMIZED:  # the code of a function
         return {} if _steps(plain) == _steps(changed) else {_key(shipped): changed}
     if _own_steps(plain) != _own_steps(changed):
         return None
-    found: dict[tuple[str, int], types.CodeType] = {}
-    inner = zip(_inner(shipped), _inner(plain), _inner(changed), strict=True)
-    for three in inner:
-        functions = _changed_functions(*three)
-        if functions is None:
+    functions: dict[tuple[str, int], types.CodeType] = {}
+    inner_codes = zip(_inner(shipped), _inner(plain), _inner(changed), strict=True)
+    for inner_shipped, inner_plain, inner_changed in inner_codes:
+        inner_functions = _changed_functions(inner_shipped, inner_plain, inner_changed)
+        if inner_functions is None:
             return None
-        found |= functions
-    return found
+        functions |= inner_functions
+    return functions
 
 
 def _key(code: types.CodeType) -> tuple[str, int]:
+    """Return the qualified name and the first line of a function's code."""
     return code.co_qualname, code.co_firstlineno
 
 
 def _inner(code: types.CodeType) -> list[types.CodeType]:
-    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    """Return the code of functions and classes that are defined directly in some code."""
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
 def _own_steps(code: types.CodeType) -> tuple[Any, ...]:
-    values = [repr(one) for one in code.co_consts if not isinstance(one, types.CodeType)]
-    return code.co_code, code.co_names, values
+    """Return the instructions, names and values of some code, without the code inside it."""
+    constants = [
+        constant for constant in code.co_consts if not isinstance(constant, types.CodeType)
+    ]
+    return code.co_code, code.co_names, [repr(constant) for constant in constants]
 
 
 def _steps(code: types.CodeType) -> list[tuple[Any, ...]]:
-    """What code does, without the lines that it stands on."""
+    """Return all that some code does, with the code inside it, but without numbers of lines."""
     steps = [_own_steps(code)]
     for inner in _inner(code):
         steps += _steps(inner)
@@ -604,43 +702,44 @@ def _import_packages(names: list[str]) -> None:
     for name in names:
         try:
             importlib.import_module(name)
-        except Exception:  # then each process imports it for itself
+        except Exception:  # then each process tries to import it
             continue
 
 
 def main() -> int:
+    """Try mutants and print their verdicts; the exit code is 1 if one survives."""
     parser = argparse.ArgumentParser(description="Mutation testing of the formulas and designs.")
     parser.add_argument("--sample", type=int, help="mutants of all files; by default all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="files whose path holds this")
+    parser.add_argument("--only", default="", help="only files whose path contains this text")
     parser.add_argument("--part", choices=("all", "formulas", "designs"), default="all")
     parser.add_argument("--most", type=float, default=MOST, help="seconds of the tests of a mutant")
-    parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
-    parser.add_argument("--done", type=Path, help="verdicts so far; more are written to it")
-    parser.add_argument("--again", action="store_true", help="run those that survived again")
-    given = parser.parse_args()
+    parser.add_argument("--minutes", type=float, default=1e9, help="end after this many minutes")
+    parser.add_argument("--done", type=Path, help="file of verdicts, to which more are added")
+    parser.add_argument("--again", action="store_true", help="try only survivors of that file")
+    options = parser.parse_args()
     os.chdir(ROOT)
-    counts, began = Counter[str](), time.perf_counter()
-    done = read_verdicts(given.done)
-    runs = Runs(given.most, given.again)
-    for one in chosen_mutants(given.part, given.sample, given.seed, given.only):
-        verdict = done.get(one.place)
-        wanted = verdict == "survived" if given.again else verdict is None
-        if not wanted:
+    counts = Counter[str]()
+    started_at = time.perf_counter()
+    earlier_verdicts = read_verdicts(options.done)
+    runs = Runs(options.most, options.again)
+    for mutant in chosen_mutants(options.part, options.sample, options.seed, options.only):
+        verdict = earlier_verdicts.get(mutant.place)
+        is_due = verdict == "survived" if options.again else verdict is None
+        if not is_due:
             counts[verdict or "not run"] += 1
             continue
-        if time.perf_counter() - began > 60 * given.minutes:
+        if time.perf_counter() - started_at > 60 * options.minutes:
             break
-        verdict, test = runs.verdict_of(one)
+        verdict, killing_test = runs.verdict_of(mutant)
         counts[verdict] += 1
-        line = f"{verdict:10} {one.place}"
-        by = f"  [{test}]" if test else ""
-        print(line + by, flush=True)
-        if given.done:
-            with given.done.open("a") as out:
+        line = f"{verdict:10} {mutant.place}"
+        print(f"{line}  [{killing_test}]" if killing_test else line, flush=True)
+        if options.done:
+            with options.done.open("a") as out:
                 print(line, file=out)
     runs.end()
-    print(json.dumps(_summary(counts) | {"seconds": round(time.perf_counter() - began)}))
+    print(json.dumps(_summary(counts) | {"seconds": round(time.perf_counter() - started_at)}))
     return 1 if counts["survived"] else 0
 
 
@@ -648,107 +747,128 @@ class Runs:
     """Runs tests on mutants, and learns on the way what tests cost and which are left out."""
 
     def __init__(self, most: float, again: bool) -> None:
+        """Begin without any knowledge of tests.
+
+        Args:
+            most: Seconds of processor for all tests of a mutant.
+            again: Whether survivors are tried on more and slower tests.
+        """
         self._most = most
         self._again = again
         self._slowest = AGAIN_SECONDS if again else FIRST_SECONDS
+        # By the names of tests: their seconds, those that pass on the shipped file in time, and
+        # those that do not.
         self._seconds: dict[str, float] = {}
         self._passing: set[str] = set()
         self._left_out: set[str] = set()
-        self._workshops: dict[Path, Workshop] = {}
+        self._workshops: dict[Path, Workshop] = {}  # by the folder of their tests
 
-    def verdict_of(self, one: Mutant) -> tuple[str, str]:
-        """Say whether a test kills the mutant, and which."""
-        test = self._killing_test(one)
+    def verdict_of(self, mutant: Mutant) -> tuple[str, str]:
+        """Return "killed", "equivalent" or "survived", and the test that kills the mutant or ""."""
+        test = self._killing_test(mutant)
         if test:
             return "killed", test
-        return ("equivalent" if one.place in equivalent() else "survived"), ""
+        return ("equivalent" if mutant.place in read_equivalent() else "survived"), ""
 
     def end(self) -> None:
         """End the processes that hold tests."""
         for workshop in self._workshops.values():
             workshop.end()
 
-    def _killing_test(self, one: Mutant) -> str:
-        """Find the first test that fails on the mutant, file by file. Empty where there is none."""
-        left = self._most
-        for file in by_nearness(one.file, again=self._again):
+    def _killing_test(self, mutant: Mutant) -> str:
+        """Find the first test that fails on the mutant only, file by file; "" if there is none."""
+        seconds_left = self._most
+        for file in tests_by_nearness(mutant.file, again=self._again):
             tried: set[str] = set()
-            while left > 0:
-                found = self._run(one, file, tried, left)
-                if found is None:
+            while seconds_left > 0:
+                result = self._run(mutant, file, tried, seconds_left)
+                if result is None:
                     return f"{file} does not end"
-                if found["code"] == NO_IMPORT:
+                if result["code"] == NO_IMPORT:
                     return f"{file} cannot be imported"
-                tried |= found["seconds"].keys()
-                left -= sum(found["seconds"].values())
-                slow = self._slow_again(one, found["slow"])
-                passing = self._passing_unchanged(one, found["failed"] + slow)
+                tried |= result["seconds"].keys()
+                seconds_left -= sum(result["seconds"].values())
+                slow = self._still_slow(mutant, result["slow"])
+                passing = self._passing_unchanged(mutant, result["failed"] + slow)
                 if passing:
                     return passing[0]
-                if not found["failed"]:
+                if not result["failed"]:
                     break
         return ""
 
-    def _slow_again(self, one: Mutant, slow: list[str]) -> list[str]:
-        """Run tests that took too long on a mutant again, and choose those that still do, or fail.
+    def _still_slow(self, mutant: Mutant, slow: list[str]) -> list[str]:
+        """Run tests that took too long on a mutant twice more; return those that still do, or fail.
 
-        The first time, machine code may have been compiled. A run with more time stores all of it,
-        so that the last one measures the tests alone.
+        The first time, machine code may have been compiled. The run with more time stores all of
+        it, so that the last one measures the tests alone.
         """
         if not slow:
             return []
-        self._run_asked(one, Asked(slow, most=AGAIN_SECONDS * len(slow), slowest=AGAIN_SECONDS))
-        limit = _MORE * self._slowest
-        found = self._run_asked(one, Asked(slow, most=limit * len(slow), slowest=limit))
-        if found is None:
+        self._run_request(
+            mutant, RunRequest(slow, most=AGAIN_SECONDS * len(slow), slowest=AGAIN_SECONDS)
+        )
+        limit = _SLOWER * self._slowest
+        result = self._run_request(mutant, RunRequest(slow, most=limit * len(slow), slowest=limit))
+        if result is None:
             return slow
-        passed = found["seconds"].keys() - {*found["failed"], *found["slow"]}
+        passed = result["seconds"].keys() - {*result["failed"], *result["slow"]}
         return [name for name in slow if name not in passed]
 
-    def _run(self, one: Mutant, file: str, tried: set[str], most: float) -> dict[str, Any] | None:
-        """Run the tests of a file that are not tried yet, up to the first failure."""
+    def _run(
+        self, mutant: Mutant, file: str, tried: set[str], most: float
+    ) -> dict[str, Any] | None:
+        """Run the tests of a file that are not tried yet, up to the first failure.
+
+        Tests whose seconds are known come first, the fastest of them at the beginning.
+        """
         without = tried | self._left_out
-        known = [name for name in self._seconds if name.startswith(f"{file}::")]
-        known.sort(key=lambda name: self._seconds[name])
-        asked = Asked([file], sorted(without), known, most, _MORE * self._slowest)
-        found = self._run_asked(one, asked)
-        if found and found["code"] != NO_IMPORT:
-            self._learn(found)
-        return found
+        fastest_first = [name for name in self._seconds if name.startswith(f"{file}::")]
+        fastest_first.sort(key=lambda name: self._seconds[name])
+        request = RunRequest([file], sorted(without), fastest_first, most, _SLOWER * self._slowest)
+        result = self._run_request(mutant, request)
+        if result and result["code"] != NO_IMPORT:
+            self._learn(result)
+        return result
 
-    def _run_asked(self, one: Mutant, asked: Asked) -> dict[str, Any] | None:
-        """Run tests on a mutant, in a process of their own where its module must be imported."""
-        found = self._workshop(one).run(asked, one)
-        if found and found["code"] == NEEDS_MORE_TESTS:
-            found = run_importing(one, asked)
-        if found and found["code"] == _FAULT:
-            raise SystemExit(f"{one.place}: {found}")
-        return found
+    def _run_request(self, mutant: Mutant, request: RunRequest) -> dict[str, Any] | None:
+        """Run tests on a mutant, in a process of their own if they must import it."""
+        result = self._workshop(mutant).run(request, mutant)
+        if result and result["code"] == NEEDS_MORE_TESTS:
+            result = run_importing(mutant, request)
+        if result and result["code"] == _FAULT:
+            raise SystemExit(f"{mutant.place}: {result}")
+        return result
 
-    def _learn(self, found: dict[str, Any]) -> None:
-        """Note what tests cost that passed, and leave out slow ones."""
-        for name, cost in found["seconds"].items():
-            if name not in found["failed"] and name not in found["slow"]:
-                self._seconds[name] = cost
-                if cost > self._slowest:
+    def _learn(self, result: dict[str, Any]) -> None:
+        """Note the seconds of tests that passed; leave out those that take too long."""
+        for name, seconds in result["seconds"].items():
+            if name not in result["failed"] and name not in result["slow"]:
+                self._seconds[name] = seconds
+                if seconds > self._slowest:
                     self._left_out.add(name)
 
-    def _passing_unchanged(self, one: Mutant, names: list[str]) -> list[str]:
-        """Choose the tests that pass on the shipped file in the time that they may take."""
+    def _passing_unchanged(self, mutant: Mutant, names: list[str]) -> list[str]:
+        """Return those of the tests that pass on the shipped file in time; leave out the others."""
         unknown = [name for name in names if name not in self._passing]
         if unknown:
-            asked = Asked(unknown, most=len(unknown) * self._slowest, slowest=self._slowest)
-            found = self._workshop(one).run(asked) or {"seconds": {}, "failed": [], "slow": []}
-            self._learn(found)
-            failing = {*unknown} - found["seconds"].keys() | {*found["failed"], *found["slow"]}
+            request = RunRequest(unknown, most=len(unknown) * self._slowest, slowest=self._slowest)
+            result = self._workshop(mutant).run(request) or {
+                "seconds": {},
+                "failed": [],
+                "slow": [],
+            }
+            self._learn(result)
+            not_run = {*unknown} - result["seconds"].keys()
+            failing = not_run | {*result["failed"], *result["slow"]}
             for name in sorted(failing):
                 print(f"fails unchanged or is slow, and is left out: {name}", file=sys.stderr)
             self._left_out |= failing
             self._passing |= {*unknown} - failing
         return [name for name in names if name in self._passing]
 
-    def _workshop(self, one: Mutant) -> Workshop:
-        folder = folder_of_tests(one.file)
+    def _workshop(self, mutant: Mutant) -> Workshop:
+        """Return the process that has imported the tests of a mutant; start it the first time."""
+        folder = folder_of_tests(mutant.file)
         if folder not in self._workshops:
             _import_packages(_PACKAGES)
             tests = tests_of_survivors(folder) if self._again else tests_of(folder)
@@ -757,53 +877,72 @@ class Runs:
 
 
 def read_verdicts(file: Path | None) -> dict[str, str]:
-    """Read the verdict of each place in the file: the last one written."""
-    lines = file.read_text().splitlines() if file and file.exists() else []
-    found = (line.split(maxsplit=1) for line in lines)
-    return {place: verdict for verdict, place in found}
+    """Read the last verdict that a file has for each place; nothing from no file."""
+    verdicts = {}
+    for line in file.read_text().splitlines() if file and file.exists() else []:
+        verdict, place = line.split(maxsplit=1)
+        verdicts[place] = verdict
+    return verdicts
 
 
 def _summary(counts: Counter[str]) -> dict[str, Any]:
-    """Counts, and the share of mutants killed with its interval of 95 % (Clopper and Pearson)."""
+    """Return the counts, and the share of mutants killed with its 95 % interval.
+
+    The interval is that of Clopper and Pearson.
+    """
     from scipy import stats
 
     killed, survived = counts["killed"], counts["survived"]
     verdicts = ("killed", "equivalent", "survived", "not run")
-    found: dict[str, Any] = {name: counts[name] for name in verdicts if counts[name]}
+    summary: dict[str, Any] = {name: counts[name] for name in verdicts if counts[name]}
     if killed + survived == 0:
-        return found
+        return summary
     share = stats.binomtest(killed, killed + survived)
     low, high = share.proportion_ci(0.95)
-    return found | {"score": round(share.statistic, 4), "95 %": [round(low, 4), round(high, 4)]}
+    return summary | {"score": round(share.statistic, 4), "95 %": [round(low, 4), round(high, 4)]}
 
 
 def chosen_mutants(part: str, sample: int | None, seed: int, only: str) -> Iterator[Mutant]:
-    """Mutants in an order drawn at random where they are a sample, so that any first part of it is
-    a sample, too."""
+    """Yield mutants: all of them file by file, or a sample in random order.
+
+    The beginning of a random order is a sample too, so that a run may end early.
+
+    Args:
+        part: "formulas", "designs" or "all".
+        sample: Number of mutants; None for all.
+        seed: Seed of the random order.
+        only: A text that the paths of their files contain; "" for all files.
+    """
     files: list[Path] = []
     if part != "designs":
-        files += [file for file in files_of_formulas() if by_nearness(file, again=False)]
+        files += [file for file in files_of_formulas() if tests_by_nearness(file, again=False)]
     if part != "formulas":
         files += files_of_designs()
-    every = []
+    ranked = []
     for file in files:
         if only in str(file):
-            for rank, place in zip(ranks(named(file), seed), places(file), strict=True):
-                every.append((rank, file, place))
+            for rank, numbers in zip(
+                ranks(list_places(file), seed), list_mutants(file), strict=True
+            ):
+                ranked.append((rank, file, numbers))
     if sample is not None:
-        every = sorted(every)[:sample]
-    for _, file, place in every:
-        yield mutant(file, *place)
+        ranked = sorted(ranked)[:sample]
+    for _, file, (number, change) in ranked:
+        yield make_mutant(file, number, change)
 
 
-def ranks(named: Iterable[str], seed: int) -> Iterator[bytes]:
+def ranks(places: Iterable[str], seed: int) -> Iterator[bytes]:
     """Draw a rank for each mutant, from its file and its change alone.
 
-    A mutant keeps its rank, and the sample those of its mutants that are still there, when lines
-    move or other code changes.
+    So a mutant keeps its rank when lines move or other code changes, and a sample keeps its mutants
+    that still exist.
+
+    Args:
+        places: Places of the mutants.
+        seed: Seed of the ranks.
     """
     seen = Counter[str]()
-    for place in named:
+    for place in places:
         file, _, _, change = place.split(":", 3)
         seen[file + change] += 1
         text = f"{seed} {file} {change} {seen[file + change]}"

@@ -30,19 +30,19 @@ def as_notebook(page: str) -> str:
     pages beside it.
     """
     text = _HEADER.sub("", page)
-    found: list[dict[str, Any]] = []
-    at = 0
+    notebook_cells: list[dict[str, Any]] = []
+    end_of_last = 0
     for cell in cells(text):
         if cell.language != "python":
             continue
         fence = text.rindex("```python", 0, cell.end)
-        _add_text(found, text[at:fence])
-        _add(found, "code", cell.code.strip("\n"))
-        at = cell.end
-    _add_text(found, text[at:])
+        _add_text(notebook_cells, text[end_of_last:fence])
+        _add_cell(notebook_cells, "code", cell.code.strip("\n"))
+        end_of_last = cell.end
+    _add_text(notebook_cells, text[end_of_last:])
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {
-        "cells": found,
+        "cells": notebook_cells,
         "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -50,17 +50,20 @@ def as_notebook(page: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _add_text(found: list[dict[str, Any]], text: str) -> None:
-    words = _LINK.sub(r"\g<words>", text).strip("\n")
-    if words.strip():
-        _add(found, "markdown", words)
+def _add_text(notebook_cells: list[dict[str, Any]], text: str) -> None:
+    """Add a cell of Markdown without links to other pages, unless the text is empty."""
+    markdown = _LINK.sub(r"\g<words>", text).strip("\n")
+    if markdown.strip():
+        _add_cell(notebook_cells, "markdown", markdown)
 
 
-def _add(found: list[dict[str, Any]], kind: str, text: str) -> None:
-    cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{len(found)}", "metadata": {}}
+def _add_cell(notebook_cells: list[dict[str, Any]], kind: str, text: str) -> None:
+    """Add a cell of Jupyter's kind "code" or "markdown"."""
+    number = len(notebook_cells)
+    cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
     if kind == "code":
         cell |= {"execution_count": None, "outputs": []}
-    found.append(cell | {"source": text.splitlines(keepends=True)})
+    notebook_cells.append(cell | {"source": text.splitlines(keepends=True)})
 
 
 def write_notebooks(folder: Path) -> list[Path]:

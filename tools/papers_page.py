@@ -1,7 +1,7 @@
 """The index of `tacit reproduce` as a page of the docs.
 
-`python tools/papers_page.py` writes docs/reproduce.md, and its table of numbers into README.md.
-Tests compare both.
+`python tools/papers_page.py` writes docs/reproduce.md, and the table of its numbers of rows into
+README.md. Tests compare both with the index.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TABLE = re.compile(r"^\| paper \| exact .*\n(?:\|.*\n)+", re.MULTILINE)
 
 
 def page() -> str:
-    """Write the page's text."""
+    """Return the page's text."""
     rows = [index_row(paper, result) for paper, result in paper_results()]
     papers = list(dict.fromkeys(row["paper"] for row in rows))
     lines = ["# Reproduce the papers", "", HEAD, "", *_table_of_statuses(papers, rows), ""]
@@ -39,7 +39,7 @@ def page() -> str:
 
 
 def readme_with_numbers(readme: str) -> str:
-    """Write README.md with the numbers of each paper's rows, each linked to its part of the page.
+    """Return README.md with the numbers of rows of each paper, linked to its part of the page.
 
     Raises:
         ValueError: README.md has no such table.
@@ -67,6 +67,7 @@ def _table_of_statuses(papers: list[str], rows: list[dict[str, str]], page: str 
 
 
 def _table_of_results(paper: str, rows: list[dict[str, str]]) -> list[str]:
+    """Write the table of all rows of one paper, as lines of Markdown."""
     lines = ["| item | status | command | quantity | reason | the paper's figures |"]
     lines.append("|---|---|---|---|---|---|")
     for row in rows:

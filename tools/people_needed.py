@@ -1,4 +1,4 @@
-"""Numbers of people needed, in the tables of README.md and docs/how-to-choose.md.
+"""Write how many people each design needs into the tables of README.md and docs/how-to-choose.md.
 
     python tools/people_needed.py           write the columns from the package's data file
     python tools/people_needed.py --check   say which page differs, with exit code 1
@@ -27,7 +27,7 @@ PAGES: Mapping[Path, Mapping[str, str]] = {
 
 
 def fill_columns(text: str, columns: Mapping[str, str]) -> str:
-    """Write a page with the cells of its table of designs from the data file.
+    """Return a page whose table of designs has these columns filled from the data file.
 
     Args:
         text: The page, in Markdown.
@@ -64,6 +64,7 @@ def fill_columns(text: str, columns: Mapping[str, str]) -> str:
 
 
 def _cells(line: str) -> list[str]:
+    """Return the texts of the cells of one row of a table in Markdown."""
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 

@@ -1,10 +1,10 @@
-"""Figures of the results as records: measured by a command, shown in tables, measured again.
+"""Records of measured results: a command measures them, tables show them, a second run checks them.
 
     python tools/results.py measure NAME...     run a record's command, write its record
     python tools/results.py remeasure NAME...   run it again and say whether the record still holds
     python tools/results.py page                write the tables of the pages from the records
-    python tools/results.py check               say what page, definitions and records disagree on
-    python tools/results.py list                records, with what each costs
+    python tools/results.py check               say where pages, definitions and records disagree
+    python tools/results.py list                list the records, each with its processor time
 
 The pages are docs/results.md and docs/results/*.md. Definitions are TOML, in a file for each
 design: docs/results/definitions/DESIGN.toml. Records are
@@ -39,17 +39,18 @@ from tacit.evaluation.quantities import Place, find_quantities, locate_quantitie
 FOLDER = ROOT / "docs" / "results"
 FIRST_PAGE = ROOT / "docs" / "results.md"
 PAGE_BREAK = "\f"
-"""Between the pages of the results, where they are read as one text."""
+"""Separates the pages of the results when they are joined to one text."""
 PACKAGES = {"tacit": "tacit-rec", "NumPy": "numpy", "SciPy": "scipy"}
-"""Packages whose versions stand in a record: how they are written, and how they are installed."""
+"""Packages whose versions a record has: their names on the page, and those of the installed ones.
+"""
 FAST_SECONDS = 10.0
-"""A record is fast if its commands took at most so many seconds of processor."""
+"""Most seconds of processor that the commands of a fast record took."""
 TOLERANCE = 1e-6
-"""Relative difference that two machines may make in the same computation."""
+"""Largest relative difference between equal numbers, which two machines may compute differently."""
 _BLOCK = re.compile(r"<!-- table (?P<name>\S+) -->\n(?P<body>.*?)<!-- end -->\n", re.DOTALL)
 _TYPED_TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 _TYPED_MARK = re.compile(r"\n\*No record: \S.*\b\d{4}-\d{2}-\d{2}\b.*\.\*\n")
-"""The line below a table that no record gives: its command, and when that printed it."""
+"""The line below a table without a record: the command that printed it, and the date."""
 _PLACEHOLDER = re.compile(
     r"\{(?:(?P<record>[^{}:|]+): )?(?P<path>[^{}|?]*)(?P<optional>\?)?(?:\|(?P<format>[^{}]*))?\}"
 )
@@ -67,22 +68,24 @@ class RecordDefinition:
     command: str
     """The line that a reader types. It prints one JSON object. FOLDER: where MovieLens lies."""
     data: str
-    """What the figures are of, in words, such as "MovieLens 100K"."""
+    """Description of the data, such as "MovieLens 100K"."""
     keep: tuple[str, ...]
     """Paths of the quantities that the record keeps (`tacit.evaluation.quantities`)."""
     prepare: tuple[str, ...] = ()
-    """Lines that are run first, in the same empty folder, such as those that make two.csv."""
+    """Lines that are run before the command, in the same folder, such as those that make two.csv.
+    """
     intervals: tuple[tuple[str, str, str], ...] = ()
-    """Empty for a command that prints the same each time. Else paths of a value and of the ends of
-    its interval: measured again, each value must lie in its recorded interval."""
+    """For a command whose output varies: paths of a value and of the ends of its interval. A second
+    measurement of the value must lie in the recorded interval. Empty for a command that prints the
+    same each time."""
     at_least: Mapping[str, float] = field(default_factory=dict)
     """For figures that no second run repeats, such as a speed: paths, and the least value that
-    confirms what is claimed. Nothing else of such a record is compared."""
+    confirms the claim. Nothing else of such a record is compared."""
     small: str = ""
-    """For a benchmark: the command at a small shape, as `make bench` runs it."""
+    """For a benchmark: the command at a small shape, which `make bench` runs; "" for others."""
     costs: tuple[str, ...] = ()
-    """Those paths of `keep` that say what a run took, such as its seconds: they are never equal,
-    and are not compared."""
+    """Those paths of `keep` that are costs of a run, such as its seconds. They differ each time and
+    are not compared."""
 
     def __post_init__(self) -> None:
         if not (self.command and self.data and self.keep):
@@ -95,27 +98,29 @@ class RecordDefinition:
 
     @property
     def needs_real_data(self) -> bool:
-        """Whether a line reads MovieLens."""
+        """Whether any line reads MovieLens."""
         return any("FOLDER" in line for line in self.lines)
 
 
 @dataclass(frozen=True)
 class RowDefinition:
-    """One row of a table, or one for each entry of a list or each word of `over`."""
+    """One row of a table, or several: for each entry of a list, or for each word of `over`."""
 
     cells: tuple[str, ...]
     """Texts with placeholders `{PATH|FORMAT}` or `{RECORD: PATH|FORMAT}`."""
     each: str = ""
-    """`RECORD: PATH` of entries; placeholders without a record start at the entry."""
+    """`RECORD: PATH` of entries, each of which gives a row; in its cells, placeholders without a
+    record begin at the entry. "" for a single row."""
     over: tuple[str, ...] = ()
-    """Words that replace `@` in the cells and in `each`, one after the other."""
+    """Words, each of which gives a row in which it replaces `@` in the cells and in `each`."""
 
     @property
     def variants(self) -> list[RowDefinition]:
-        """The row for each word of `over`; only itself where there are none."""
+        """The row for each word of `over`; the row itself if `over` is empty."""
         return [self._with_word(word) for word in self.over] or [self]
 
     def _with_word(self, word: str) -> RowDefinition:
+        """Return the row in which a word replaces `@`."""
         cells = [cell.replace("@", word) for cell in self.cells]
         return RowDefinition(tuple(cells), self.each.replace("@", word))
 
@@ -128,9 +133,9 @@ class TableDefinition:
     columns: tuple[str, ...]
     rows: tuple[RowDefinition, ...]
     names: Mapping[str, str] = field(default_factory=dict)
-    """How values and cells that are texts are written on the page: `p-dap = "P-DAP"`."""
+    """Texts that replace values and whole cells on the page, such as `p-dap = "P-DAP"`."""
     commands: bool = True
-    """Whether the commands stand above the table; not where the table before has the same."""
+    """Whether the commands stand above the table; False if the table before it has the same."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -153,7 +158,7 @@ class TableDefinition:
 
     @property
     def all_rows(self) -> list[RowDefinition]:
-        """Rows with the words of `over` put in."""
+        """All rows, after the words of `over` replaced `@`."""
         return [variant for row in self.rows for variant in row.variants]
 
 
@@ -180,7 +185,7 @@ def read_definitions(folder: Path = FOLDER) -> Definitions:
     """Read every file of definitions.
 
     Raises:
-        ResultsError: A name is defined twice, or a definition has a key that there is not.
+        ResultsError: A name is defined twice, or a definition has an unknown key.
     """
     records: dict[str, RecordDefinition] = {}
     tables: dict[str, TableDefinition] = {}
@@ -197,12 +202,14 @@ def read_definitions(folder: Path = FOLDER) -> Definitions:
     return Definitions(records, tables)
 
 
-def _refuse_repeated(name: str, known: Mapping[str, object], file: Path) -> None:
-    if name in known:
+def _refuse_repeated(name: str, defined: Mapping[str, object], file: Path) -> None:
+    """Raise ResultsError if a name of a file was defined before."""
+    if name in defined:
         raise ResultsError(f"{file.name}: '{name}' is defined twice.")
 
 
 def _read_record(name: str, settings: dict[str, Any]) -> RecordDefinition:
+    """Make the definition of a record from its table of TOML, whose keys are taken out."""
     triples = [tuple(triple) for triple in settings.pop("intervals", ())]
     names = ("keep", "prepare", "costs")
     lists: dict[str, Any] = {key: tuple(settings.pop(key, ())) for key in names}
@@ -213,6 +220,7 @@ def _read_record(name: str, settings: dict[str, Any]) -> RecordDefinition:
 
 
 def _read_table(name: str, settings: dict[str, Any]) -> TableDefinition:
+    """Make the definition of a table from its table of TOML, whose keys are taken out."""
     rows = []
     for row in settings.pop("rows", ()):
         lists: dict[str, Any] = {key: tuple(row.pop(key, ())) for key in ("cells", "over")}
@@ -225,17 +233,17 @@ def _read_table(name: str, settings: dict[str, Any]) -> TableDefinition:
 
 
 def measure(definition: RecordDefinition) -> dict[str, Any]:
-    """Run a record's lines in an empty folder and keep what the definition names.
+    """Run a record's lines in an empty folder, and return a new record of the named quantities.
 
     Raises:
-        ResultsError: A line fails, prints no JSON object, or lacks a quantity.
+        ResultsError: A line fails, or the command prints no JSON or lacks a quantity.
     """
-    began = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         for line in definition.lines:
             printed = run_line(line, Path(folder))
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
+    seconds = ended.ru_utime + ended.ru_stime - started.ru_utime - started.ru_stime
     try:
         document = json.loads(printed)
     except ValueError:
@@ -259,7 +267,7 @@ def run_line(line: str, folder: Path) -> str:
     """Run a line of a definition in a folder, with this checkout's programs.
 
     Returns:
-        What it prints.
+        Its standard output.
 
     Raises:
         ResultsError: It fails, or begins with another program than tacit or python.
@@ -275,31 +283,32 @@ def run_line(line: str, folder: Path) -> str:
     if "FOLDER" in line and not data:
         raise ResultsError(f"{line}: set TACIT_DATA to the folder that holds ml-100k.")
     arguments = [_written_for_folder(word, data) for word in words[1:]]
-    called = [sys.executable, *starts[words[0]], *arguments]
+    command = [sys.executable, *starts[words[0]], *arguments]
     environment = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     environment["PYTHONPATH"] = str(ROOT / "src")
-    done = subprocess.run(
-        called, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    finished = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise ResultsError(f"{line}: exit code {done.returncode}: {done.stderr[-400:]}")
-    return done.stdout
+    if finished.returncode:
+        raise ResultsError(f"{line}: exit code {finished.returncode}: {finished.stderr[-400:]}")
+    return finished.stdout
 
 
 def _written_for_folder(word: str, data: str) -> str:
-    """Name the data's folder, and this repository's programs by their whole path."""
+    """Return a word of a line, with full paths for FOLDER and for programs of this repository."""
     if word.endswith(".py") and (ROOT / word).is_file():
         return str(ROOT / word)
     return word.replace("FOLDER", data)
 
 
 def _versions() -> dict[str, str]:
-    found = {"Python": ".".join(map(str, sys.version_info[:3]))}
-    return found | {name: version(package) for name, package in PACKAGES.items()}
+    """Return the versions of Python and of `PACKAGES`, by their names on the page."""
+    versions = {"Python": ".".join(map(str, sys.version_info[:3]))}
+    return versions | {name: version(package) for name, package in PACKAGES.items()}
 
 
 def _processor() -> str:
-    """Name this machine's processor, on Linux by its model."""
+    """Return the name of this machine's processor; on Linux it is the model."""
     file = Path("/proc/cpuinfo")
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     for line in lines:
@@ -310,7 +319,7 @@ def _processor() -> str:
 
 
 def keep_quantities(document: Any, paths: Iterable[str]) -> Any:
-    """Cut a document down to the quantities that paths name; lists close up.
+    """Return the part of a document that paths name; lists have no gaps for missing entries.
 
     Raises:
         ResultsError: A path names nothing.
@@ -325,7 +334,7 @@ def keep_quantities(document: Any, paths: Iterable[str]) -> Any:
 
 
 def _build(places: Mapping[Place, Any]) -> Any:
-    """Put values together by their places."""
+    """Build a document from values by their places, which are sequences of keys and indices."""
     if () in places:
         return places[()]
     branches: dict[str | int, dict[Place, Any]] = {}
@@ -337,7 +346,7 @@ def _build(places: Mapping[Place, Any]) -> Any:
 
 
 def record_file(name: str, folder: Path = FOLDER) -> Path:
-    """Name the file of a record."""
+    """Return the path of a record's file."""
     return folder / "records" / f"{name}.json"
 
 
@@ -345,7 +354,7 @@ def read_record(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """Read a record.
 
     Raises:
-        ResultsError: It was not measured yet.
+        ResultsError: There is no such file: the record was never measured.
     """
     file = record_file(name, folder)
     if not file.exists():
@@ -362,18 +371,26 @@ def write_record(record: Mapping[str, Any], folder: Path = FOLDER) -> None:
 
 
 def is_fast(record: Mapping[str, Any]) -> bool:
-    """Say whether a record is measured again by the tests that everybody runs."""
+    """Say whether a record is so fast that the usual tests measure it again."""
     return float(record["cpu_seconds"]) <= FAST_SECONDS
 
 
 def differences(
     definition: RecordDefinition, record: Mapping[str, Any], again: Mapping[str, Any]
 ) -> list[str]:
-    """Say in which quantities a second measurement refutes a record.
+    """List the quantities in which a second measurement refutes a record.
 
-    Without intervals all kept values but costs must be equal, numbers but for rounding. With
-    intervals each value must lie in its recorded interval; other kept values are not compared.
-    Where the definition gives least values, these alone are compared.
+    If the definition gives least values, only these are compared. If it gives intervals, each value
+    must lie in its recorded interval, and nothing else is compared. Otherwise all kept values but
+    costs must be equal, up to rounding.
+
+    Args:
+        definition: The record's definition.
+        record: The record.
+        again: The second measurement.
+
+    Returns:
+        A sentence for each difference.
     """
     if definition.at_least:
         return below_claims(definition, again)
@@ -381,33 +398,34 @@ def differences(
         compared = [path for path in definition.keep if path not in definition.costs]
         first = keep_quantities(record["values"], compared)
         return list(_unequal(first, keep_quantities(again["values"], compared), ""))
-    found = []
+    problems = []
     for value_path, low_path, high_path in definition.intervals:
         values = find_quantities(again["values"], value_path)
         lows = find_quantities(record["values"], low_path)
         highs = find_quantities(record["values"], high_path)
         if not values or not len(values) == len(lows) == len(highs):
-            found.append(f"{value_path}: {len(values)} values, {len(lows)} recorded intervals")
+            problems.append(f"{value_path}: {len(values)} values, {len(lows)} recorded intervals")
             continue
         for (path, value), low, high in zip(
             values.items(), lows.values(), highs.values(), strict=True
         ):
             if not low <= value <= high:
-                found.append(f"{path}: {value} lies outside of {low} to {high}")
-    return found
+                problems.append(f"{path}: {value} lies outside of {low} to {high}")
+    return problems
 
 
 def below_claims(definition: RecordDefinition, record: Mapping[str, Any]) -> list[str]:
-    """Say which figures of a record lie below the least value that its definition claims."""
-    found = []
+    """List the figures of a record that lie below the least values that its definition claims."""
+    problems = []
     for path, least in definition.at_least.items():
         for place, value in find_quantities(record["values"], path).items():
             if value < least:
-                found.append(f"{place}: {value} is below {least}")
-    return found
+                problems.append(f"{place}: {value} is below {least}")
+    return problems
 
 
 def _unequal(first: Any, second: Any, path: str) -> Iterator[str]:
+    """Yield a sentence for each difference between two documents; `path` leads to both of them."""
     if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() == second.keys():
         for key in first:
             yield from _unequal(first[key], second[key], f"{path}.{key}")
@@ -419,13 +437,14 @@ def _unequal(first: Any, second: Any, path: str) -> Iterator[str]:
 
 
 def _is_equal(first: Any, second: Any) -> bool:
+    """Say whether two values are equal, up to rounding if the first is a float."""
     if isinstance(first, float) and isinstance(second, int | float):
         return math.isclose(first, second, rel_tol=TOLERANCE, abs_tol=1e-12)
     return bool(first == second)
 
 
 def render_table(table: TableDefinition, folder: Path = FOLDER) -> str:
-    """Write the block of a table: commands, the table, and when and with what it was measured.
+    """Write the block of a table: its commands, the table, and a line on how it was measured.
 
     Raises:
         ResultsError: A record is missing, or a placeholder names no quantity or several.
@@ -444,15 +463,21 @@ def render_table(table: TableDefinition, folder: Path = FOLDER) -> str:
 
 
 def _commands(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    every = []
+    """List the lines that measured some records, each once."""
+    lines = []
     for record in records:
-        every += [*record["prepare"], record["command"]]
-    return list(dict.fromkeys(every))
+        lines += [*record["prepare"], record["command"]]
+    return list(dict.fromkeys(lines))
 
 
 def _rendered_rows(
     row: RowDefinition, table: TableDefinition, records: Mapping[str, Any]
 ) -> Iterator[list[str]]:
+    """Yield the cells of the rows that one definition gives.
+
+    Raises:
+        ResultsError: Its `each` names no entry, or a placeholder names no quantity or several.
+    """
     entries: list[Any] = [None]
     if row.each:
         name, _, path = row.each.partition(": ")
@@ -466,7 +491,10 @@ def _rendered_rows(
 def _rendered_cell(
     cell: str, entry: Any, table: TableDefinition, records: Mapping[str, Any]
 ) -> str:
+    """Return a cell with values in place of its placeholders; `entry` is the row's, or None."""
+
     def replace(match: re.Match[str]) -> str:
+        """Return the text of one placeholder's value; "" if an optional one has none."""
         document = records[match["record"]]["values"] if match["record"] else entry
         found = list(find_quantities(document, match["path"]).values())
         if not found and match["optional"]:
@@ -479,7 +507,13 @@ def _rendered_cell(
 
 
 def written(value: Any, form: str, names: Mapping[str, str]) -> str:
-    """Write a value on the page: numbers by a format of Python, with a true minus."""
+    """Return the text of a value on the page.
+
+    Args:
+        value: A number, a text, True, False or None.
+        form: Python's format of numbers; the minus sign is then replaced by the typographic one.
+        names: Texts that replace values that are texts.
+    """
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -493,6 +527,7 @@ def written(value: Any, form: str, names: Mapping[str, str]) -> str:
 
 
 def _provenance(records: list[Mapping[str, Any]]) -> str:
+    """Write the line on how records were measured: data, dates, processors, versions and costs."""
     data = "; ".join(dict.fromkeys(record["data"] for record in records))
     dates = sorted({record["date"] for record in records})
     versions: dict[str, str] = {}
@@ -517,10 +552,10 @@ def read_pages() -> dict[Path, str]:
 
 
 def render_page(text: str, definitions: Definitions, folder: Path = FOLDER) -> str:
-    """Write the text of a page anew, each table between its marks from the records.
+    """Return a page in which each table between marks is written from the records.
 
     Raises:
-        ResultsError: A mark names no table, a table has no mark or several.
+        ResultsError: A mark names no table, or a table has no mark or several.
     """
     marked = [match["name"] for match in _BLOCK.finditer(text)]
     if text.count("<!-- table ") != len(marked):
@@ -533,6 +568,7 @@ def render_page(text: str, definitions: Definitions, folder: Path = FOLDER) -> s
             raise ResultsError(f"The page marks the table '{name}' {marked.count(name)} times.")
 
     def replace(match: re.Match[str]) -> str:
+        """Return the new block between two marks, and the marks."""
         block = render_table(definitions.tables[match["name"]], folder)
         return f"<!-- table {match['name']} -->\n{block}<!-- end -->\n"
 
@@ -540,7 +576,7 @@ def render_page(text: str, definitions: Definitions, folder: Path = FOLDER) -> s
 
 
 def unmarked_tables(text: str) -> list[str]:
-    """Find the typed tables of a page that say neither their command nor its date; their heads."""
+    """Return the headings of typed tables that do not state their command and its date."""
     typed = _BLOCK.sub("", text)
     tables = _TYPED_TABLE.finditer(typed)
     unmarked = [table[0] for table in tables if not _TYPED_MARK.match(typed, table.end())]
@@ -548,7 +584,7 @@ def unmarked_tables(text: str) -> list[str]:
 
 
 def check(text: str, definitions: Definitions, folder: Path = FOLDER) -> list[str]:
-    """List what page, definitions and records disagree on."""
+    """List the disagreements between pages, definitions and records, as sentences."""
     problems = []
     for name, definition in definitions.records.items():
         try:
@@ -577,19 +613,20 @@ def check(text: str, definitions: Definitions, folder: Path = FOLDER) -> list[st
 
 
 def main() -> int:
-    """Run one action; 1 where a record does not hold or the page is out of date."""
+    """Run one action; the exit code is 1 if a record does not hold or a page is out of date."""
     parser = argparse.ArgumentParser(description="Records of the results.")
     parser.add_argument("action", choices=("measure", "remeasure", "page", "check", "list"))
     parser.add_argument("names", nargs="*", metavar="NAME")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        return _act(given.action, given.names)
+        return _run_action(options.action, options.names)
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 1
 
 
-def _act(action: str, names: list[str]) -> int:
+def _run_action(action: str, names: list[str]) -> int:
+    """Run one action on the named records, and return the exit code."""
     definitions = read_definitions()
     if action == "measure":
         for name in names:
@@ -614,9 +651,10 @@ def _act(action: str, names: list[str]) -> int:
 
 
 def _remeasure(definition: RecordDefinition) -> list[str]:
-    found = differences(definition, read_record(definition.name), measure(definition))
-    print(f"{definition.name}: {'; '.join(found) or 'holds'}")
-    return found
+    """Measure a record again; print and return the differences."""
+    problems = differences(definition, read_record(definition.name), measure(definition))
+    print(f"{definition.name}: {'; '.join(problems) or 'holds'}")
+    return problems
 
 
 if __name__ == "__main__":

@@ -63,23 +63,23 @@ def tacit() -> list[str]:
 
 def take_file(browser: Browser, page: Path, name: str, *, height: int) -> None:
     """Write a picture of the top of a page that is a file."""
-    shown = browser.new_page(viewport={"width": WIDTH, "height": height})
-    shown.goto(page.as_uri())
-    shown.screenshot(path=FOLDER / f"{name}.png")
-    shown.close()
+    tab = browser.new_page(viewport={"width": WIDTH, "height": height})
+    tab.goto(page.as_uri())
+    tab.screenshot(path=FOLDER / f"{name}.png")
+    tab.close()
 
 
 def take_list(browser: Browser, address: str, name: str, *, height: int) -> None:
     """Choose three items on the served page, and write a picture of the list."""
-    shown = browser.new_page(viewport={"width": WIDTH, "height": height})
-    shown.goto(address)
-    shown.wait_for_selector(".offered li")
-    for place in (0, 3, 5):
-        shown.locator(".offered button.like").nth(place).click()
-    shown.get_by_role("button", name="Next: your list").click()
-    shown.locator(".made li").nth(9).wait_for()
-    shown.screenshot(path=FOLDER / f"{name}.png")
-    shown.close()
+    tab = browser.new_page(viewport={"width": WIDTH, "height": height})
+    tab.goto(address)
+    tab.wait_for_selector(".offered li")
+    for number in (0, 3, 5):
+        tab.locator(".offered button.like").nth(number).click()
+    tab.get_by_role("button", name="Next: your list").click()
+    tab.locator(".made li").nth(9).wait_for()
+    tab.screenshot(path=FOLDER / f"{name}.png")
+    tab.close()
 
 
 @contextmanager

@@ -4,9 +4,10 @@
     python tools/set_up.py --all                what the tests, checks and documentation need too
     python tools/set_up.py --without-kernels    leave the kernels to the command that runs them
 
-All take the pinned versions of requirements.lock. uv installs them where it is, pip otherwise.
-Then the compiled kernels are made for this machine, so that the first command starts at once.
-Standard library only, in words that an old Python can still parse, to say what is missing.
+Versions are those that requirements.lock pins. uv installs the packages if there is uv, otherwise
+pip. Then the kernels are compiled for this machine, so that the first command need not wait for
+that. This file uses the standard library only, and syntax that old Pythons can parse, so that it
+can tell their users what is missing.
 """
 
 import hashlib
@@ -27,12 +28,13 @@ RUNNING_LOCK = ENVIRONMENT / "running.lock"
 RUNNING_EXTRAS = ("service", "ledger")
 """Extras of pyproject.toml that `tacit demo` and `tacit serve` need."""
 BUILDERS = ("hatchling", "editables")
-"""What installs the checkout itself."""
+"""Packages that install the checkout itself."""
 KERNELS = ROOT / "src" / "tacit" / "engine"
 """Folder of the kernels: numba stores their machine code below it."""
 
 
 def main(arguments=()):  # type: (tuple[str, ...] | list[str]) -> int
+    """Make or renew the environment; the exit code is 1 if that fails."""
     everything = "--all" in arguments
     with_kernels = "--without-kernels" not in arguments
     refusal = why_not()
@@ -62,7 +64,7 @@ def main(arguments=()):  # type: (tuple[str, ...] | list[str]) -> int
 
 
 def why_not():  # type: () -> str
-    """What this Python lacks, as one sentence with the way out; empty if nothing."""
+    """Return a sentence on what this Python lacks and what to do; "" if it lacks nothing."""
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
         return (
             "tacit needs Python 3.11, 3.12 or 3.13; {} is {}.{}. "
@@ -82,7 +84,7 @@ def why_not():  # type: () -> str
 
 
 def fingerprint():  # type: () -> str
-    """Changes with whatever makes an environment stale: its inputs, and the folder it lies in."""
+    """Return a SHA-256 of all that an environment is made from, and of the folder that it is in."""
     digest = hashlib.sha256(str(ROOT).encode())
     for file in (ROOT / "pyproject.toml", LOCK):
         digest.update(file.read_bytes())
@@ -90,16 +92,20 @@ def fingerprint():  # type: () -> str
 
 
 def is_fresh(everything):  # type: (bool) -> bool
-    """Whether the last finished run installed this from these files."""
+    """Say whether the last finished run installed enough, from the present files.
+
+    Args:
+        everything: Whether the packages of tests, checks and documentation are needed too.
+    """
     installed, _, made_from = STAMP.read_text().partition(" ")
     return made_from == fingerprint() and (installed == "all" or not everything)
 
 
 def running_requirements(lock, project):  # type: (str, str) -> str
-    """The part of the lock that running needs: its packages, and those that they need.
+    """Return the part of the lock that running needs: its packages, and those that they need.
 
     Args:
-        lock: Text of requirements.lock: under each package stand, as comments, who needs it.
+        lock: Text of requirements.lock. Comments below each package name the packages that need it.
         project: Text of pyproject.toml.
     """
     entries = {}  # type: dict[str, list[str]]
@@ -109,13 +115,13 @@ def running_requirements(lock, project):  # type: (str, str) -> str
         entries.setdefault(name, []).append(entry)  # one for each range of Pythons
         comments = re.findall(r"#\s+(?:via)?\s*([a-z0-9._-]+)", entry)
         needed_by.setdefault(name, set()).update(comments)
-    wanted = set(BUILDERS) | set(declared(project, "dependencies"))
+    new_names = set(BUILDERS) | set(declared(project, "dependencies"))
     for extra in RUNNING_EXTRAS:
-        wanted.update(declared(project, extra))
+        new_names.update(declared(project, extra))
     chosen = set()
-    while wanted:
-        chosen |= wanted
-        wanted = {name for name in entries if needed_by[name] & chosen} - chosen
+    while new_names:
+        chosen |= new_names
+        new_names = {name for name in entries if needed_by[name] & chosen} - chosen
     lines = []
     for name in sorted(chosen):
         lines += entries.get(name, [])
@@ -123,7 +129,7 @@ def running_requirements(lock, project):  # type: (str, str) -> str
 
 
 def declared(project, key):  # type: (str, str) -> list[str]
-    """Names of the packages of one list of pyproject.toml."""
+    """Return the names of the packages in one list of pyproject.toml."""
     block = re.search(r"^" + key + r" = \[(.*?)\]$", project, re.DOTALL | re.MULTILINE)
     if block is None:
         raise SystemExit("pyproject.toml has no list '{}'.".format(key))
@@ -131,6 +137,7 @@ def declared(project, key):  # type: (str, str) -> list[str]
 
 
 def install(everything):  # type: (bool) -> None
+    """Make the environment and install the packages; CalledProcessError if a step fails."""
     print(
         "Setting up .venv with Python {}.{}.{}, a minute or two ...".format(*sys.version_info[:3]),
         flush=True,
@@ -152,18 +159,20 @@ def install(everything):  # type: (bool) -> None
 
 
 def find_installer():  # type: () -> tuple[object, ...]
-    """The command that installs into the environment: uv's where it is, else pip's."""
+    """Return the command that installs into the environment, of uv if there is uv, or of pip."""
     uv = shutil.which("uv")
     if uv is not None:
         return (uv, "pip", "install", "--quiet", "--python", PYTHON)
-    # Bytecode is made of what is imported, when it is: compiling everything takes half of the time.
+    # Bytecode is written when a module is first imported: compiling all modules here would take as
+    # long as the installation.
     return (PYTHON, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-compile")
 
 
 def compile_everything():  # type: () -> None
-    """Write the bytecode of all packages, where no import may: it would be made at each start.
+    """Write the bytecode of all packages, for a machine on which imports do not write it.
 
-    A command takes 7 seconds more without it. Files of packages that no Python can read are left.
+    Without it, each command would compile its modules anew, which takes 7 seconds. Files that
+    Python cannot parse are skipped.
     """
     packages = sorted(ENVIRONMENT.glob("lib/python*/site-packages"))
     command = [PYTHON, "-m", "compileall", "-q", *packages, ROOT / "src"]
@@ -171,9 +180,10 @@ def compile_everything():  # type: () -> None
 
 
 def compile_kernels():  # type: () -> None
-    """Fill numba's cache, unless it is filled: the demo runs the kernels of every design once.
+    """Fill numba's cache by a run of the demo, which runs the kernels of every design once.
 
-    Without it the first command that runs a kernel compiles it, so a failure here stops nothing.
+    Nothing is done if the cache has kernels. A failure is only reported, because commands compile
+    missing kernels themselves.
     """
     if next(KERNELS.rglob("*.nbi"), None) is not None:
         return
@@ -191,7 +201,7 @@ def compile_kernels():  # type: () -> None
 
 
 def working():  # type: () -> bool
-    """Whether an environment is there that still runs from this folder."""
+    """Say whether there is an environment that works in this folder."""
     if not PYTHON.exists():
         return False
     code = "import sys, pip; print(sys.prefix)"
@@ -200,6 +210,7 @@ def working():  # type: () -> bool
 
 
 def run(*command):  # type: (object) -> None
+    """Run a command; CalledProcessError if it fails."""
     subprocess.run([str(part) for part in command], check=True)
 
 

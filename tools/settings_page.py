@@ -1,4 +1,4 @@
-"""Every line that tacit.toml may have, as a page of the docs.
+"""Write all settings of tacit.toml as a page of the docs.
 
 `python tools/settings_page.py` writes docs/settings.md from the classes that read the file; a test
 compares the two.
@@ -53,10 +53,10 @@ ABOUT = {
 
 
 def page() -> str:
-    """Its text."""
-    served = {"models": ServedModel, "splits": Split} | {
-        noun: owner.load(one.kind) for noun, (owner, one) in served_sections().items()
-    }
+    """Return the text of the page."""
+    served: dict[str, Any] = {"models": ServedModel, "splits": Split}
+    for noun, (design, served_section) in served_sections().items():
+        served[noun] = design.load(served_section.kind)
     parts = [HEAD, *table(Settings)]
     for noun in sorted(served, key=lambda noun: (noun != "models", noun)):
         about = f"\n{ABOUT[noun]}\n" if noun in ABOUT else ""
@@ -65,41 +65,56 @@ def page() -> str:
 
 
 def section(name: str, settings: type[Any], about: str = "") -> Iterator[str]:
-    """A table of the file, and those below it."""
+    """Yield the lines about a section of the file, and about the sections below it.
+
+    Args:
+        name: Name of the section, without brackets.
+        settings: The class that reads it.
+        about: A sentence about it; "" for none.
+    """
     yield f"\n## `[{name}]`\n{about}"
     yield from table(settings)
-    for one in fields(settings):
-        if (below := one.metadata["table"]) is not None:
-            yield from section(f"{name}.{one.name}.NAME", below)
+    for setting in fields(settings):
+        settings_below = setting.metadata["table"]
+        if settings_below is not None:
+            yield from section(f"{name}.{setting.name}.NAME", settings_below)
 
 
 def table(settings: type[Any]) -> Iterator[str]:
-    """One line for each setting."""
+    """Yield the lines of a section's table: its heading, and a row for each setting."""
     yield "| setting | type | default | unit | meaning | refused |"
     yield "|---|---|---|---|---|---|"
-    kinds = setting_types(settings)
-    for one in fields(settings):
-        if one.name in kinds:
-            default_text = (one.metadata["unit"], one.metadata["meaning"], refused(one))
-            cells = (f"`{one.name}`", TYPES[kinds[one.name]], default(one), *default_text)
+    types = setting_types(settings)
+    for setting in fields(settings):
+        if setting.name in types:
+            cells = (
+                f"`{setting.name}`",
+                TYPES[types[setting.name]],
+                default(setting),
+                setting.metadata["unit"],
+                setting.metadata["meaning"],
+                refused(setting),
+            )
             yield f"| {' | '.join(cells)} |"
 
 
-def default(one: Field[Any]) -> str:
-    """As it is written in the file."""
-    if one.metadata["default_text"]:
-        return str(one.metadata["default_text"])
-    if one.default is MISSING:
+def default(setting: Field[Any]) -> str:
+    """Return a setting's default as the file writes it, or a sentence about it."""
+    if setting.metadata["default_text"]:
+        return str(setting.metadata["default_text"])
+    if setting.default is MISSING:
         return "none: required"
-    if isinstance(one.default, bool):
-        return f"`{str(one.default).lower()}`"
-    return f'`"{one.default}"`' if isinstance(one.default, str) else f"`{one.default}`"
+    if isinstance(setting.default, bool):
+        return f"`{str(setting.default).lower()}`"
+    if isinstance(setting.default, str):
+        return f'`"{setting.default}"`'
+    return f"`{setting.default}`"
 
 
-def refused(one: Field[Any]) -> str:
-    """Values of the right type that are refused."""
-    above = one.metadata["above"]
-    return f"{above} or less" if above is not None else one.metadata["refused"]
+def refused(setting: Field[Any]) -> str:
+    """Describe the values of the right type that are refused; "" for none."""
+    above = setting.metadata["above"]
+    return f"{above} or less" if above is not None else setting.metadata["refused"]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables of sentences on the site: on a phone each row becomes a list, a cell below the other.
+"""Mark the tables of the site that hold sentences: a phone shows each row of them as a list.
 
 `docs/conf.py` calls `label_cells` on each page; `docs/static/site.css` has the rest.
 """
@@ -9,9 +9,11 @@ import html
 import re
 
 LEAST_COLUMNS = 3
+"""Fewest columns of a table that is marked."""
 LEAST_COLUMNS_OF_SENTENCES = 2
+"""Fewest columns with sentences of a table that is marked."""
 SENTENCE = 30
-"""Mean length of the texts of a column, in signs, from which on it holds sentences."""
+"""A column holds sentences if its texts have this many characters on average, or more."""
 _TABLE = re.compile(r'<table class="([^"]*)"([^>]*)>(.*?)</table>', re.DOTALL)
 _HEADING = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
 _ROW = re.compile(r"<tr\b[^>]*>(.*?)</tr>", re.DOTALL)
@@ -26,7 +28,7 @@ def label_cells(page: str) -> str:
         page: HTML as Sphinx writes it.
 
     Returns:
-        The page, where such tables have the class `sentences` and their cells `data-label`.
+        The page; tables of sentences have the class `sentences`, and their cells `data-label`.
     """
     return _TABLE.sub(_label_table, page)
 
@@ -45,6 +47,7 @@ def holds_sentences(rows: list[list[str]]) -> bool:
 
 
 def _label_table(table: re.Match[str]) -> str:
+    """Return a table with marks if it holds sentences, otherwise unchanged."""
     classes, attributes, content = table.groups()
     headings = [_text(heading) for heading in _HEADING.findall(content)]
     rows = []
@@ -60,6 +63,7 @@ def _label_table(table: re.Match[str]) -> str:
 
 
 def _label_row(row: str, headings: list[str]) -> str:
+    """Give each cell of a row the heading of its column."""
     remaining = iter(headings)
 
     def label(cell: re.Match[str]) -> str:
@@ -70,4 +74,5 @@ def _label_row(row: str, headings: list[str]) -> str:
 
 
 def _text(cell: str) -> str:
+    """Return the text of a cell, without tags."""
     return html.unescape(_TAG.sub("", cell)).strip()

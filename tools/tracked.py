@@ -1,4 +1,4 @@
-"""The text files that belong to the project: what git tracks or would track."""
+"""The text files that belong to the project: those that git tracks, or would if they were added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def text_files(*patterns: str) -> Iterator[tuple[Path, str]]:
-    """Each file (of these git pathspecs, if given) and its content; binary files are left out."""
+    """Yield each text file and its content.
+
+    Args:
+        patterns: Git pathspecs that limit the files; none for all files.
+    """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]
     listing = subprocess.run([*command, *patterns], cwd=ROOT, capture_output=True, check=True)
     for name in sorted(set(listing.stdout.decode().split("\0")) - {""}):

@@ -16,7 +16,7 @@ FILE = Path("src/tacit/accounting/base.py")
 def test_each_mutant_is_another_program():
     """Every place gives a file that differs from the shipped one and can be read."""
     shipped = ast.unparse(ast.parse((mutants.ROOT / FILE).read_text()))
-    made = [mutants.mutant(FILE, *place) for place in mutants.places(FILE)]
+    made = [mutants.make_mutant(FILE, *place) for place in mutants.list_mutants(FILE)]
     assert len(made) > 5
     for one in made:
         assert one.text != shipped
@@ -26,7 +26,7 @@ def test_each_mutant_is_another_program():
 def test_every_pattern_of_formulas_names_files_that_have_tests():
     """Patterns that match nothing, and tests that were moved, would pass for a full score."""
     having = [
-        file for file in mutants.files_of_formulas() if mutants.by_nearness(file, again=False)
+        file for file in mutants.files_of_formulas() if mutants.tests_by_nearness(file, again=False)
     ]
     for pattern in mutants.FORMULAS:
         assert any(file.match(f"src/tacit/{pattern}") for file in having)
@@ -70,13 +70,13 @@ def test_test_files_are_tried_by_nearness():
     """The one that is named after the changed file, then others that import it; a survivor's are
     then the rest of the design, and commands, those that run every design at last."""
     file = Path("src/tacit/designs/prec/planner.py")
-    first = mutants.by_nearness(file, again=False)
+    first = mutants.tests_by_nearness(file, again=False)
     own = mutants.tests_of(Path("tests/designs/prec"))
     assert first[0] == "tests/designs/prec/test_planner.py"
     importing = {test for test in own if mutants.imports_file(mutants.ROOT / test, file)}
     assert 1 < len(importing) < len(own)
     assert set(first) == importing
-    again = mutants.by_nearness(file, again=True)
+    again = mutants.tests_by_nearness(file, again=True)
     assert again[: len(first)] == first
     assert sorted(again) == sorted(mutants.tests_of_survivors(Path("tests/designs/prec")))
     last = {Path(test).name for test in again[-len(mutants.LAST) :]}
@@ -86,7 +86,7 @@ def test_test_files_are_tried_by_nearness():
 def test_where_no_test_file_is_named_after_a_file_those_that_import_it_are_tried():
     """A world of theorems has its tests beside those of the theorems."""
     file = Path("src/tacit/designs/standard_scheme/experiment/linear_world.py")
-    tests = mutants.by_nearness(file, again=False)
+    tests = mutants.tests_by_nearness(file, again=False)
     assert tests == ["tests/designs/standard_scheme/experiment/test_theorem.py"]
 
 
@@ -97,10 +97,10 @@ def test_where_no_test_file_imports_a_file_those_beside_it_are_tried():
     assert not [
         test for test in mutants.tests_of(folder) if mutants.imports_file(mutants.ROOT / test, file)
     ]
-    first = mutants.by_nearness(file, again=False)
+    first = mutants.tests_by_nearness(file, again=False)
     assert "tests/designs/standard_scheme/test_device.py" in first
     assert {Path(test).parent for test in first} == {folder}
-    assert mutants.by_nearness(file, again=True)[: len(first)] == first
+    assert mutants.tests_by_nearness(file, again=True)[: len(first)] == first
 
 
 def test_verdicts_are_read_where_a_run_ended(tmp_path: Path):
@@ -154,7 +154,7 @@ import mutants, pathlib
 file = pathlib.Path("src/tacit/designs/prec/gate.py")
 shipped = file.read_text()
 runs = mutants.Runs(10.0, again=False)
-one = mutants.mutant(file, *mutants.places(file)[0])
+one = mutants.make_mutant(file, *mutants.list_mutants(file)[0])
 changed = shipped.replace("return ", "return None and ")
 slow_once = shipped + pathlib.Path("tests/support/slow_once.py").read_text()
 for text in (changed, shipped + "SCALE = 1", "raise RuntimeError", shipped, slow_once):
@@ -192,13 +192,13 @@ file = "tests/support/slow_examples.py"
 dear, slow, quick = [f"{file}::test_{name}" for name in ("dear", "slow", "quick")]
 workshop = mutants.Workshop([file])
 for asked in (
-    mutants.Asked([file], slowest=0.3),
-    mutants.Asked([dear], slowest=0.3),
-    mutants.Asked([slow], slowest=0.3),
-    mutants.Asked([file]),
-    mutants.Asked([file], without=[slow]),
-    mutants.Asked([file], first=[quick, slow], most=0.3),
-    mutants.Asked([file], first=[slow, quick], most=0.3),
+    mutants.RunRequest([file], slowest=0.3),
+    mutants.RunRequest([dear], slowest=0.3),
+    mutants.RunRequest([slow], slowest=0.3),
+    mutants.RunRequest([file]),
+    mutants.RunRequest([file], without=[slow]),
+    mutants.RunRequest([file], first=[quick, slow], most=0.3),
+    mutants.RunRequest([file], first=[slow, quick], most=0.3),
 ):
     found = workshop.run(asked)
     print(*[name.split("_")[-1] for name in found["seconds"]], found["code"], len(found["slow"]))
@@ -229,14 +229,14 @@ def test_tests_that_take_too_long_are_stopped_and_others_are_not_begun():
 
 def test_places_are_named_and_each_equivalent_is_one_of_them():
     """No two mutants share a name, and no reason stands for a mutant that is gone."""
-    made = [mutants.mutant(FILE, *place).place for place in mutants.places(FILE)]
-    assert made == [*mutants.named(FILE)]
+    made = [mutants.make_mutant(FILE, *place).place for place in mutants.list_mutants(FILE)]
+    assert made == [*mutants.list_places(FILE)]
     files = mutants.files_of_formulas() + mutants.files_of_designs()
     named = []
     for file in files:
-        named += mutants.named(file)
+        named += mutants.list_places(file)
     assert len(named) == len(set(named)) > 5000
-    assert set(mutants.equivalent()) <= set(named)
+    assert set(mutants.read_equivalent()) <= set(named)
 
 
 def test_a_sample_keeps_its_mutants_when_code_changes():
@@ -263,7 +263,7 @@ def test_a_sample_is_drawn_of_all_files():
 
 def test_tests_of_a_file_import_it():
     """By its module, or by what its package hands on; others of the same folder are left out."""
-    tests = mutants.by_nearness(FILE, again=False)
+    tests = mutants.tests_by_nearness(FILE, again=False)
     assert "tests/accounting/test_privacy_filter.py" in tests
     assert "tests/accounting/test_schema.py" not in tests
 
@@ -272,9 +272,9 @@ _VERDICTS = """
 import mutants, pathlib
 file = pathlib.Path({file!r})
 tests = ["tests/accounting/test_rounding.py"]
-one = mutants.mutant(file, *mutants.places(file)[0])
+one = mutants.make_mutant(file, *mutants.list_mutants(file)[0])
 for text in ("raise RuntimeError", one.file.read_text()):
-    print(mutants.run_importing(one._replace(text=text), mutants.Asked(tests))["code"])
+    print(mutants.run_importing(one._replace(text=text), mutants.RunRequest(tests))["code"])
 """
 
 
@@ -296,8 +296,8 @@ def test_a_test_that_holds_a_line_kills_its_mutant():
 
 _ENDLESS = """
 import itertools, mutants
-print(mutants.forked(lambda: {"last": max(itertools.repeat(1))}, most=1))
-print(mutants.forked(lambda: {"code": 0}, most=1))
+print(mutants.run_forked(lambda: {"last": max(itertools.repeat(1))}, most=1))
+print(mutants.run_forked(lambda: {"code": 0}, most=1))
 """
 
 
@@ -320,18 +320,18 @@ file = pathlib.Path("src/tacit/accounting/rounding.py")
 test = "tests/accounting/test_rounding.py"
 workshop = mutants.Workshop([test])
 other = mutants.Workshop(["tests/accounting/test_gdp.py"])
-whole = workshop.run(mutants.Asked([test]))
+whole = workshop.run(mutants.RunRequest([test]))
 name = test + "::test_nearest_sums_would_be_below"
 print(whole["code"], len(whole["seconds"]) > 5)
-made = [mutants.mutant(file, *place) for place in mutants.places(file)]
+made = [mutants.make_mutant(file, *place) for place in mutants.list_mutants(file)]
 constant = next(one for one in made if "120 -> 121" in one.place)
 first = "numbers = list(parts)"
 failing = constant._replace(text=file.read_text().replace(first, "raise RuntimeError"))
 endless = constant._replace(text=file.read_text().replace(first, "while True: pass"))
 for one in (constant, failing, endless):
-    found = workshop.run(mutants.Asked([name], slowest=2.0), one)
+    found = workshop.run(mutants.RunRequest([name], slowest=2.0), one)
     print(found and found["code"])
-print(workshop.run(mutants.Asked([name]))["code"])
+print(workshop.run(mutants.RunRequest([name]))["code"])
 workshop.end()
 other.end()
 """
