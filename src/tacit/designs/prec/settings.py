@@ -259,7 +259,7 @@ class PRecSettings:
         """Plan for a given number of peers.
 
         Raises:
-            ConfigError: The rounds alone cost more than epsilon.
+            ConfigError: The rounds alone cost so much that nothing of epsilon is left for the gate.
         """
         plan = _try_peers(self, peers)
         if plan is None:

@@ -467,7 +467,7 @@ def stage_game(plays: list[Play], voters: int) -> Pattern:
     votes: list[Positions] = []
     answers: list[list[int]] = []
     for play in plays:
-        if play.agreeing is None:
+        if play.agreeing is None:  # one of the others leaves after the rounds so far
             last_rounds[counting.pop()] = len(votes)
             continue
         row = np.ones(voters, dtype=np.int64)
@@ -475,6 +475,7 @@ def stage_game(plays: list[Play], voters: int) -> Pattern:
         row[-1] = 0 if play.hidden_agrees else 1
         votes.append(row)
         answers.append([1, 0] if play.hidden_agrees else [0, 1])
+        # The answer costs credit to all who do not vote as the hidden voter does
         counting = [voter for voter in counting if row[voter] == row[-1]]
     pattern = make_pattern(np.array(votes), np.array(answers))
     takes_part = last_rounds > 0  # not for voters who leave before the first round

@@ -150,10 +150,10 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
     if prec.stopped > 0.5:  # in most runs the gate shut
         threshold = prec.row.threshold
         if threshold is None:
-            condition = "for more voters than there are"
+            about_gate = "would need more voters than there are"
         else:
-            condition = f"from about {threshold:,} survivors on"
-        text += f". The gate is open {condition}; it shut in {prec.stopped:.0%} of the runs."
+            about_gate = f"is open with about {threshold:,} survivors or more"
+        text += f". The gate {about_gate}; it shut in {prec.stopped:.0%} of the runs."
         return Verdict("open", "Too few voters agree with the client", text)
     bound = prec.row.loss_bound
     if bound is not None:

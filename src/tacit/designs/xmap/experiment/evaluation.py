@@ -178,11 +178,10 @@ def evaluate_cross_domain(
             judgements_of.setdefault((setting, contender), []).append(judgement)
     base = grid.base
     base_k = grid.base_k
-    at_base = {
-        contender: judgements
-        for (setting, contender), judgements in judgements_of.items()
-        if setting == base and contender.k in (None, base_k)
-    }
+    at_base: dict[Contender, list[Judgement]] = {}
+    for (setting, contender), judgements in judgements_of.items():
+        if setting == base and contender.k in (None, base_k):
+            at_base[contender] = judgements
     comparisons = compare(at_base)
     rows: list[dict[str, Any]] = []
     points = []
