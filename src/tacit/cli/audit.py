@@ -129,7 +129,7 @@ def plan_audit(what: str) -> AuditPlan:
     from tacit.auditing.claims import AuditPlan
     from tacit.auditing.pairs import SAMPLES, claim_makers
 
-    designs = audits()[1:]
+    designs = audits()[1:]  # the first audit is that of all mechanisms
     if what in designs:
         plan_of_design: AuditPlan = design(what).part("audit")()
         return plan_of_design

@@ -310,7 +310,8 @@ def answer_letter(
             None: make only the letter of now.
 
     Returns:
-        The last letter, and the scores that answered it; None before the first answer.
+        A result with the last letter, of which the bytes are None before the first letter; and the
+        scores that answered it, None before the first answer.
     """
     # These raise for an unknown value or a star off the scale, before files are made.
     model.device(values)
@@ -348,7 +349,8 @@ def _exchange_letter(
         now: Unix seconds.
 
     Returns:
-        The last letter, None before the first; and its scores, None before the first answer.
+        A result with the last letter, of which the bytes are None before the first letter; and the
+        scores that answered it, None before the first answer.
     """
     with memory.transaction() as content:
         log = content.state.log if content.state else ()

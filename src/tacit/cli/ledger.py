@@ -336,16 +336,16 @@ def _read_or_make_key(path: Path) -> tuple[bytes, bool]:
         OutputError: The file cannot be made.
     """
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         return _read_key(path), False
     except OSError as error:
         raise OutputError(f"{path}: the key cannot be written ({error.strerror}).") from None
     key = secrets.token_bytes(32)
-    with os.fdopen(file, "w", encoding="ascii") as opened:
-        opened.write(f"{key.hex()}\n")
-        opened.flush()
-        os.fsync(opened.fileno())
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(f"{key.hex()}\n")
+        file.flush()
+        os.fsync(file.fileno())
     return key, True
 
 

@@ -45,6 +45,8 @@ answer a refusal is stored and sent, also to retries, and no state is changed. A
 come nowhere near it."""
 _MOST_STATE_NAME = 128
 """Most characters of a state's name in the ledger, with the tenant's name."""
+_DIGEST_DIGITS = 40
+"""Hexadecimal digits of a digest in a state's name: 160 bits, so that no two names are equal."""
 _WORD_BYTES = 8
 """Bytes of one word of `Source.words`."""
 _TOO_LARGE = "The answer to this is too large to be stored. Ask for less."
@@ -204,7 +206,7 @@ def personal_state_name(kind: str, user: str) -> str:
         kind: What the state holds, such as "feedback".
         user: Name of the person.
     """
-    return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
+    return f"{kind}/{_shorten_name(user)}"
 
 
 def thing_state_name(noun: str, tenant: str, name: str) -> str:
@@ -220,7 +222,12 @@ def thing_state_name(noun: str, tenant: str, name: str) -> str:
     plain = f"{noun}/{name}"
     if len(f"{tenant}/{plain}") <= _MOST_STATE_NAME:
         return plain
-    return f"{noun}/long/{hashlib.sha256(name.encode()).hexdigest()[:40]}"
+    return f"{noun}/long/{_shorten_name(name)}"
+
+
+def _shorten_name(name: str) -> str:
+    """Compute a digest that stands for a name which may be too long."""
+    return hashlib.sha256(name.encode()).hexdigest()[:_DIGEST_DIGITS]
 
 
 def add_salt(source: Source, content: bytes) -> bytes:

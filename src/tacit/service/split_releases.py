@@ -60,6 +60,7 @@ async def _release_day(service: Service, split: Split, day: date) -> None:
     records = await asyncio.to_thread(split.read_records, day)
 
     def draw(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
+        """Draw the figures of the day, and add them to those that are stored."""
         figures = tuple(split.draw_figures(records))
         days = (*decode_days(stored), DayFigures(day, figures))
         epsilon = split.settings.epsilon
