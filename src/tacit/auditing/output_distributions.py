@@ -101,6 +101,7 @@ def execute(
     draws: list[tuple[Weights, int]] = []
 
     def draw_index(weights: NDArray[np.int64], *, enumerated: bool) -> int:
+        """Return the given index of an enumerated draw, else the first possible one; record it."""
         index = int((weights > 0).argmax())
         if enumerated:
             if len(draws) < len(indices):
@@ -109,6 +110,8 @@ def execute(
         return index
 
     def replacement_for(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
+        """Return the function that replaces `draw_rows` in a module."""
+
         def draw_rows(table: NDArray[np.int64], _source: Source) -> NDArray[np.int64]:
             indices_of_rows = []
             for row, weights in enumerate(table):
@@ -269,6 +272,7 @@ def distribution_check(
     """
 
     def check(samples: int, alpha: float) -> PairResult:
+        """Compute the exact loss, and a lower bound from runs of both programs."""
         p, q = distributions()
         numbers = {outcome: number for number, outcome in enumerate(dict.fromkeys([*p, *q]))}
 

@@ -212,6 +212,7 @@ def _make_release(pair: Pair, data: NDArray[Any]) -> Release:
     """Return a function that makes n releases of one input, and maps them by the feature."""
 
     def sample_feature(n: int) -> NDArray[Any]:
+        """Make n releases, and return the feature (n,) of each."""
         if pair.at_once:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))

@@ -101,6 +101,7 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
     unanswered_draws: list[str] = []
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
+        """Give the first run's next answer if its shape fits; else answer without noise."""
         if not unused_answers or unused_answers[0].shape != call.values.shape:
             unanswered_draws.append(
                 f"a draw of {call.values.size} numbers that the other run did not make"

@@ -79,6 +79,8 @@ def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[li
     def replacement_for(
         sampler: Sampler,
     ) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:
+        """Return the function that replaces a sampler: it records the call and answers it."""
+
         def draw(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
             call = SamplerCall(sampler, np.asarray(values), scale)
             calls.append(call)
@@ -87,6 +89,7 @@ def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[li
         return draw
 
     def next_noise(blocks: LaplaceBlocks, _most_needed: int = 1) -> int:
+        """Replace `LaplaceBlocks.next_noise`: record the draw as a call for one value of 0."""
         call = SamplerCall("discrete_laplace", np.zeros(1, dtype=np.int64), blocks.scale)
         calls.append(call)
         return int(answer(call)[0])
@@ -300,6 +303,7 @@ def release_with_one(
     noises_so_far = 0
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
+        """Answer a call without noise, but for `noise` as the noise of this number."""
         nonlocal noises_so_far
         numbers = np.arange(noises_so_far, noises_so_far + call.values.size)
         noises_so_far += call.values.size

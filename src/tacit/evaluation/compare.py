@@ -66,15 +66,15 @@ from tacit.recommenders.fits_in_process import comparison
 ATTACK = -1
 """Seed of the task that attacks an entry instead of judging its lists on a split."""
 FAILED = "failed"
-"""Key, in a task's figures, of the reason why the task failed."""
+"""Key, in a task's findings, of the reason why the task failed."""
 CLAIM = "claim"
-"""Key, in a task's figures, of the claim of a caller's model: the fields of `_Claim`."""
+"""Key, in a task's findings, of the claim of a caller's model: the fields of `_Claim`."""
 FILLED = "filled"
-"""Key, in a task's figures, of the mean number of items in a list."""
+"""Key, in a task's findings, of the mean number of items in a list."""
 BY_PERSON = "by_person"
-"""Key, in a task's figures, of metrics with a value for each test person; not in attacks."""
+"""Key, in a task's findings, of metrics with a value for each test person; not in attacks."""
 NO_METRICS = (CLAIM, BY_PERSON, FILLED)
-"""Keys in a task's figures that are not names of metrics."""
+"""Keys in a task's findings that are not names of metrics."""
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that are compared by default."""
 ATTACK_SETTINGS: Mapping[str, int] = MappingProxyType({"targets": 100, "shadows": 8, "victims": 4})
@@ -85,7 +85,7 @@ MOST_ATTRIBUTE_VALUES = 5
 """Most values of an attribute by which people are grouped."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
 
-Figures = Mapping[str, Any]
+Findings = Mapping[str, Any]
 """Findings of one task: metrics by name, and the values of the keys above."""
 
 
@@ -234,28 +234,28 @@ def compare_entries(
         tasks = list(product(entries, seeds))
         results = iter(runner.run(_judge_or_attack, tasks, advance))
         # Results are in the order of tasks: those of an entry's seeds follow one another.
-        figures = {entry: list(islice(results, len(seeds))) for entry in entries}
-        best = _choose_best(figures, reasons)
+        findings = {entry: list(islice(results, len(seeds))) for entry in entries}
+        best = _choose_best(findings, reasons)
         if not best:
             explanation = "\n".join(sentences_by_reason(reasons))
             raise DataError("nothing can be compared on these ratings", fix=explanation)
         targets = [entry for entry in best if attacks and entry.attacked]
         attack_tasks = [(entry, ATTACK) for entry in targets]
         attack_results = runner.run(_judge_or_attack, attack_tasks, advance)
-    for entry, attack_figures in zip(targets, attack_results, strict=True):
-        if FAILED in attack_figures:
-            reasons[f"attack on {_name_of_entry(entry)}"] = attack_figures[FAILED]
+    for entry, attack_findings in zip(targets, attack_results, strict=True):
+        if FAILED in attack_findings:
+            reasons[f"attack on {_name_of_entry(entry)}"] = attack_findings[FAILED]
         else:
-            figures[entry].append(attack_figures)
-    bootstrap = _make_bootstrap(figures[best[0]])
+            findings[entry].append(attack_findings)
+    bootstrap = _make_bootstrap(findings[best[0]])
     rows = []
     for entry in best:
-        rows += _make_rows(entry, figures[entry], bootstrap)
+        rows += _make_rows(entry, findings[entry], bootstrap)
     content = {
         "rows": rows,
-        "differences": _test_differences(best, figures, bootstrap) if len(seeds) > 1 else [],
+        "differences": _test_differences(best, findings, bootstrap) if len(seeds) > 1 else [],
         "protocol": protocol.describe(domains=source is not None),
-        "short_lists": _describe_short_lists(best, figures),
+        "short_lists": _describe_short_lists(best, findings),
         "left_out": reasons,
     }
     return ComparisonResult(content)
@@ -278,30 +278,30 @@ def _identify_comparison(context: _TaskContext, entries: Sequence[ComparisonEntr
     return " ".join(map(str, parts))
 
 
-def _select_splits(figures: Sequence[Figures]) -> list[Figures]:
-    """Return the figures of tasks that judged a split, without those of attacks and failures."""
-    return [figures_of_task for figures_of_task in figures if BY_PERSON in figures_of_task]
+def _select_splits(findings: Sequence[Findings]) -> list[Findings]:
+    """Return the findings of tasks that judged a split, without those of attacks and failures."""
+    return [findings_of_task for findings_of_task in findings if BY_PERSON in findings_of_task]
 
 
-def _make_bootstrap(figures: Sequence[Figures]) -> PeopleBootstrap:
+def _make_bootstrap(findings: Sequence[Findings]) -> PeopleBootstrap:
     """Draw the resamples of the test people, who are the same for every entry."""
-    by_person = [figures_of_split[BY_PERSON] for figures_of_split in _select_splits(figures)]
+    by_person = [findings_of_split[BY_PERSON] for findings_of_split in _select_splits(findings)]
     people_of_splits = [np.array(metrics["people"], dtype=np.int64) for metrics in by_person]
     return PeopleBootstrap(people_of_splits)
 
 
 def _describe_short_lists(
-    entries: Sequence[ComparisonEntry], figures: Mapping[ComparisonEntry, Sequence[Figures]]
+    entries: Sequence[ComparisonEntry], findings: Mapping[ComparisonEntry, Sequence[Findings]]
 ) -> list[str]:
     """Return a sentence for each model of the caller (OWN or SAVED) with short lists.
 
-    A place without an item counts as a miss; the sentence explains why figures may be near 0.
+    A place without an item counts as a miss; the sentence explains why metrics may be near 0.
     """
     mean_lengths = {}
     for entry in entries:
-        splits = _select_splits(figures[entry])
+        splits = _select_splits(findings[entry])
         mean_lengths[entry] = float(
-            np.mean([figures_of_split[FILLED] for figures_of_split in splits])
+            np.mean([findings_of_split[FILLED] for findings_of_split in splits])
         )
     longest = max(mean_lengths.values())
     sentences = []
@@ -323,7 +323,7 @@ def _name_of_entry(entry: ComparisonEntry) -> str:
 
 def _test_differences(
     entries: Sequence[ComparisonEntry],
-    figures: Mapping[ComparisonEntry, Sequence[Figures]],
+    findings: Mapping[ComparisonEntry, Sequence[Findings]],
     bootstrap: PeopleBootstrap,
 ) -> list[dict[str, Any]]:
     """Test each entry's NDCG against that of references and of the caller's models.
@@ -339,14 +339,14 @@ def _test_differences(
             if entry is reference or (reference, entry) in tested:
                 continue
             tested.add((entry, reference))
-            entry_ndcg = _collect_by_split(figures[entry], "ndcg")
-            reference_ndcg = _collect_by_split(figures[reference], "ndcg")
+            entry_ndcg = _collect_by_split(findings[entry], "ndcg")
+            reference_ndcg = _collect_by_split(findings[reference], "ndcg")
             paired = bootstrap.difference(entry_ndcg, reference_ndcg)
             rows.append(
                 {
                     "design": entry.design,
                     "variant": entry.variant,
-                    "epsilon": _read_claim(entry, figures[entry]).epsilon,
+                    "epsilon": _read_claim(entry, findings[entry]).epsilon,
                     "reference": reference.design,
                     "difference": paired.interval.mean,
                     "low": paired.interval.low,
@@ -361,29 +361,29 @@ def _test_differences(
     return rows
 
 
-def _collect_by_split(figures: Sequence[Figures], metric: str) -> list[NDArray[np.float64]]:
+def _collect_by_split(findings: Sequence[Findings], metric: str) -> list[NDArray[np.float64]]:
     """Return for each split the values of a metric of its test people, shape (people,)."""
-    by_person = [figures_of_split[BY_PERSON] for figures_of_split in _select_splits(figures)]
+    by_person = [findings_of_split[BY_PERSON] for findings_of_split in _select_splits(findings)]
     return [np.array(metrics[metric], dtype=np.float64) for metrics in by_person]
 
 
 def _choose_best(
-    figures: Mapping[ComparisonEntry, Sequence[Figures]], reasons: dict[str, str]
+    findings: Mapping[ComparisonEntry, Sequence[Findings]], reasons: dict[str, str]
 ) -> list[ComparisonEntry]:
     """Choose for each design, variant and epsilon the entry with the best mean NDCG.
 
     Args:
-        figures: Figures of each entry, one mapping for each seed.
+        findings: Findings of each entry, one mapping for each seed.
         reasons: For each name that is left out, the reason. Entries of which a task failed are left
             out and added here.
     """
     mean_ndcg = {}
-    for entry, figures_of_splits in figures.items():
-        failures = [split[FAILED] for split in figures_of_splits if FAILED in split]
+    for entry, findings_of_splits in findings.items():
+        failures = [split[FAILED] for split in findings_of_splits if FAILED in split]
         if failures:
             reasons[_name_of_entry(entry)] = failures[0]
         else:
-            mean_ndcg[entry] = float(np.mean([split[_NDCG] for split in figures_of_splits]))
+            mean_ndcg[entry] = float(np.mean([split[_NDCG] for split in findings_of_splits]))
     methods = group_by(mean_ndcg, attrgetter("design", "variant", "epsilon"))
     return [max(settings, key=mean_ndcg.__getitem__) for settings in methods.values()]
 
@@ -412,7 +412,7 @@ def count_steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -
     return steps
 
 
-def _judge_or_attack(context: _TaskContext, entry: ComparisonEntry, seed: int) -> Figures:
+def _judge_or_attack(context: _TaskContext, entry: ComparisonEntry, seed: int) -> Findings:
     """Run one task: judge an entry on the split of a seed, or attack it if the seed is `ATTACK`.
 
     A task that fails with an error of tacit's own returns the error's text under `FAILED`.
@@ -575,11 +575,11 @@ def _group_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
     train, people = trial.train, trial.people
     activity = np.diff(train.offsets)  # ratings of each person
     log_popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
-    # A person's taste is the mean of log(1 + raters) over the items that they rated.
+    # Taste is rarer, the lower the mean of log(1 + raters) over the items that the person rated.
     sums = np.bincount(train.users, log_popularity[train.items], minlength=train.n_users)
-    taste = sums / np.maximum(activity, 1)
+    mean_popularity = sums / np.maximum(activity, 1)
     groups = _split_into_thirds("activity", activity[people], ("low", "middle", "high"))
-    groups |= _split_into_thirds("taste", taste[people], ("rare", "middle", "common"))
+    groups |= _split_into_thirds("taste", mean_popularity[people], ("rare", "middle", "common"))
     for name, column in train.user_attributes.items():
         values = sorted({str(value) for value in column.tolist() if value is not None})
         if len(values) <= MOST_ATTRIBUTE_VALUES:
@@ -607,37 +607,37 @@ def _split_into_thirds(
     return {f"{name}:{word}": third == number for number, word in enumerate(words)}
 
 
-def _read_claim(entry: ComparisonEntry, figures: Sequence[Figures]) -> _Claim:
+def _read_claim(entry: ComparisonEntry, findings: Sequence[Findings]) -> _Claim:
     """Return an entry's claim; that of a caller's model comes from its fitted card, if it has one.
 
     Args:
         entry: The entry.
-        figures: Figures of its tasks, of which the first judged a split.
+        findings: Findings of its tasks, of which the first judged a split.
     """
-    if CLAIM in figures[0]:
-        return _Claim(*figures[0][CLAIM])
+    if CLAIM in findings[0]:
+        return _Claim(*findings[0][CLAIM])
     return _Claim(entry.unit, entry.against, entry.epsilon)
 
 
 def _make_rows(
-    entry: ComparisonEntry, figures: Sequence[Figures], bootstrap: PeopleBootstrap
+    entry: ComparisonEntry, findings: Sequence[Findings], bootstrap: PeopleBootstrap
 ) -> list[dict[str, Any]]:
     """Make the rows of an entry: for each metric the mean over splits with its interval."""
-    claim = _read_claim(entry, figures)
+    claim = _read_claim(entry, findings)
     metrics: dict[str, None] = {}
-    for figures_of_task in figures:
-        metrics |= dict.fromkeys(name for name in figures_of_task if name not in NO_METRICS)
-    metrics_of_people = figures[0][BY_PERSON]
+    for findings_of_task in findings:
+        metrics |= dict.fromkeys(name for name in findings_of_task if name not in NO_METRICS)
+    metrics_of_people = findings[0][BY_PERSON]
     rows = []
     for metric in metrics:
         values = [
-            figures_of_task[metric] for figures_of_task in figures if metric in figures_of_task
+            findings_of_task[metric] for findings_of_task in findings if metric in findings_of_task
         ]
         name = metric.removesuffix(f"@{LIST_LENGTH}")
         if isinstance(values[0], list):  # a metric of the attack: mean, lower end, upper end
             interval = Interval(*values[0])
         elif name in metrics_of_people and len(values) > 1:
-            interval = bootstrap.interval(_collect_by_split(figures, name), (0.0, 1.0))
+            interval = bootstrap.interval(_collect_by_split(findings, name), (0.0, 1.0))
         else:
             interval = _estimate_over_splits(metric, values)
         rows.append(

@@ -110,6 +110,7 @@ class Result:
         return f"Result({len(self.rows)} rows of {', '.join(self._columns) or 'no columns'})"
 
     def _make_frame(self, backend: Literal["pandas", "polars"]) -> Any:
+        """Return the rows as a data frame of pandas or polars."""
         from tacit.data.tabular import to_frame
 
         rows = self.rows

@@ -61,7 +61,7 @@ def refuse_history_as_user(user: object) -> None:
     """Raise DataError if a history was given in place of a person's id."""
     if isinstance(user, Mapping | list | set | np.ndarray) or hasattr(user, "columns"):
         raise DataError(
-            "the first argument is the id of a person who was fitted to",
+            "the first argument is the id of a person in the fitted ratings",
             found=type(user).__name__,
             fix="Give items with their stars by name:  recommend(history={ITEM: STARS}).",
         )

@@ -112,6 +112,7 @@ class UserItemMean(Baseline):
         return self
 
     def _score(self, history: History) -> Floats:
+        """Return the damped means of items plus the person's damped offset."""
         row = history_row(history, self.item_ids_)
         if not row.nnz:
             return self.means_

@@ -57,6 +57,7 @@ class MatrixFactorization(Baseline):
         return self
 
     def _score(self, history: History) -> Floats:
+        """Return (items,) predictions; the person's factors are solved for from the history."""
         row = history_row(history, self.item_ids_)
         deviations = replace_values(row, row.data - self.means_[row.indices])
         person = solve(deviations, self.item_factors_, self.regularization)[0]

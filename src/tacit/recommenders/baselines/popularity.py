@@ -159,6 +159,7 @@ class PrivatePopularity(Baseline):
         return {"counts": self.counts_}
 
     def _header(self) -> dict[str, Any]:
+        """Return epsilon (None for infinity), delta, the counted fits and the assumptions."""
         epsilon, delta = self.spent_  # of the fit; the parameters may have been changed since
         return {
             "epsilon": epsilon if math.isfinite(epsilon) else None,

@@ -88,6 +88,7 @@ class RemoteUser(Baseline):
         return np.concatenate([self.source_ids_, self.item_ids_])
 
     def _score(self, history: History) -> Floats:
+        """Return (target items,) predictions for a history of both domains."""
         source_row = history_row(history, self.source_ids_)
         target_row = history_row(history, self.item_ids_)
         stars = np.concatenate([source_row.data, target_row.data])

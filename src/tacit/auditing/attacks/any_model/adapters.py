@@ -165,21 +165,26 @@ class Answers:
         return scores
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
+        """Do what `rank_each` does; errors of the recommender's code are raised as they are."""
         for history in histories:
             yield self._rank(history, n)
 
     def _scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
+        """Do what `scores_each` does, without checks and with errors as they are."""
         for history in histories:
             yield self._scores(history)
 
     def _rank(self, history: History, n: int) -> Ints:
+        """Do what `rank` does; errors of the recommender's code are raised as they are."""
         raise NotImplementedError
 
     def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
+        """Do what `rank_for_person` does; errors are raised as they are."""
         del user
         return self._rank(history, n)
 
     def _scores(self, history: History) -> Floats | None:
+        """Do what `scores` does, without a check and with errors as they are."""
         return None
 
 
