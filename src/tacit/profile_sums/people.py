@@ -229,7 +229,7 @@ def people_between(people: Profiles, start: int, stop: int) -> Profiles:
 
 
 def blocks_of_people(people: Profiles) -> Iterator[Profiles]:
-    """Cut the people into blocks of at most `PEOPLE_PER_BLOCK`."""
+    """Yield the profiles in blocks of at most `PEOPLE_PER_BLOCK` people, in order."""
     count = len(people.offsets) - 1
     for start in range(0, count, PEOPLE_PER_BLOCK):
         yield people_between(people, start, min(start + PEOPLE_PER_BLOCK, count))

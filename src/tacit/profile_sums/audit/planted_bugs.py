@@ -37,7 +37,7 @@ from tacit.profile_sums.people import people_between, read_profiles
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums import counts as counts_module
 from tacit.profile_sums.sums import item_tastes, like_pairs, popular_counts, star_factors
-from tacit.profile_sums.sums.counts import (  # before they are replaced
+from tacit.profile_sums.sums.counts import (  # imported before a fault replaces them
     Counts,
     CountTable,
     make_counts,
@@ -45,12 +45,12 @@ from tacit.profile_sums.sums.counts import (  # before they are replaced
     release_count_table,
     sum_counts,
 )
-from tacit.profile_sums.sums.item_tastes import (  # before they are replaced
+from tacit.profile_sums.sums.item_tastes import (  # imported before a fault replaces them
     ItemQuery,
     choose_query,
     sum_item_tastes,
 )
-from tacit.profile_sums.sums.like_pairs import (  # before they are replaced
+from tacit.profile_sums.sums.like_pairs import (  # imported before a fault replaces them
     PAIRS_SHARE,
     PairTable,
     choose_pair_head,
@@ -74,7 +74,7 @@ to the total in steps."""
 def replace_item_sum(add_tables: AddTables) -> Fault:
     """Make a fault that replaces the clip and the addition of tables in sum 3."""
 
-    def total(
+    def sum_own_tables(
         people: Profiles,
         centre: ProfileCentre,
         features: FeatureTables,
@@ -83,17 +83,18 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
         mechanism: SumRelease,
         settings: Settings,
     ) -> Ints:
+        """Make each person's table by the shipped step, without its clip, and add them up."""
         unclipped = replace(mechanism, noise_multiplier=0.0)  # without noise there is no clip
         tables = []
-        for u in range(len(people.offsets) - 1):
-            person = people_between(people, u, u + 1)
+        for number in range(len(people.offsets) - 1):
+            person = people_between(people, number, number + 1)
             table = sum_item_tastes(
                 person, centre, features, directions, query, unclipped, settings
             )
             tables.append(table)
         return add_tables(tables, mechanism)
 
-    return {item_tastes: {"sum_item_tastes": total}}
+    return {item_tastes: {"sum_item_tastes": sum_own_tables}}
 
 
 def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
@@ -254,9 +255,10 @@ def divide_pairs_by_most_likes(
     """Divide everybody's pairs by the largest number of likes of a person, not the person's own."""
     most = int(np.diff(people.like_offsets).max())
     total = mechanism.zero_table()
-    for u in range(len(people.offsets) - 1):
-        pairs = sum_like_pairs(people_between(people, u, u + 1), head, target_items, mechanism)
-        total += (pairs > 0) * (2**20 // most)
+    for number in range(len(people.offsets) - 1):
+        person = people_between(people, number, number + 1)
+        pairs = sum_like_pairs(person, head, target_items, mechanism)
+        total += (pairs > 0) * (2**20 // most)  # an entry of 1 has 2^20 steps
     return total
 
 
@@ -285,8 +287,8 @@ def add_presence_after_clip(
     """Add the entry that counts people after the vector of likes was clipped at the whole norm."""
     total = mechanism.zero_table()
     unclipped = replace(mechanism, noise_multiplier=0.0)  # without noise there is no clip
-    for u in range(len(people.offsets) - 1):
-        person = people_between(people, u, u + 1)
+    for number in range(len(people.offsets) - 1):
+        person = people_between(people, number, number + 1)
         vector = sum_counts(person, context_items, unclipped, settings)[:, 0]
         presence = vector[-1]
         vector[-1] = 0

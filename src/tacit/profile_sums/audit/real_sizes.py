@@ -121,11 +121,12 @@ def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
     presence = int(_ANSWERED_PEOPLE * Settings().presence / 2.0**-12)  # steps of sum 1
 
     def enlarge(call: SamplerCall) -> NDArray[np.int64]:
+        """Return the answer with many people in sum 1, and 50 times larger in sums by features."""
         answered = answer(call)
         shape = call.values.shape
         if shape == (items + 1, 1):  # the first sum
             answered[-1] = presence
-        # Sums by items have more rows than sums by features; these are enlarged.
+        # Sums by items have more rows than sums by features; only the latter are enlarged.
         is_sum_of_items = len(shape) == 2 and shape[0] > 2 * FEATURES
         return answered if is_sum_of_items else answered * 50
 

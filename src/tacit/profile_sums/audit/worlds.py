@@ -206,6 +206,7 @@ def answer_sampler(
     resolution = 2.0**-12  # of sum 1, by `resolution_for(1.0)`
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
+        """Return a sum with little noise; sum 1 and Gram matrices are recognised by their shape."""
         noise = np.rint(draws.normal(0, call.scale / 100, call.values.shape)).astype(np.int64)
         answered = call.values + noise
         is_counts = answered.shape == (items + 1, 1)

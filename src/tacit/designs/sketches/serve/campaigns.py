@@ -183,7 +183,11 @@ class ServedCampaign(ServedThing):
         return dict(zip(UNITS, cards(self.campaign), strict=True))
 
     def describe(self, saved: bytes | None) -> dict[str, Any]:
-        """Describe the campaign and its state as JSON."""
+        """Describe the campaign and its state as JSON values.
+
+        Args:
+            saved: The stored state; None before the first report.
+        """
         campaign = self.campaign
         state = self.decode_state(saved)
         return {
@@ -206,11 +210,7 @@ class ServedCampaign(ServedThing):
         return CampaignState.decode(self.campaign, self.earlier_counts if saved is None else saved)
 
     def check(self, data: bytes) -> None:
-        """Check that bytes are a report to this campaign.
-
-        Raises:
-            Problem: Status 422; they are not.
-        """
+        """Raise Problem with status 422 for bytes that are no report to this campaign."""
         try:
             report = Report.decode(data)
         except MessageError:
