@@ -154,7 +154,7 @@ def _fold(
     inputs = {"true stars": seen}
     if tables:
         inputs["default release"] = letters(seen, asking.labels, "asking")
-    found = {("nothing", "popularity"): -np.tile(weights.popularity, (seen.shape[0], 1))}
+    found = {("nothing", "popularity"): -np.tile(weights.popularity_rank, (seen.shape[0], 1))}
     for name, shown in inputs.items():
         stars = profiles.predict_levels(shown)
         found[name, "item-item weights"] = weights.preferences(shown, stars)
