@@ -45,7 +45,7 @@ class OnRatings:
         self.name = self._attack.name
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
-        """Learn from people whose label is checked_labels."""
+        """Learn from people whose labels are known."""
         self._attack.fit(seen.ratings, labels)
         return self
 
@@ -76,7 +76,7 @@ class OnFeatures(Learner):
         self._make_classifiers = make_classifiers
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
-        """Learn from people whose label is checked_labels."""
+        """Learn from people whose labels are known."""
         from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
@@ -118,7 +118,7 @@ class NearestNeighbours(Learner):
     reads_epochs = False
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
-        """Learn from people whose label is checked_labels."""
+        """Learn from people whose labels are known."""
         checked_labels = self._check_training(seen.ratings, labels)
         raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
         self._weights = np.log((1.0 + len(checked_labels)) / (1.0 + raters))
