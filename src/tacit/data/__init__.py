@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tacit.data.domains import split_by_genre as split_by_genre
     from tacit.data.domains import straddlers as straddlers
     from tacit.data.domains import with_domains as with_domains
+    from tacit.data.frames import ratings_from as ratings_from
     from tacit.data.movielens import is_movielens as is_movielens
     from tacit.data.movielens import read_movielens as read_movielens
     from tacit.data.ratings import Ratings as Ratings
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from tacit.data.tables.folder import write_ratings as write_ratings
     from tacit.data.tables.folder import write_users as write_users
     from tacit.data.tabular import load as load
-    from tacit.data.tabular import ratings_from as ratings_from
     from tacit.data.tabular import read_catalogue as read_catalogue
     from tacit.data.tabular import read_history as read_history
     from tacit.data.tabular import read_history_times as read_history_times
@@ -52,13 +52,13 @@ _HOMES = {
         "straddlers",
         "with_domains",
     ),
+    "frames": ("ratings_from",),
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
     "tables.folder": ("write_items", "write_ratings", "write_users"),
     "tabular": (
         "load",
-        "ratings_from",
         "read_catalogue",
         "read_history",
         "read_history_times",

@@ -111,7 +111,7 @@ class Result:
 
     def _make_frame(self, backend: Literal["pandas", "polars"]) -> Any:
         """Return the rows as a data frame of pandas or polars."""
-        from tacit.data.tabular import to_frame
+        from tacit.data.frames import to_frame
 
         rows = self.rows
         columns = {}

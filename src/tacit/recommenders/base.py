@@ -58,13 +58,13 @@ class Tabular:
 
     def to_polars(self) -> Any:
         """Make a polars data frame of the columns."""
-        from tacit.data.tabular import to_frame  # it needs polars
+        from tacit.data.frames import to_frame  # it needs polars
 
         return to_frame(self.to_dict(), "polars")
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame of the columns; raise ConfigError if pandas is not installed."""
-        from tacit.data.tabular import to_frame  # it needs polars
+        from tacit.data.frames import to_frame  # it needs polars
 
         return to_frame(self.to_dict(), "pandas")
 

@@ -25,7 +25,7 @@ def as_ratings(ratings: object) -> Ratings:
     if isinstance(ratings, Ratings):
         return ratings
     if _is_table(ratings):
-        from tacit.data.tabular import ratings_from  # it needs polars
+        from tacit.data.frames import ratings_from  # it needs polars
 
         try:
             return ratings_from(ratings)
@@ -137,7 +137,7 @@ def checked_history(
             type.
     """
     if not isinstance(history, Mapping) and hasattr(history, "columns"):
-        from tacit.data.tabular import history_from  # it needs polars
+        from tacit.data.frames import history_from  # it needs polars
 
         history = history_from(history)
     if not isinstance(history, Mapping):
