@@ -182,7 +182,7 @@ def examine(bug: Bug) -> tuple[BugResult, RepairedResult]:
     caught_by_rules = is_ruled_out(bug, True)
     caught = caught_by_tool or bool(caught_by_rules)
     by: Tool = "rules" if caught_by_rules and not caught_by_tool else bug.tool
-    result = BugResult(bug.name, caught, by, bound, caught_by_rules)
+    result = BugResult(bug.name, caught, by, lower_bound=bound, rules=caught_by_rules)
     tool_alarm, _ = bug.audit(planted=False)
     alarm = tool_alarm or bool(is_ruled_out(bug, False))
     return result, RepairedResult(f"{bug.name}, repaired", alarm)

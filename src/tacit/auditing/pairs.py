@@ -102,8 +102,8 @@ class AuditedMechanism:
         return AuditedClaim(
             self.mechanism,
             self.epsilon,
-            tuple(partial(check_pair, pair, self.delta) for pair in self.pairs),
-            self.delta,
+            checks=tuple(partial(check_pair, pair, self.delta) for pair in self.pairs),
+            delta=self.delta,
             unit=self.unit,
             adjacency=self.adjacency,
         )
@@ -141,7 +141,13 @@ def check_pair(
         lower_bound, ideal = _sampled_bound(pair, delta, count, alpha)
     except Exception as error:
         return PairResult(
-            pair.name, pair.exact, rule_bound, 0.0, 0.0, count, failed=error_place(error)
+            pair.name,
+            exact=pair.exact,
+            rule_bound=rule_bound,
+            lower_bound=0.0,
+            ideal=0.0,
+            samples=count,
+            failed=error_place(error),
         )
     most = pair.exact
     if pair.mu is not None and math.isfinite(most):

@@ -57,6 +57,7 @@ def make_verdict(rows: Sequence[ListRow]) -> Verdict | None:
     if popularity.model != POPULARITY.model or not private:
         return None
     rows_of_design = [row for row in private if row.model == private[0].model]
+    # Every epsilon here is above 0; `or` is for the type checker, since None was filtered out.
     judged = min(rows_of_design, key=lambda row: abs(math.log(row.epsilon or 1.0)))
     name = f"{judged.model} at epsilon {judged.epsilon:g}"
     if judged.kept is None:
