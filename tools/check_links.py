@@ -25,7 +25,7 @@ ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 def main() -> int:
     """Print the dead links of all pages; the exit code is 1 if there are any."""
     pages = list(text_files("*.md"))
-    dead_links = []
+    dead_links: list[str] = []
     for page, text in pages:
         dead_links += problems(page, text)
     print("\n".join(dead_links) or f"{len(pages)} pages, no dead link.")

@@ -80,7 +80,7 @@ def _names_of_places(name: str, text: str) -> Iterator[str]:
 
 def main() -> int:
     """Print everything that is refused; the exit code is 1 if there is anything."""
-    problems = []
+    problems: list[str] = []
     for file, text in text_files():
         problems += _names_of_places(str(file.relative_to(ROOT)), text)
     for file, text in text_files(*READ):

@@ -6,7 +6,7 @@
  * Releases    a few bits per campaign, each flipped with a stated chance, once.
  * Guarantee   epsilon-local differential privacy of one report for the campaign's unit, whatever the
  *             recommender asks and knows. Noise is derived from a secret of 32 random bytes, under the
- *             assumption that HMAC-SHA256 cannot be told from chance.
+ *             assumption that HMAC-SHA256 cannot be distinguished from chance.
  *
  * Mirrors src/tacit/designs/sketches/device.py: the same secret, campaign and stars give the
  * same bytes in both languages.

@@ -394,9 +394,9 @@ class Vendor:
             reward: 0 or 1.
 
         Returns:
-            The encoded Reward. If the click is told again, the same bytes are returned and the
+            The encoded Reward. If the click is reported again, the same bytes are returned and the
             policy does not learn again. None if no such request is remembered, or if the policy
-            reports nothing; that policy is given the click each time that it is told.
+            reports nothing; that policy is given the click at each report.
         """
         guest = self._guests.get((peer, request))
         if guest is None or self.forwarded_users is None:

@@ -1,8 +1,8 @@
 """Guess a person's attribute from the answers that they get: lists, predictions, item factors.
 
 In each fold, the panel of attackers learns from people whose attribute is known and scores the
-others. A person's answers depend on their own ratings. So the attack shows what a reader of
-somebody's answers learns about this person, not what the training reveals.
+others. A person's answers depend on their own ratings. So the attack shows what a reader of a
+person's answers learns about this person, not what the training reveals.
 """
 
 from __future__ import annotations

@@ -32,13 +32,16 @@ because a person changes a fit to few people most."""
 
 def comparison_entries(comparison: Comparison) -> tuple[ComparisonEntry, ...]:
     """Return the lines of `tacit compare`: private lists and private popularity at each epsilon."""
-    settings_of_lists = {
+    settings_of_lists: dict[str, Any] = {
         "delta": comparison.delta,
         "source": comparison.source,
         "target": comparison.target,
         "features": comparison.features,
     }
-    settings_of_popularity = {"delta": comparison.delta, "domain": comparison.target}
+    settings_of_popularity: dict[str, Any] = {
+        "delta": comparison.delta,
+        "domain": comparison.target,
+    }
     entries = []
     for epsilon in comparison.epsilons:
         maker = "tacit.designs.private:Private"

@@ -102,7 +102,7 @@ def find_consenting_people(
         else:
             column, bins = attribute_values(ratings, name, edges.get(name))
             if bins is not None:
-                # Bins between default edges count only if somebody is in them.
+                # Bins between default edges count only if they hold a person.
                 occupied = tuple(label for label in bins if label in column)
                 listed[name] = bins if name in edges else occupied
         columns.append(column)
