@@ -126,8 +126,8 @@ def on_catalogue(
     """Replace the items of ratings by a public list of items, rated or not.
 
     Ratings of items that are not on the list are dropped, even if other people rated them, so that
-    nobody changes which ratings of another person stay. Item ids are compared by their text. Afterwards
-    all metadata of items come from the catalogue.
+    nobody changes which ratings of another person stay. Item ids are compared by their text.
+    Afterwards all metadata of items come from the catalogue.
 
     Args:
         ratings: The ratings.
