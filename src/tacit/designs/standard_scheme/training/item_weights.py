@@ -5,8 +5,9 @@ Source      Steck: Embarrassingly shallow autoencoders for sparse data (WWW 2019
 Runs at     the recommender.
 Sees        the consenting people's ratings in the clear.
 Releases    nothing by itself. Anyone who has the weights can compute X'X from them: how many
-            people like two items. So X'X is rounded to multiples of 5 first, items with few raters are
-            left out, weights are rounded to 1/1000, and at most 256 weights of an item are stored.
+            people like two items. So X'X is rounded to multiples of 5 first, items with few raters
+            are left out, weights are rounded to 1/1000, and at most 256 weights of an item are
+            stored.
 Guarantee   none for the consenting people: weights are fitted to their ratings.
 Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
 Deviations  an entry of X is 1 for a star in the top two fifths of the scale and 0.3 for any other
