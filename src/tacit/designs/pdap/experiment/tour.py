@@ -67,7 +67,7 @@ def tour() -> Tour:
         left=f"To the other vendors: {len(messages[0].encode())} bytes a visit, with the visitor's "
         "context as one of four cells, at times a wrong one, as epsilon says; and noisy sums.",
         learned="Another vendor that believes the cell it was sent is right in "
-        f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25 %. From what others are "
+        f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25%. From what others are "
         "recommended, a visit is hidden by the noise of the sums.",
         cost=f"Epsilon {EPSILON:g} for one visit; a person's visits add up. Clicks: "
         f"{click_shares['private']:.0%} of visits, without noise "

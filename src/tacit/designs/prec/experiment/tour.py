@@ -28,7 +28,7 @@ def tour() -> Tour:
     return Tour(
         headline="A client who wants to learn one voter's votes learns "
         f"{share_learned['p-rec-no-gate']:.0%} of the votes by the paper's algorithm and "
-        f"{share_learned['p-rec']:.0%} through the gate; guessing: 50 %.",
+        f"{share_learned['p-rec']:.0%} through the gate; guessing: 50%.",
         bars=(
             Bar("votes, as published", share_learned["p-rec-no-gate"]),
             Bar("votes, with the gate", share_learned["p-rec"]),

@@ -42,7 +42,7 @@ def tour() -> Tour:
     first_item, second_item = pair
     card = cards(campaign)[0]
     return Tour(
-        headline=f"One bit tells {true_share:.0%}, a coin 50 %; {MANY_PEOPLE:,} "
+        headline=f"One bit tells {true_share:.0%}, a coin 50%; {MANY_PEOPLE:,} "
         f"bits put {many['accuracy']:.0%} of items into the right cluster.",
         bars=(
             Bar("one person's answer", true_share),
@@ -56,7 +56,7 @@ def tour() -> Tour:
         left=f"One report of {len(report.encode())} bytes: a random number, which chose the "
         f"question, and one bit, which is flipped with probability {flip_probability:.2f}.",
         learned="About a person: an attacker who takes the bit at its word is right in "
-        f"{true_share:.0%} of {DEVICES:,} reports; a coin is right in 50 %. About the "
+        f"{true_share:.0%} of {DEVICES:,} reports; a coin is right in 50%. About the "
         f"items: {many['accuracy']:.0%} are put into the right one of two clusters by "
         f"{MANY_PEOPLE:,} people, and {few['accuracy']:.0%} by {FEW_PEOPLE:,}.",
         cost=f"Epsilon {card.epsilon:.3g} for one report and all of a person's ratings. It takes "
