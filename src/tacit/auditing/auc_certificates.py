@@ -8,13 +8,14 @@ people by their symbol. Every score has
 
 because AUC - 1/2 = sum (p - q) (R - 1/2), where R is the score's mid-rank under m, whose variance
 under m is at most 1/12 (Cauchy-Schwarz). sigma is bounded from counts on n_0 and n_1 calibration
-people with either value: n_0 n_1 / (n_0 + n_1) times the estimate of sigma^2, which is Pearson's
-statistic if n_0 = n_1, is noncentral chi-squared with C - 1 degrees of freedom and noncentrality
-n_0 n_1 / (n_0 + n_1) sigma^2. Inverting its distribution function gives the bound.
+people with either value. The estimate of sigma^2, times n_0 n_1 / (n_0 + n_1), is about noncentral
+chi-squared, with C - 1 degrees of freedom and noncentrality n_0 n_1 / (n_0 + n_1) sigma^2. (If
+n_0 = n_1, it is Pearson's statistic.) Inverting this distribution function gives the bound.
 
 A certificate assumes that calibration people are drawn like the people that it is about, that each
-is counted once, and that nobody looked at them to choose the symbols or the way in which a device
-releases them. It says nothing about an attacker who knows anything else about a person.
+is counted once, and that neither the symbols nor the way in which a device releases them were
+chosen by looking at these people. It does not cover an attacker who knows more about a person than
+the symbol.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class AucCertificate:
     Attributes:
         auc: The bound, at most 1.
         sigma: The bound on sigma from which it is computed.
-        confidence: About the share of calibrations whose bound holds.
+        confidence: About the smallest share of calibrations whose bound holds.
         symbols: Number of symbols, C.
         people: Numbers of calibration people with the first value, and with the second.
     """
@@ -111,15 +112,15 @@ def estimate_sigma_squared(counts: NDArray[np.int64]) -> float:
 
 
 def invert_noncentral_chi_squared(statistic: float, degrees: int, chance: float) -> float:
-    """Find the noncentrality at which a statistic up to the measured one has a given chance.
+    """Find the noncentrality at which P(statistic <= the measured one) is `chance`.
 
     Args:
         statistic: The measured statistic, 0 or more.
         degrees: Degrees of freedom.
-        chance: The chance, between 0 and 1.
+        chance: Between 0 and 1.
 
     Returns:
-        The noncentrality; 0 if the chance is smaller even without noncentrality.
+        The noncentrality; 0 if the probability is at most `chance` even without noncentrality.
     """
     from scipy.optimize import brentq
     from scipy.special import chndtr
@@ -139,7 +140,7 @@ def _check_counts(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
     """Return the counts as one array (2, C).
 
     Raises:
-        ConfigError: They are not integers of 0 or more, or not of the same length of at least 2.
+        ConfigError: They are not two lists, of one length of at least 2, of integers of 0 or more.
     """
     arrays = [np.asarray(first), np.asarray(second)]
     is_whole = all(array.dtype.kind in "iu" for array in arrays)
@@ -147,7 +148,8 @@ def _check_counts(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
     if not is_whole or not is_same_shape or arrays[0].ndim != 1 or len(arrays[0]) < 2:
         raise ConfigError(
             "Give whole counts of two symbols or more, one list for each value and of one length; "
-            f"got shapes {arrays[0].shape} and {arrays[1].shape}."
+            f"got shapes {arrays[0].shape} and {arrays[1].shape}, of type {arrays[0].dtype} and "
+            f"{arrays[1].dtype}."
         )
     counts = np.stack(arrays).astype(np.int64)
     if counts.min() < 0:

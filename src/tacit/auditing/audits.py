@@ -29,7 +29,7 @@ def audit_claim(
     Args:
         claim: The claim with its checks.
         samples: Releases of each input of a pair; a check may take fewer by its own divisor.
-        alpha: The chance that correct code is called broken. Each check gets an equal part of it.
+        alpha: Largest chance that correct code is called broken. Each check gets an equal part.
     """
     results = [check(samples, alpha / len(claim.checks)) for check in claim.checks]
     highest = max(results, key=lambda result: result.lower_bound)
@@ -92,26 +92,26 @@ def is_as_expected(claim: AuditedClaim, result: AuditResult, *, short: bool) -> 
 def run_audits(
     plan: AuditPlan, variant: str | None, samples: int, advance: Advance, *, planted: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Audit every claim, run every study and examine every planted bug.
+    """Audit every claim, run every study and, if `planted`, examine every planted bug.
 
     Args:
         plan: The claims, studies and bugs.
-        variant: The variant for studies; None for all.
+        variant: The variant for studies; None for all. The plan's claims are audited in any case.
         samples: Releases of each input.
         advance: Is called after each step.
         planted: Whether planted bugs are examined.
 
     Returns:
         The findings by name, and a sentence for each unexpected finding. The finding `false_alarm`
-        is the chance that correct code has an unexpected finding on claims, in studies or as the
-        repair of a planted bug; it does not include planted bugs that are missed.
+        is an upper bound of the chance that correct code has an unexpected finding on claims, in
+        studies or as the repair of a planted bug; it does not include planted bugs that are missed.
     """
     short = samples < plan.samples
     unexpected_findings: list[str] = []
     findings: dict[str, Any] = {"audits": [], "refuted_as_expected": [], "false_alarm": 0.0}
     for name, makers in plan.claims.items():
         for make in makers:
-            claim = build_claim(name or "a line", make)
+            claim = build_claim(name or "unnamed", make)
             result = audit_claim(claim, samples=samples)
             findings["audits"].append(result)
             findings["false_alarm"] += result.alpha * _count_false_verdicts(claim, short=short)
@@ -141,10 +141,10 @@ def run_audits(
 
 
 def _count_false_verdicts(claim: AuditedClaim, *, short: bool) -> int:
-    """Count the unexpected verdicts that correct code gets with a chance of alpha each.
+    """Count the unexpected verdicts that correct code gets with a chance of at most alpha each.
 
-    A violation, and a weak audit unless that is expected (`short`). None for a published claim,
-    whose code is not correct.
+    They are "violation" and, in an audit that is not short, "weak audit". For a published claim the
+    count is 0, because its code is not correct.
     """
     if claim.published:
         return 0

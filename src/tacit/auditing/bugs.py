@@ -1,4 +1,4 @@
-"""Kinds of planted bugs: each has faulty code, correct code, and a tool that tells them apart."""
+"""Kinds of planted bugs, each with faulty code, correct code and a tool; and their examination."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BugResult:
     """Lower bound on epsilon, in nats: the exact loss for the tool exact. None for grey-box, and
     where only a delta was exceeded."""
     rules: bool | None
-    """Whether the rules' bound also exceeds the claim; None if no rule describes the code."""
+    """Whether the rules' bound exceeds the claim; None if no rule describes the code."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class EnumeratedBug:
 
 @dataclass(frozen=True)
 class MechanismBug:
-    """A bug in a shipped mechanism, of which one method is overridden."""
+    """A bug planted into a shipped mechanism, or into the sampler that it calls."""
 
     name: str
     """The bug in a few words."""
@@ -123,8 +123,9 @@ class MechanismBug:
     epsilon: float = 1.0
     """The claim, in nats."""
     samples: int = 0
-    """If above 0, this many samples are compared with the noise that the mechanism asks for. This
-    is for bugs of the sampler, in spite of which the claim may hold."""
+    """Above 0 for a bug of the sampler: the pair is audited with this many samples, also against
+    the noise that the mechanism asks for, because the claim may hold in spite of the bug. 0: the
+    pair is judged by its exact loss."""
 
     @property
     def tool(self) -> Tool:
@@ -133,11 +134,11 @@ class MechanismBug:
 
     @property
     def rule_of(self) -> RuleOf | None:
-        """Returns the rule of the pair; None for a bug of the sampler, which no rule describes."""
+        """Function that returns the pair's rule; None for a bug of the sampler."""
         return None if self.samples else self._rule
 
     def _rule(self, planted: bool) -> Rule:
-        """Return the rule of the pair, or that of an unprotected value if it has none."""
+        """Return the rule of the pair; `PrivateValue` if it has none."""
         return self.pair(planted).rule or PrivateValue()
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
@@ -189,11 +190,11 @@ def examine(bug: Bug) -> tuple[BugResult, RepairedResult]:
 
 
 def is_ruled_out(bug: Bug, is_faulty: bool) -> bool | None:
-    """Say whether the rules' bound exceeds the claim; None if no rule describes the bug.
+    """Say whether the rules' bound exceeds the claim; None if no rule describes the code.
 
     Args:
         bug: The bug.
-        is_faulty: Whether the faulty code is judged, or the correct code.
+        is_faulty: True: the faulty code is judged. False: the correct code.
     """
     if bug.rule_of is None:
         return None

@@ -19,7 +19,7 @@ Tool = Literal["exact", "empirical", "grey-box", "rules"]
 """A tool that tells a planted bug from correct code."""
 
 _LEAST_SHARE = 0.1
-"""An audit is weak if it could not be sure to show this share of the claimed epsilon."""
+"""An audit is weak if no pair has an ideal of at least this share of the claimed epsilon."""
 _ROUNDING = 1e-9
 """Relative error of an exact loss that is computed in floats."""
 SAMPLES = 200_000
@@ -49,13 +49,13 @@ class PairResult:
     differences: tuple[str, ...] = ()
     """Differences between the two inputs that the grey-box audit found."""
     most: float | None = None
-    """Largest `lower_bound` that is possible if noise is drawn as the code asks for it, in nats;
-    None if this is not compared."""
+    """If noise is drawn as the code asks for it, `lower_bound` is above this loss, in nats, with a
+    chance of at most alpha; None if this is not compared."""
     failed: str = ""
     """Why the audit of this pair ended early; "" if it did not."""
 
     def faults(self, epsilon: float) -> list[str]:
-        """List all findings that refute the claim, or that contradict one another.
+        """List what refutes the claim, findings that contradict one another, and an early end.
 
         Args:
             epsilon: The claim, in nats.
@@ -78,8 +78,8 @@ class PairResult:
             )
         elif self.most is not None and exceeds(self.most, self.lower_bound):
             reasons.append(
-                f"the draws are not what was asked for: the samples show a loss of at least "
-                f"{self.lower_bound:.6g}, and the noise asked for has {self.most:.6g}"
+                f"the noise drawn is not the noise asked for: the samples show a loss of at least "
+                f"{self.lower_bound:.6g}, and the noise asked for allows {self.most:.6g}"
             )
         return reasons
 
@@ -193,8 +193,8 @@ class Bug(Protocol):
             planted: Whether the code has the fault.
 
         Returns:
-            Whether the code is called broken, and the lower bound on epsilon; None if the tool
-            gives no bound.
+            Whether the code is called broken; and the lower bound on epsilon in nats, which is
+            None if the tool gives none.
         """
 
 
@@ -228,7 +228,8 @@ class AuditPlan:
     """All that `tacit audit NAME` audits: claims, studies and planted bugs."""
 
     claims: Mapping[str, Sequence[Callable[[], AuditedClaim]]]
-    """For each variant or mechanism by name, functions that make a claim with its checks."""
+    """For each variant or mechanism by name, functions that make a claim with its checks. The name
+    is "" for claims that belong to no variant."""
     bugs: Sequence[Bug]
     """Planted bugs that the tools have to find."""
     samples: int = SAMPLES

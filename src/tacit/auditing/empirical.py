@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 ALPHA = 1e-6
-"""The chance, for each verdict, that a correct mechanism is called broken."""
+"""Largest chance, for each verdict, that a correct mechanism is called broken."""
 
 Release = Callable[[int], NDArray[Any]]
 """Makes n independent releases of one input, one in each entry or row."""
@@ -41,9 +41,9 @@ Feature = Callable[[NDArray[Any]], NDArray[Any]]
 """Maps releases (n, ...) to (n,) numbers, one for each release; events are sets of such numbers."""
 
 _MAX_VALUES = 20_000
-"""With more different values than this, only thresholds are candidates for an event."""
+"""With more different values than this, only NaN and thresholds are candidates for an event."""
 _THRESHOLDS = 500
-"""Number of those thresholds."""
+"""Number of thresholds if there are more different values than `_MAX_VALUES`."""
 _MAX_KNOWN_EVENTS = 200
 """Most events with known chances that are compared, for each of the two inputs."""
 _PILOT_Z = 5.0
@@ -120,7 +120,7 @@ def audit(
         release_a: Makes releases of the first input.
         release_b: Makes releases of the second input.
         samples: Releases of each input.
-        alpha: The chance that the bound is above the true epsilon.
+        alpha: Largest chance that the bound is above the true epsilon.
         delta: The delta of the claim.
         features: Features by name; None for one feature, "release", the release itself.
         known_event: An event of one of the features that is tested in addition; None: no event.
@@ -300,7 +300,9 @@ def best_known_event(
 ) -> KnownEvent | None:
     """Choose the event with the largest expected bound on epsilon, by exact chances.
 
-    Candidates are the sets of values that one input makes likelier by more than some ratio.
+    Candidates are the sets of values that one input makes likelier by at least some ratio; with
+    `at_least`, the sets of a value and all larger ones. They are ranked by the bound at about the
+    expected counts.
 
     Args:
         chances: Under the first and the second input, the chances of values of the feature.
@@ -308,11 +310,10 @@ def best_known_event(
         alpha: As in `audit`.
         delta: The delta of the claim.
         feature: Name of the feature.
-        at_least: Whether `chances` are those of each value or a larger one; then the candidates are
-            these events.
+        at_least: Whether each value's chance in `chances` is that of this value or a larger one.
 
     Returns:
-        The event; None if no event has an ideal bound above 0.
+        The event; None if none was found, or if its ideal bound is 0.
     """
     values = np.array(list(dict.fromkeys([*chances[0], *chances[1]])))
     in_a = np.array(_chances_of(values.tolist(), chances[0]))
@@ -332,7 +333,7 @@ def best_known_event(
         for index in candidates[np.unique(spread)].tolist():
             likely = int(samples * p[index])
             rare = int(samples * q[index])
-            # Only to rank candidates: alpha squared, as counts may fall short of the expected ones.
+            # Only to rank candidates: alpha squared allows for counts below the expected ones.
             expected = loss_bound(likely, rare, samples, alpha * alpha, delta)
             if expected <= best_bound:
                 continue
@@ -353,9 +354,9 @@ def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) 
     """Choose the event with the largest loss, as samples estimate it.
 
     Candidates are: that the value is NaN, if there are floats; each single value; the sets of
-    values whose ratio of counts is above a limit; and for each value, that it is reached. With more
-    than 20,000 different values, candidates are NaN and that one of 500 values, evenly spread among
-    the sorted different values, is reached.
+    values whose ratio of counts is above a limit; and for each value, the set of this value and all
+    larger ones. With more than 20,000 different values, only NaN and the last kind are candidates,
+    for 500 values evenly spread among the sorted different ones.
 
     Args:
         name: Name of the feature.

@@ -1,4 +1,4 @@
-"""Exact losses of mechanisms whose output distributions are known.
+"""Output distributions of mechanisms by formulas, and the exact losses between two distributions.
 
 The loss is infinite if an outcome is possible under one input only, as after a branch on private
 data without randomness.
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 def exact_loss(p: Chances, q: Chances) -> float:
-    """Return max |ln(P / Q)| over all outcomes; infinite if one is possible under one side only.
+    """Return max |ln(P / Q)| over all outcomes; infinite if only P or only Q is 0 for some outcome.
 
-    Each side is divided by its sum, so both may be weights.
+    P and Q are `p` and `q`, each divided by its sum, so both may be weights.
     """
     sum_p = _exact_sum(p)
     sum_q = _exact_sum(q)
@@ -62,7 +62,7 @@ def largest_loss(distribution: Callable[[T], Chances], pairs: Iterable[tuple[T, 
 def neighbouring_scores(
     steps: int, candidates: int
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Yield each pair of different score vectors whose entries differ by at most 1, in one order.
+    """Yield each unordered pair of different score vectors whose entries differ by at most 1.
 
     Args:
         steps: Scores are whole numbers from 0 to `steps`.
@@ -78,9 +78,9 @@ def neighbouring_scores(
 def exponential_loss(epsilon: float, candidates: int, spread: float = 1.0) -> float:
     """Return the largest loss of the exponential mechanism over all neighbouring inputs.
 
-    In the worst pair, one candidate with the lowest score moves up by one sensitivity, and all
-    others, with the highest score, move down by one. With spread 1, a = epsilon / 2 and N
-    candidates, the loss is a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)].
+    In the worst pair, one candidate with the lowest score moves up by one sensitivity (by `spread`
+    if that is less), and all others, with the highest score, move down by as much. With spread 1,
+    a = epsilon / 2 and N candidates, the loss is a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)].
 
     Args:
         epsilon: The claim, in nats.
@@ -130,7 +130,8 @@ def gate_distribution(
         count_scale: Scale of the noise on each count, in steps.
 
     Returns:
-        Chances of 0, 1, ... passed counts; the last one is the chance that it never stops.
+        Chances of 0, 1, ... passed counts; the last one, of all counts passed, is the chance that
+        the mechanism never stops.
     """
     noise, chance_open = laplace_distribution(threshold_scale)
     stop_chances = []

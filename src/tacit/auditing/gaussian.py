@@ -1,4 +1,4 @@
-"""Audit of Gaussian noise: a lower bound from samples, and the exact loss of noise on integers.
+"""Audit of Gaussian noise: a bound from samples; exact loss and best tests of noise on integers.
 
 Source   Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022). Nasr et al.: Tight auditing
          of differentially private machine learning (USENIX Security 2023). Canonne, Kamath,
@@ -72,10 +72,14 @@ def audit_gaussian(
         release_b: Makes releases of the second input.
         samples: Releases of each input.
         delta: The delta of the claim.
-        alpha: The chance that the bound is above the true mu.
+        alpha: Largest chance that the bound is above the true mu.
         sigma_in_steps: The claimed sigma in steps of the grid; infinite for continuous noise.
         known_threshold: A threshold that is tested in addition, on all samples: the middle between
             the centres of the two inputs' noise. None: no threshold is added.
+
+    Raises:
+        ConfigError: The noise is too coarse to be treated as continuous, there are fewer than 4
+            samples, or delta is out of range.
     """
     if not sigma_in_steps >= LEAST_STEPS:
         raise ConfigError(
@@ -154,11 +158,11 @@ def _bound_mu(above_a: Any, above_b: Any, trials: int, level: float) -> Floats:
 
 
 def _bound_mu_in_direction(above_lower: Any, above_upper: Any, trials: int, level: float) -> Floats:
-    """Bound mu if the first input's releases are the lower ones; negative if they are not.
+    """Bound mu from below, if it is known which input's releases are the lower ones.
 
-    A false positive is a release of the lower input above the threshold; a false negative is one of
-    the upper input below it. mu >= -quantile(false positive rate) - quantile(false negative rate),
-    with upper limits of both rates.
+    A false positive is a release of the lower input at or above the threshold; a false negative is
+    one of the upper input below it. The bound, which may be negative, is
+    -quantile(false positive rate) - quantile(false negative rate), with upper limits of both rates.
     """
     _, false_positive_limit = clopper_pearson(above_lower, trials, level)
     _, false_negative_limit = clopper_pearson(trials - above_upper, trials, level)
@@ -166,7 +170,7 @@ def _bound_mu_in_direction(above_lower: Any, above_upper: Any, trials: int, leve
 
 
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
-    """Return the epsilon that the known threshold gives with a chance of 1 - alpha.
+    """Return an epsilon that the known threshold shows with a chance of at least 1 - alpha.
 
     Args:
         mu: The true mu. The threshold is in the middle between the two centres.
@@ -200,6 +204,10 @@ def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: fl
         steps: For each noise, the whole number by which its centre moves.
         sigmas: For each noise, its sigma.
         delta: Above 0 and below 1.
+
+    Raises:
+        ConfigError: delta is out of range, or the distribution of the loss cannot be computed
+            (`_sum_of_noises`).
     """
     _check_delta(delta)
     chances, unit, shift = _sum_of_noises(steps, sigmas)
@@ -216,7 +224,7 @@ def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: fl
 
 
 def gaussian_masses(sigma: float) -> tuple[Ints, Floats]:
-    """Return the integers up to 12 sigmas from 0, and the chance of each under Gaussian noise."""
+    """Return the integers up to about 12 sigmas from 0, and each one's chance under the noise."""
     reach = math.ceil(_REACH * sigma) + 1
     integers = np.arange(-reach, reach + 1)
     chances = np.exp(-(integers.astype(np.float64) ** 2) / (2 * sigma**2))
@@ -241,6 +249,9 @@ def tails(steps: Sequence[int], sigmas: Sequence[float]) -> TailChances:
     Args:
         steps: d for each noise, the whole number by which its centre moves.
         sigmas: Sigma of each noise.
+
+    Raises:
+        ConfigError: The distribution of the sum cannot be computed (`_sum_of_noises`).
     """
     chances, unit, shift = _sum_of_noises(steps, sigmas)
     # Entry i is the chance that the sum is at least its value i. With moved centres, the sum is
@@ -268,6 +279,10 @@ def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> _NoiseSum:
 
     With the largest sigma s, each d / sigma^2 is written as a fraction times 1 / s^2, and all as
     whole multiples of one unit. The sum is then a convolution of distributions on whole numbers.
+
+    Raises:
+        ConfigError: The ratios of the squared sigmas are no simple fractions, or the sum has too
+            many values.
     """
     moving_noises = [(int(d), float(sigma)) for d, sigma in zip(steps, sigmas, strict=True) if d]
     if not moving_noises:

@@ -36,7 +36,7 @@ DRAW = "draw_rows"
 _LYING_WORD = (1 << 53) - 1
 """A word for which a randomised response lies, unless it never does."""
 _UNEXPECTED = -1
-"""Number of an outcome that the distributions do not have."""
+"""Number of all outcomes that the distributions do not have."""
 _FEWEST_RUNS = 100
 """Fewest runs of each program in a check."""
 
@@ -185,7 +185,7 @@ def sample_executions(
 
 Distribution = Mapping[Hashable, Fraction]
 Program = Callable[[], Hashable]
-"""Makes one decision of the shipped code, and a new one in the same state if called again."""
+"""Makes one decision of the shipped code. Each call starts from the same state and draws anew."""
 
 
 class FixedWords:

@@ -30,7 +30,7 @@ from tacit.randomness import Source, secure
 SAMPLES = 1_000_000
 """Releases of each input of a pair with sample_divisor 1."""
 _BULK = 20_000
-"""Draws of noise that are made together."""
+"""Draws of noise of one call of a shipped sampler."""
 _FEWEST_SAMPLES = 100
 """Fewest releases of each input of a pair, whatever its sample_divisor."""
 _UNUSUAL_VALUES = (np.nan, np.inf, 0.3)
@@ -53,11 +53,11 @@ class Pair:
     b: NDArray[Any]
     """The second input, neighbouring to the first."""
     exact: float
-    """Exact loss in nats, computed from the weights or scales with which the running code draws."""
+    """Exact loss in nats, from the weights, chances or scales with which the running code draws."""
     chances: tuple[Chances, Chances] = field(default_factory=lambda: ({}, {}))
     """Chances of values of the feature under the two inputs; empty if they are not known."""
     at_least: bool = False
-    """Whether `chances` are those of each value or a larger one."""
+    """Whether the chance of each value in `chances` is that of this value or any larger one."""
     feature: Feature = identity_feature
     """Maps releases to one number each."""
     sample_divisor: int = 1
@@ -124,15 +124,15 @@ def _make_claim(make: Callable[[], AuditedMechanism]) -> AuditedClaim:
 def check_pair(
     pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float = ALPHA
 ) -> PairResult:
-    """Audit one pair with all tools.
+    """Audit one pair by rules, by its draws and errors (grey box), and by samples.
 
-    An exception counts as a fault, because correct code raises none on these inputs.
+    An exception of the sampled releases counts as a fault: correct code raises none on `a` or `b`.
 
     Args:
         pair: The mechanism with two inputs.
         delta: The delta of the claim.
         samples: Releases of each input of a pair with sample_divisor 1.
-        alpha: The chance that correct code is called broken.
+        alpha: Largest chance that correct code is called broken.
     """
     count = max(samples // pair.sample_divisor, _FEWEST_SAMPLES)
     rule_bound = None if pair.rule is None else upper_bound(pair.rule)
@@ -151,7 +151,7 @@ def check_pair(
         )
     most = pair.exact
     if pair.mu is not None and math.isfinite(most):
-        # The audit treats discrete noise as continuous, which changes mu by 1 / (24 sigma^2).
+        # The audit treats discrete noise as continuous: mu changes by a share of 1 / (24 sigma^2).
         largest_mu = pair.mu * (1 + pair.sigma_in_steps**-2 / 24)
         most = max(most, epsilon_of_mu(largest_mu, delta))
     return PairResult(
@@ -169,8 +169,8 @@ def check_pair(
 def grey_box_differences(pair: Pair) -> list[str]:
     """Return the differences between the two inputs in draws and errors, as sentences.
 
-    The inputs are compared as they are, unless `draws_may_differ`, and again for each of
-    _UNUSUAL_VALUES in place of the first value of both.
+    The inputs are compared unchanged, except if `draws_may_differ`. They are always compared with
+    each of _UNUSUAL_VALUES in place of the first value of both, on one seed.
     """
 
     def call_once(data: NDArray[Any], tape: Tape) -> object:
@@ -185,7 +185,10 @@ def grey_box_differences(pair: Pair) -> list[str]:
 
 
 def _replace_first(data: NDArray[Any], value: float) -> NDArray[np.float64]:
-    """Return a copy with another first value, which a stream reads before it can stop."""
+    """Return a copy whose first value is `value`.
+
+    It is the first because a mechanism on a stream may stop before it reads a later one.
+    """
     copy = data.astype(np.float64)
     copy.flat[0] = value
     return copy
@@ -223,8 +226,8 @@ def _make_release(pair: Pair, data: NDArray[Any]) -> Release:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))
         bulk = BulkNoise(min(_BULK, n))
-        # Noise drawn in bulk is quicker. It replaces that of the samplers, unless the audit is of
-        # the mechanism's own draws.
+        # Noise drawn in bulk is quicker. It replaces the samplers' own draws, unless the mechanism
+        # is to be audited with these.
         with nullcontext() if pair.draws_its_own_noise else intercept_samplers(bulk.answer):
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
 

@@ -1,8 +1,9 @@
 """Planted bugs, of kinds that real libraries and papers have had.
 
-Each function takes `planted`: True for the faulty code, False for the correct code. Most are
-simulations, whose noise is NumPy's and protects nobody. Others are shipped classes with one method
-overridden. The claim is epsilon 1, unless another is stated.
+Each decorated function is a bug. It takes `planted`: True for the faulty code, False for the
+correct code. Most bugs are in simulations, whose noise is NumPy's and protects nobody; others are
+in shipped mechanisms, with one method or property overridden or with a faulty sampler. The claim
+is epsilon 1, unless another is stated.
 """
 
 from __future__ import annotations
@@ -52,19 +53,19 @@ _random = np.random.default_rng()
 
 
 def _register(
-    kind: Callable[..., Bug], name: str, *arguments: Any, **options: Any
+    bug_class: Callable[..., Bug], name: str, *arguments: Any, **options: Any
 ) -> Callable[[F], F]:
     """Return a decorator that adds its function to the bugs.
 
     Args:
-        kind: The bug's class, called with the name, the function and the other arguments.
+        bug_class: Called with the name, the function and the further arguments.
         name: The bug in a few words.
         *arguments: Further arguments of the class.
         **options: Further keyword arguments of the class.
     """
 
     def add_bug(function: F) -> F:
-        _BUGS.append(kind(name, function, *arguments, **options))
+        _BUGS.append(bug_class(name, function, *arguments, **options))
         return function
 
     return add_bug
@@ -138,7 +139,10 @@ def float_noise(value: float, n: int, planted: bool) -> Releases:
 
 @_sampled_bug("same seed for two answers", 1, 0, feature=lambda pairs: pairs[:, 0] - pairs[:, 1])
 def one_seed_for_two_answers(count: int, n: int, planted: bool) -> Releases:
-    """Give a second answer, about others, with the same noise: the difference has none."""
+    """Add the same noise to a count and to a second answer.
+
+    The second answer is a count of other people, here 0. The difference of both has no noise.
+    """
     first_noise = _noise(n, 1.0)
     second_noise = first_noise if planted else _noise(n, 1.0)
     return np.stack([count + first_noise, second_noise], axis=1)
@@ -159,7 +163,7 @@ def retries_drawn_again(bit: int, n: int, planted: bool) -> Releases:
 
 @_sampled_bug("k-ary lie may be the truth", 0, 1)
 def lie_may_be_the_truth(answer: int, n: int, planted: bool) -> Releases:
-    """Draw a lie from all four answers, the true one included."""
+    """Draw a lie from all four answers, the true one included; correct code draws from three."""
     honest = _random.random(n) < math.e / (math.e + 3)
     lie = (answer + _random.integers(0 if planted else 1, 4, n)) % 4
     return np.where(honest, answer, lie)
@@ -199,7 +203,7 @@ def item_listed_only_if_present(present: bool, n: int, planted: bool) -> Release
     "contribution bound missing", 10, 0, lambda planted: LaplaceNoise(10 if planted else 1, 1.0)
 )
 def contribution_bound_missing(ratings: int, n: int, planted: bool) -> Releases:
-    """Count all ratings of a person, with noise for one rating."""
+    """Count all ratings of a person, with noise for one; correct code counts at most one."""
     return (ratings if planted else min(ratings, 1)) + _noise(n, 1.0)
 
 
@@ -218,7 +222,7 @@ def nan_survives(rating: float, n: int, planted: bool) -> Releases:
 
 @_sampled_bug("tails cut", 1, 0, samples=10**6)
 def tails_cut(count: int, n: int, planted: bool) -> Releases:
-    """Clip the noise to six steps, so that some outputs are possible for one input only."""
+    """Clip the noise to 6 steps from 0, so that some outputs are possible for one input only."""
     noise = _noise(n, 1.0)
     return count + (np.clip(noise, -6, 6) if planted else noise)
 
@@ -291,14 +295,14 @@ def gate_with_half_the_threshold_noise(planted: bool) -> Pair:
 
 
 class _RunWithoutCountNoise(GateRun):
-    """A gate without noise on counts that come one by one."""
+    """A run of a gate that adds no noise to its counts."""
 
     def stops_at(self, count: int) -> bool:
         return self.has_stopped or self.compare(int(count), 0)
 
 
 class _GateWithAnExactStream(ThresholdGate):
-    """A gate that is correct in one call, but not if it is started."""
+    """A gate that is correct if called with all counts, but not in the run that `start` begins."""
 
     def start(self) -> GateRun:
         return _RunWithoutCountNoise(self)
@@ -313,7 +317,7 @@ def gate_with_an_exact_stream(planted: bool) -> Pair:
 
 @_mechanism_bug("rounding of several numbers left out")
 def laplace_without_rounding(planted: bool) -> Pair:
-    """Use the shipped release without the rounding of three numbers in its distance."""
+    """Use the shipped release with the distance of one rounded number, though three are rounded."""
     release_class = _replace_properties(
         LaplaceRelease,
         planted,
@@ -354,7 +358,7 @@ def sampler_of_90_percent(planted: bool) -> Pair:
 
 
 def _chance_of_truth(planted: bool) -> Fraction:
-    """Return the chance that a bit is released as it is; 192 of 256 is the claim, ln 3."""
+    """Return the chance that a bit is released unchanged; with 192 of 256, epsilon is ln 3."""
     return Fraction(193 if planted else 192, 256)
 
 
@@ -365,7 +369,7 @@ def _chance_of_truth(planted: bool) -> Fraction:
     lambda planted: RandomizedResponse(_chance_of_truth(planted)),
 )
 def bit_off_by_one(bit: int, planted: bool) -> dict[int, Fraction]:
-    """Compare with `<=` in place of `<`, so that one more draw of 256 keeps the bit."""
+    """Keep the bit for 193 of 256 draws: a comparison has `<=` in place of `<`."""
     return {bit: _chance_of_truth(planted), 1 - bit: 1 - _chance_of_truth(planted)}
 
 
@@ -390,7 +394,7 @@ def selection_without_the_2(scores: tuple[int, ...], planted: bool) -> dict[int,
     (([1.0, 5.0], [2.0, 5.0]), ([1.0, 9.0], [2.0, 9.0]), ([-1.0, 2.0], [-1.0, 3.0])),
 )
 def error_tells_the_data(ratings: list[float], tape: Tape, planted: bool) -> object:
-    """Name the ratings in the message of an error."""
+    """Name the ratings in the message of an error; correct code names only the limits."""
     if not all(0 <= rating <= 5 for rating in ratings):
         raise ValueError(f"not a rating in {ratings}" if planted else "not a rating from 0 to 5")
     return sum(ratings) + tape.noise(5.0, 1)

@@ -32,7 +32,7 @@ Fit = Callable[[Any], Released]
 _FEWEST_SAMPLES = 10
 """Fewest samples of each table in a check."""
 _TRANSCRIPTS = 2
-"""Number of runs of each of the two tables that are replayed."""
+"""Number of first runs on each of the two tables; each is replayed on the other table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +49,13 @@ class Transcript:
 
 @dataclass(frozen=True, eq=False)
 class ReplayComparison:
-    """How a replay differs from the first run."""
+    """Differences between a first run and its replay."""
 
     steps: tuple[NDArray[np.int64], ...]
-    """For each draw, the second run's values minus the first run's, before noise."""
+    """For each call of a sampler, the second run's values minus the first run's, before noise.
+    Calls whose values differ in shape are left out."""
     moves: tuple[float, ...]
-    """The L2 norm of each of these, divided by the scale of the noise."""
+    """For each of `steps`, its L2 norm divided by the scale of the noise."""
     differences: tuple[str, ...]
     """Sentences on differences that no noise covers; empty if there are none."""
 
@@ -95,7 +96,7 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
         table: The other table.
 
     Returns:
-        The comparison. Its differences do not name what only the second run releases.
+        The comparison. Arrays that only the second run releases are not among its differences.
     """
     unused_answers = list(first.answers)
     unanswered_draws: list[str] = []
@@ -103,9 +104,8 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         """Give the first run's next answer if its shape fits; else answer without noise."""
         if not unused_answers or unused_answers[0].shape != call.values.shape:
-            unanswered_draws.append(
-                f"a draw of {call.values.size} numbers that the other run did not make"
-            )
+            size = call.values.size
+            unanswered_draws.append(f"a draw of {size} numbers that the first run did not make")
             return call.values
         return unused_answers.pop(0)
 
@@ -113,14 +113,17 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
         released = fit(table)
     differences = list(dict.fromkeys(unanswered_draws))
     if unused_answers:
-        differences.append(f"{len(unused_answers)} draws fewer")
+        differences.append(f"{len(unused_answers)} draws of the first run, not made again")
     steps = []
     moves = []
     for first_call, call in zip(first.calls, calls, strict=False):
         if first_call.values.shape != call.values.shape:
             continue
         if (first_call.sampler, first_call.scale) != (call.sampler, call.scale):
-            differences.append(f"noise of scale {first_call.scale!r} against {call.scale!r}")
+            differences.append(
+                f"{first_call.sampler} noise of scale {first_call.scale!r} against {call.sampler} "
+                f"noise of scale {call.scale!r}"
+            )
         step = call.values - first_call.values
         steps.append(step)
         moves.append(float(np.linalg.norm(step / first_call.scale)))
@@ -168,14 +171,14 @@ def replay_check(
 ) -> Check:
     """Make a check of a whole fit on two neighbouring tables.
 
-    Mu comes from replays, and the lower bound from samples of the shipped sampler, for the replay
-    with the largest mu.
+    Mu is the largest of several replays. The lower bound comes from samples of the shipped
+    sampler: of the `entries` noisy numbers of that replay that move most.
 
     Args:
         name: Name of the pair.
         fit: The fit.
         tables: The tables.
-        entries: Number of noisy numbers that are sampled, those that change most; each takes time.
+        entries: Number of noisy numbers that are sampled; each takes time.
         sample_divisor: Each table gets samples / sample_divisor samples.
         delta: The delta of the claim.
         noise: As in `record_fit`.
@@ -219,12 +222,12 @@ def replay_check(
 
 
 class _LargestMoves:
-    """The noisy numbers of a replay that change most, with the shipped sampler's noise.
+    """The noisy numbers of a replay that move most, and samples of the shipped noise on them.
 
     Args:
         calls: Calls of samplers in the first run.
         steps: For each call, the second run's values minus the first run's.
-        entries: How many numbers to keep.
+        entries: How many numbers to keep: those with the largest |step| / scale.
     """
 
     def __init__(

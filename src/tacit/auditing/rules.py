@@ -1,9 +1,9 @@
 """The rule engine: an upper bound on the loss of a release, from a description of the release.
 
-A release is described by the classes below. So no bad pair of inputs has to be found: a private
+A release is described by the classes below, and no bad pair of inputs has to be found. A private
 value without noise, noise whose scale comes from the data, and a branch on private data have an
-infinite bound. A branch has one even if both sides look alike, because the time, the errors and
-missing values may show which side ran. A public condition costs nothing; a condition that is
+infinite bound. So has a branch on private data whose two releases look alike, because time, errors
+and missing values may show which of them ran. A public condition costs nothing; a condition that is
 released with noise costs what this release costs. The engine judges the description only: whether
 the code does what the description says is tested by samples.
 """
@@ -28,8 +28,9 @@ class _RuleWithNumbers:
                 continue
             may_be_infinite = name == "rate"
             if not (value >= 0 and (may_be_infinite or math.isfinite(value))):
+                number = "a number" if may_be_infinite else "a finite number"
                 raise ConfigError(
-                    f"{name} of {type(self).__name__} is a finite number, 0 or more; got {value}."
+                    f"{name} of {type(self).__name__} is {number}, 0 or more; got {value}."
                 )
 
 
@@ -84,7 +85,7 @@ class RandomizedResponse:
 
 @dataclass(frozen=True)
 class ExponentialMechanism(_RuleWithNumbers):
-    """One candidate, drawn with a weight that grows by e^rate for each step of its score."""
+    """One candidate, drawn with a weight that is e^rate times larger for each step of its score."""
 
     distance: float
     """The most steps by which one score differs between neighbouring inputs."""
@@ -98,7 +99,7 @@ class ExponentialMechanism(_RuleWithNumbers):
 
 @dataclass(frozen=True)
 class AboveThreshold(_RuleWithNumbers):
-    """The first count that reaches a threshold, both with Laplace noise; nothing after it."""
+    """Which count is the first to reach a threshold, both with Laplace noise; no later count."""
 
     distance: float
     """The most by which one count differs between neighbouring inputs."""
@@ -146,7 +147,7 @@ Rule = (
 def upper_bound(rule: Rule) -> float:
     """Return an upper bound on the loss of a release, in nats; infinite if there is none.
 
-    Parts with a delta cost their delta too, and deltas add up; they are not returned.
+    Gaussian noise also costs its delta. The deltas of parts add up; they are not returned.
     """
     match rule:
         case PublicValue():

@@ -1,13 +1,14 @@
 """Interception of the samplers of a mechanism, and audits that are based on it.
 
-Calls    A mechanism runs as it is shipped, and only the noise is replaced. So scales, numbers of
-         draws and the values to which noise is added are read from the running code, and not from
-         its documentation. The samplers are replaced for the whole process, so only one thread may
-         do this at a time.
-Grey box The same randomness is replayed on two neighbouring inputs. The number of draws, their
-         noise and the text of an error must be the same for both. An exact sampler draws a word
-         anew if it is too large; how often this happens depends on the sampler's bound and is not
-         compared, so the tape returns only words that no sampler rejects.
+Calls    A mechanism runs as it is shipped, and only its randomness is replaced. So scales, numbers
+         of draws and the values to which noise is added are read from the running code, and not
+         from its documentation. The samplers are replaced for the whole process, so only one
+         thread may do this at a time.
+Grey box The same randomness is replayed on two neighbouring inputs. The sequence of draws, each
+         with its sampler, number and scale, must be the same for both, and so must the class and
+         the text of an error. An exact sampler draws a word anew if it is too large; how often this
+         happens depends on the sampler's bound and is not compared, so the tape returns only words
+         that no sampler rejects.
 Moves    A mechanism that adds noise, and afterwards only adds up, releases  M noise + f(input).
          M is found by releases in which one noise is 1 and all others are 0. Releases of both
          inputs without noise show by how much the centre of each noise moves. The loss follows from
@@ -69,7 +70,7 @@ def draw_as_shipped(call: SamplerCall) -> NDArray[np.int64]:
 def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[list[SamplerCall]]:
     """Replace all samplers of noise by `answer` while the `with` block runs.
 
-    The default answers without noise.
+    The default of `answer` adds no noise.
 
     Yields:
         The list of calls, which grows as they are made.
@@ -221,21 +222,26 @@ class Moves:
     """The moves of the centres of all noises from the second input to the first."""
 
     steps: NDArray[np.int64]
-    """(noises,) the moves; zeros if `is_unprotected`."""
+    """(noises,) the moves. They mean nothing if `is_unprotected`."""
     scales: NDArray[np.float64]
     """(noises,) scale of each noise."""
     sampler: str
     """Name of the sampler; "" if none was called."""
     to_noises: NDArray[np.float64]
-    """(noises, numbers) left inverse of M: maps a release minus `origin` to the noises."""
+    """(noises, numbers) left inverse of M: maps a release minus `origin` to the noises. It is M
+    transposed, of no use, if M has no left inverse."""
     origin: NDArray[np.float64]
     """(numbers,) the release of the second input without noise."""
     is_unprotected: bool
-    """Whether moves do not explain the difference between the inputs: a number of the release moves
-    that no noise covers, the inputs are given different noise, or M has no left inverse."""
+    """Whether moves do not explain the difference between the inputs: no noise is drawn, a number
+    of the release moves that no noise covers, the inputs are given different noise, or M has no
+    left inverse."""
 
     def noises(self, releases: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n, noises) the noises of releases (n, ...), each plus the move of its centre."""
+        """Return the (n, noises) noises of (n, ...) releases, relative to the second input.
+
+        In releases of the first input, each noise includes the move of its centre.
+        """
         rows = np.asarray(releases, dtype=np.float64).reshape(len(releases), -1)
         return np.asarray(np.rint((rows - self.origin) @ self.to_noises.T))
 
@@ -243,12 +249,16 @@ class Moves:
 def measure_moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     """Find by how much the centre of each noise moves between two inputs.
 
-    Both inputs are released without noise, and the second also with each noise set to 1 in turn.
+    Both inputs are released without noise. If they are given the same noise, the second is also
+    released with each noise set to 1 in turn.
 
     Args:
         run: Makes one release.
         a: The first input.
         b: The second input.
+
+    Raises:
+        ConfigError: The mechanism adds more than one kind of noise.
     """
     with intercept_samplers() as calls:
         release_a = _row_of_numbers(run(a))
@@ -286,7 +296,7 @@ def _noise_scales(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
     The name is "" if no sampler was called.
 
     Raises:
-        ConfigError: Several samplers were called.
+        ConfigError: More than one kind of sampler was called.
     """
     if not calls:
         return "", np.empty(0)

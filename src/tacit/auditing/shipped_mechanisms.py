@@ -2,8 +2,8 @@
 
 Each mechanism has several pairs of neighbouring inputs, which lead through different paths of its
 code, such as clamped values, ties and streams. None is known to be the worst pair. Pairs whose
-mechanism calls a sampler once for each release get fewer samples. `shipped_noise` has the pairs of
-mechanisms that add noise to numbers.
+mechanism makes one release a call, and not many at once, get fewer samples. `shipped_noise` makes
+the audits of `LaplaceRelease`, `GaussianRelease`, `GramRelease` and `SumRelease`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def kary_response(epsilon: float) -> AuditedMechanism:
         other: int,
         sample_divisor: int = 10,
     ) -> Pair:
-        """Make a pair of inputs in which answer number `index` is another one, `other`."""
+        """Make a pair of inputs; in the second, answer number `index` is `other`."""
         release = KaryResponse(epsilon, categories)
         return _response_pair(
             release, categories, name, answers, index, other, sample_divisor=sample_divisor
@@ -294,7 +294,7 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
 
 
 def count_stream(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
-    """Return a function that starts a counter and returns the total after each value."""
+    """Return a function that adds values one by one to a new run, and returns all its totals."""
 
     def totals(values: NDArray[Any]) -> ArrayLike:
         run = counter.start()
@@ -345,7 +345,7 @@ def gate_pair(
     draws_its_own_noise: bool = False,
     never_stops: bool = False,
 ) -> Pair:
-    """Make a pair of inputs of a gate; its exact loss follows from the scales of the running gate.
+    """Make a pair of inputs of a gate, with the exact loss at the scales of the running gate.
 
     Args:
         name: Name of the pair.
@@ -403,9 +403,10 @@ def gate_scales(
 ) -> tuple[float, float]:
     """Return the scale of the noise on the threshold, and that of the noise on each count.
 
-    They are read from the running gate, on counts that are one short of the threshold, so that
-    without noise it never stops. Then it is checked that each draw is used as it should be: noise
-    of -1 on the threshold stops the gate at once, and noise of 1 on a count stops it there.
+    They are read from the running gate, on counts that are one short of the threshold: without
+    noise, it passes all of them. Then it is checked that each draw is used for its purpose: noise
+    of -1 on the threshold must stop the gate at the first count, and noise of 1 on a count must
+    stop it there.
 
     Args:
         call: Asks a new gate about counts, and returns how many it passes.
@@ -413,7 +414,8 @@ def gate_scales(
         length: Number of counts.
 
     Returns:
-        Both scales; 0 for both if the noise is not as it should be.
+        Both scales; 0 for both if a check fails, or if the draws are not one of discrete Laplace
+        noise on the threshold and one on each count.
     """
     one_step = 1 if gate.stops == "above" else -1
     counts = np.full(length, gate.threshold - one_step)
@@ -449,4 +451,4 @@ MECHANISMS: Mapping[str, tuple[Callable[[], AuditedMechanism], ...]] = {
     "gram": (gram_release,),
     "sums": (sum_release,),
 }
-"""For each shipped mechanism by name, functions that make its audits, one for each epsilon."""
+"""For each shipped mechanism by name, functions that make its audits, one for each claim."""

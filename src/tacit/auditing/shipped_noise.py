@@ -1,11 +1,12 @@
-"""Pairs of inputs for mechanisms that add noise to numbers, or to tables to which people add rows.
+"""Audits of mechanisms that add noise to numbers, to a Gram matrix or to sums over people.
 
-The moves and scales of the noise are read from the running code. The claims of Gaussian noise are
-those of zCDP, which are the same on every grid; on a fine grid the event costs less.
+By how much each noise's centre moves between the two inputs of a pair, and the scale of the noise,
+are read from the running code. The claim for Gaussian noise is the zCDP bound, which holds on any
+grid. (An accountant's event for noise on a fine grid may cost less; that is not claimed here.)
 
 The feature of a pair is the best one for an auditor. For Laplace noise, it is how much nearer the
-noises are to the first input than to the second; for Gaussian noise, the sum of noises weighted by
-their moves.
+release is to the first input than to the second, in steps; for Gaussian noise, the sum of the
+noises, each weighted by its move over the square of its scale.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from tacit.mechanisms.sums import Contributions, SumRelease
 DELTA = 1e-5
 """The delta of all claims here."""
 _RARE = 1e-8
-"""Events with a smaller chance are not candidates."""
+"""Smallest chance, under either input, of an event that is a candidate."""
 
 Numbers = Sequence[Any]
 """A sequence of numbers, or of rows of numbers."""
 
 _ROOT_OF_6 = math.sqrt(6)
-"""A norm whose square, in floats, is slightly below 6: a row of squared norm 6 must be clipped to
-5.
+"""A norm whose square, in floats, is slightly below 6: on a grid of whole numbers, a row of squared
+norm 6 must be clipped to one of 5.
 """
 _COARSE = 2.0**-3
 """Resolution of a grid on which the exact sum over integers is short."""
@@ -156,9 +157,9 @@ def gaussian_pair(
 
 
 def _event_chances(tests: TailChances) -> tuple[dict[float, float], dict[float, float]]:
-    """Return the chance that the feature is above each threshold, under both inputs.
+    """Return the chances of values at or above each threshold, under the first and second input.
 
-    Thresholds are left out if the event is too rare, or certain, under one of the inputs.
+    A threshold is left out if, under one of the inputs, such values are too rare or certain.
     """
     p = tests.moved
     q = tests.unmoved
@@ -169,17 +170,19 @@ def _event_chances(tests: TailChances) -> tuple[dict[float, float], dict[float, 
     return first, second
 
 
-def _release_on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> Any:
-    """Make a release of numbers from -8 to 8.
+def _release_on_grid(
+    release_class: Any, noise: float, step: float, settings: dict[str, Any]
+) -> Any:
+    """Make a release of numbers from -8 to 8, with sensitivity 1 and `step` as resolution.
 
     Args:
-        kind: Class of the release.
+        release_class: Class of the release.
         noise: Its first field: epsilon, or the noise multiplier.
-        step: The resolution, if `settings` has none.
-        settings: Other fields; the sensitivity is 1 if it is not among them.
+        step: The resolution.
+        settings: Fields that replace these values, and further fields.
     """
     defaults = {"sensitivity": 1.0, "lower": -8, "upper": 8, "resolution": step}
-    return kind(noise, **(defaults | settings))
+    return release_class(noise, **(defaults | settings))
 
 
 def laplace_release(epsilon: float) -> AuditedMechanism:

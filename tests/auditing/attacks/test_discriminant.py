@@ -24,7 +24,7 @@ def random_model(seed, n_items=9, d=3):
     """A model and a few people's ratings, one of them without any."""
     generator = np.random.default_rng(seed)
     model = LinearModel(
-        prior_odds=float(generator.normal()),
+        prior_log_odds=float(generator.normal()),
         centres=generator.normal(3, 1, n_items),
         gaps=generator.normal(0, 0.4, n_items),
         profiles=generator.normal(size=(n_items, d)),
@@ -51,7 +51,7 @@ def test_identity_equals_the_dense_formula(seed):
             len(rated)
         )
         errors = np.linalg.solve(covariance, stars - model.centres[rated])
-        expected.append(model.prior_odds + 2 * model.gaps[rated] @ errors)
+        expected.append(model.prior_log_odds + 2 * model.gaps[rated] @ errors)
     np.testing.assert_allclose(model.log_odds(ratings), expected, rtol=1e-9, atol=1e-9)
 
 
@@ -68,7 +68,7 @@ def test_score_is_the_log_odds_of_two_normals(seed):
         multivariate_normal(model.centres[rated] + sign * model.gaps[rated], covariance)
         for sign in (1, -1)
     )
-    expected = model.prior_odds + one.logpdf(stars) - zero.logpdf(stars)
+    expected = model.prior_log_odds + one.logpdf(stars) - zero.logpdf(stars)
     assert model.log_odds(ratings)[1] == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 

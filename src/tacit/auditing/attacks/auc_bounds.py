@@ -9,12 +9,12 @@ max_a (|AUC_a - .5| + c sd_a) holds for all attackers at once.
 The resamples cover the chance of who is scored, not that of who is learned from. So with fewer than
 5 folds the standard deviation of the AUC between folds is added to sd_a in quadrature.
 
-A resample in which all people have one label has no AUC. It counts as that end of [0, 1] which is
-farther from AUC_a, so that a rare label makes the bound wider.
+A resample in which all people have one label has no AUC. Its AUC counts as that end of [0, 1] which
+is farther from AUC_a, so that a rare label makes the bound wider.
 
 With few people of a label, resamples vary less than new samples of people would. So attackers are
-also compared with random guesses. About n_1 and n_0 people of the two labels, the AUC of guesses
-has the standard deviation s = sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) (Mann and Whitney, 1947). The
+also compared with random guesses. For n_1 and n_0 people of the two labels, the AUC of guesses has
+the standard deviation s = sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) (Mann and Whitney, 1947). The
 lower bound is above 0 only if some |AUC_a - .5| exceeds max(c, 1.96) s. The interval of a single
 attacker holds .5 unless |AUC_a - .5| exceeds 1.96 s.
 """
@@ -203,8 +203,8 @@ def bound_attackers(
         seed: Seed of the resamples.
 
     Raises:
-        DataError: There are no scores, or some attacker's target is the value of all people or of
-            nobody.
+        DataError: There are no scores, a score is NaN, or some attacker's target is the value of
+            all people or of nobody.
     """
     if not scores:
         raise DataError("a bound needs the scores of at least one attacker")
@@ -254,7 +254,7 @@ def _deviation_of_guesses(labels: Ints) -> float:
 def _deviation_between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
     """Return the standard deviation of the AUC between folds, if these are few.
 
-    0 with ENOUGH_FOLDS folds or more, or if fewer than two folds hold people of both labels.
+    It is 0 with ENOUGH_FOLDS folds or more, and if fewer than two folds hold people of both labels.
     """
     folds = np.unique(fold_of)
     mixed_folds = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]

@@ -41,7 +41,8 @@ class AttributeAttack(Protocol):
         """Learn from ratings and (n_users,) labels of 0 and 1.
 
         Raises:
-            DataError: Fewer than two people have one of the labels.
+            DataError: Ratings or labels are not valid, or fewer than two people have one of the
+                labels.
         """
 
     def score(self, ratings: sparse.csr_array) -> Floats:
@@ -49,6 +50,7 @@ class AttributeAttack(Protocol):
 
         Raises:
             NotFittedError: `fit` was not called.
+            DataError: The ratings are not valid, or are not of the items of `fit`.
         """
 
 
@@ -57,7 +59,7 @@ class Attacker(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in the registry."""
+        """Name by which a `Panel` knows the attacker."""
 
     @property
     def reads_epochs(self) -> bool:
@@ -67,7 +69,8 @@ class Attacker(Protocol):
         """Learn from releases and (people,) labels of 0 and 1.
 
         Raises:
-            DataError: Fewer than two people have one of the labels.
+            DataError: Ratings or labels are not valid, or fewer than two people have one of the
+                labels.
         """
 
     def score(self, seen: Releases) -> Floats:
@@ -75,18 +78,19 @@ class Attacker(Protocol):
 
         Raises:
             NotFittedError: `fit` was not called.
+            DataError: The ratings are not valid, or are not of the items of `fit`.
         """
 
 
 class Learner:
-    """Base class of this package's attackers: checks ratings and labels before they are used."""
+    """Base class of attackers: checks that ratings and labels are valid before they are used."""
 
     name: str
     _n_items: int | None = None
     """Number of items in training; None before `fit`."""
 
     def _check_training(self, ratings: sparse.csr_array, labels: Labels) -> Labels:
-        """Check training ratings and labels, and return the labels as int64.
+        """Check training ratings and labels; store the number of items and return int64 labels.
 
         Raises:
             DataError: The ratings are no CSR matrix of finite numbers, or the labels are not 0 or 1
@@ -152,7 +156,7 @@ class PublicKnowledge:
     offsets: Floats
     """(tables, items) stars: the offset subtracted under label 1 minus that under label 0."""
     log_keep: Floats
-    """(tables, items) ln of: chance to show the item under label 1, divided by that under 0."""
+    """(tables, items) ln(chance to show the item under label 1 / chance under label 0)."""
     genres: Floats
     """(items, genres) 1 if the item has the genre, else 0; (items, 0) if genres are unknown."""
     years: Floats
@@ -160,7 +164,7 @@ class PublicKnowledge:
 
     @classmethod
     def of_unknown_items(cls, n_items: int) -> PublicKnowledge:
-        """Return public knowledge that tells no item from another: popularity 1, no genres."""
+        """Return the same public knowledge for all items: popularity 1, no genres, no years."""
         zeros = np.zeros((1, n_items))
         unknown = np.full(n_items, np.nan)
         return cls(np.ones(n_items), zeros, zeros, np.zeros((n_items, 0)), unknown)

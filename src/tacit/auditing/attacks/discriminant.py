@@ -40,12 +40,12 @@ SHRINKAGES = np.geomspace(0.5, 2000.0, 40)
 class LinearModel:
     """Parameters of the score, under the letters of the module's text; stars are the unit."""
 
-    prior_odds: float
+    prior_log_odds: float
     """ln(pi / (1 - pi)), pi the share of people with label 1."""
     centres: Floats
-    """(n_items,) m, the mean of the two groups' mean stars."""
+    """(n_items,) m, mean stars after each rating's +-g is taken out, pulled to the global mean."""
     gaps: Floats
-    """(n_items,) g, half of the difference of the two groups' mean stars."""
+    """(n_items,) g, half of the difference of the two groups' mean stars, pulled to 0."""
     profiles: Floats
     """(n_items, d) V, the items' profiles."""
     variances: Variances
@@ -56,9 +56,9 @@ class LinearModel:
         errors = replace_data(ratings, ratings.data - self.centres[ratings.indices])
         tastes = solve(errors, self.profiles, self.variances.kappa)
         unexplained = errors.data - fitted_values(errors, tastes, self.profiles)
-        explained_by_group = replace_data(ratings, unexplained * self.gaps[ratings.indices])
-        sums: Floats = explained_by_group @ np.ones(ratings.shape[1])
-        return self.prior_odds + 2.0 / self.variances.noise * sums
+        evidence = replace_data(ratings, unexplained * self.gaps[ratings.indices])
+        sums: Floats = evidence @ np.ones(ratings.shape[1])
+        return self.prior_log_odds + 2.0 / self.variances.noise * sums
 
 
 class LinearDiscriminant(Learner):
@@ -94,8 +94,9 @@ class LinearDiscriminant(Learner):
         centres = item_means(without_group)
         residuals = replace_data(ratings, without_group.data - centres[ratings.indices])
         profiles, variances = self._fit_profiles(residuals)
-        odds = float(np.log(checked_labels.sum() / (len(checked_labels) - checked_labels.sum())))
-        self.model = LinearModel(odds, centres, gaps, profiles, variances)
+        n_ones = checked_labels.sum()
+        prior_log_odds = float(np.log(n_ones / (len(checked_labels) - n_ones)))
+        self.model = LinearModel(prior_log_odds, centres, gaps, profiles, variances)
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
@@ -114,7 +115,8 @@ class LinearDiscriminant(Learner):
             residuals: (n_users, n_items) stars less item means and group gaps.
 
         Returns:
-            (n_items, d) profiles, and the variances.
+            (n_items, d) profiles, and the variances. If all residuals are 0, but for rounding, the
+            profiles are zeros and both variances 1.
         """
         spread = float(np.sqrt(np.mean(residuals.data**2))) if residuals.nnz else 0.0
         if spread < 1e-9:  # every rating equals its item's mean, but for rounding
@@ -134,10 +136,11 @@ class LinearDiscriminant(Learner):
 def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Floats:
     """Return (n_items,) mean stars of label 1 minus mean stars of label 0, pulled to 0.
 
-    The raw gap of an item with n0 and n1 ratings is multiplied by n / (n + shrinkage), where
-    1/n = 1/n0 + 1/n1. It is 0 if a group did not rate the item. All items have the same shrinkage:
-    the one with which gaps learned on four fifths of the people come nearest to the raw gaps of the
-    other fifth, in squares weighted by n and summed over the fifths.
+    The raw gap of an item with n0 and n1 ratings of the two groups is multiplied by
+    n / (n + shrinkage), where 1/n = 1/n0 + 1/n1. It is 0 if a group did not rate the item. All
+    items have the same shrinkage, that of the smallest loss: gaps learned on four fifths of the
+    people are compared with the raw gaps of the last fifth, and the squared differences, weighted
+    by n, are summed over items and fifths.
 
     Args:
         ratings: (n_users, n_items) CSR of stars.
@@ -222,7 +225,9 @@ def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Varianc
     Each person's residuals are e ~ N(0, sigma^2 (I + V V' / kappa)). With V'V = Q diag(l) Q' and
     b = Q'V'e, minus twice the log likelihood of all N residuals is
         N ln sigma^2 + sum ln(1 + l / kappa) + [sum e^2 - sum b^2 / (l + kappa)] / sigma^2.
-    At a given kappa the best sigma^2 is the bracket over N, so only kappa is searched.
+    At a given kappa the best sigma^2 is the bracket over N, so only kappa is searched. Where the
+    data do not determine them, sigma^2 and kappa are 1: both if all residuals are 0, kappa if all
+    these people's items have zero profiles.
 
     Args:
         residuals: (n_users, n_items) CSR: the e of each person.

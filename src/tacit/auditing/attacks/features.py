@@ -29,7 +29,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 BINS = 10
 """Bins of the histogram of stars, if there are more than twice as many different values."""
 QUARTERS = 4
-"""Equal parts into which a person's items are divided by time."""
+"""Number of parts, of about equal size, into which a person's items are divided by time."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,11 @@ class Blocks:
     meta: Floats
     """(people, columns) summaries of the release, as `_summary_features` lists them."""
     order: Floats
-    """(people, columns) order of the items in time; (people, 0) without epoch labels."""
+    """(people, columns) features of the order in time: the columns of `_order_features`, and the
+    time-weighted coordinates divided by `root`. (people, 0) without epoch labels."""
 
     def directions(self, mask: int, residuals: int) -> Floats:
-        """Return coordinates, as they are and divided by `root`, as columns.
+        """Return columns of coordinates, unchanged, and again divided by `root`.
 
         Args:
             mask: How many of the first coordinates of the mask are returned.
@@ -111,11 +112,11 @@ class Space:
         The weights go from -1/2 for the earliest items of a person to 1/2 for the latest.
         """
         half = DIRECTIONS // 2
-        late = positions(seen)
+        time_weights = positions(seen)
         return np.hstack(
             [
-                replace_data(mask, late) @ self._mask_directions[:, :half],
-                replace_data(residuals, residuals.data * late)
+                replace_data(mask, time_weights) @ self._mask_directions[:, :half],
+                replace_data(residuals, residuals.data * time_weights)
                 @ self._residual_directions[:, :half],
             ]
         )

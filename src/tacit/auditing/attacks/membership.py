@@ -45,8 +45,9 @@ FEW_FITS = 2
 class FromLists:
     """An attack that reads lists of accounts with ONE of the target's items.
 
-    Such an account gives its item the most stars. It scores how high the target's other items are
-    listed. If nobody else rated both items, the other item rises only if the target was in.
+    Such an account gives its item the most stars. The score is by how much the target's other
+    items rise in its list. If nobody else rated both items, the other item rises only if the target
+    was in.
     """
 
     length: int
@@ -61,7 +62,7 @@ class FromLists:
 
         The rise is against the list of an account without ratings. The mean is over all ordered
         pairs of two of the target's items: that of the account, and the other one. The score is 0.0
-        for a target with one rating.
+        for a target with fewer than two ratings.
         """
         ranks_for_new_account = self._ranks(model, {})
         unlisted = self.length + 1
@@ -239,7 +240,7 @@ class GameResult:
     """Chance with which the lower bound may be too large, at most."""
     verdict: Verdict
     """"violation" if the lower bound exceeds the claim; "weak audit" if it would not even if all
-    guesses were right; "no claim" if there is no claim."""
+    guesses were right; otherwise "no violation found". "no claim" if there is no claim."""
 
 
 def play_game(
@@ -261,7 +262,7 @@ def play_game(
 
 
 def _judge_attack(game: Game, attack: str, rounds: Sequence[Round]) -> GameResult:
-    """Judge one attack over all rounds of the game."""
+    """Compute the findings of one attack from all rounds of a game, and give the verdict."""
     areas = []
     right = guesses = people = 0
     for this_round in rounds:
@@ -301,9 +302,9 @@ def _judge_attack(game: Game, attack: str, rounds: Sequence[Round]) -> GameResul
 
 
 def control_works(rows: Sequence[GameResult]) -> bool:
-    """Return whether some attack has an AUC surely above 0.5 on a method that claims nothing.
+    """Return whether some attack's AUC on a method without a claim is above 0.5 at 95 % confidence.
 
-    Otherwise the attacks are too weak for "no violation found" to mean anything.
+    If not, the attacks are too weak, and "no violation found" says nothing.
     """
     return any(row.epsilon is None and row.low > 0.5 for row in rows)
 
@@ -312,7 +313,7 @@ def membership_study(games: Callable[[], Sequence[Game]], method: str, attack: s
     """Return a study that plays games as a part of an audit.
 
     Args:
-        games: Returns the games; some of them claim nothing, as a control.
+        games: Returns the games; as a control, some of their methods make no claim.
         method: Heading of the table's column with the names of the methods.
         attack: Heading of the table's column with the names of the attacks.
     """
@@ -338,11 +339,13 @@ def membership_study(games: Callable[[], Sequence[Game]], method: str, attack: s
         failed = [row for row in rows if row.verdict in reasons]
         unexpected = [f"{row.method}, {row.attack}: {reasons[row.verdict]}" for row in failed]
         if not (short or control_works(rows)):
-            unexpected.append("the membership attack fails without noise: its silence says nothing")
+            unexpected.append(
+                "no attack beats a coin on a method without a claim: the attacks are too weak"
+            )
         return rows, unexpected
 
     def chance_of_false_alarm(rows: list[GameResult]) -> float:
-        """Sum the chances of a false violation; rows without a claim have no violation."""
+        """Sum the chances of a false violation over the rows of methods with a claim."""
         return sum(row.alpha for row in rows if row.epsilon is not None)
 
     return Study(

@@ -27,8 +27,8 @@ NEIGHBOURS = 100
 PEOPLE_AT_A_TIME = 1000
 """People whose similarities to all training people are held in memory together."""
 ENOUGH_TO_STOP_EARLY = 50
-"""With fewer people of the rarer label, no validation set decides when a network's training
-stops."""
+"""With so many people of the rarer label or more, a validation set decides when the training of a
+network stops."""
 
 
 class OnRatings:
@@ -55,7 +55,7 @@ class OnRatings:
 
 
 class OnFeatures(Learner):
-    """Scikit-learn classifiers on features; the score is the mean of their log odds.
+    """Classifiers on features; the score is the mean of their decision values or log odds.
 
     Args:
         name: Name in the registry.
@@ -97,7 +97,8 @@ class OnFeatures(Learner):
         """Return the scores of other people."""
         self._check_scored(seen.ratings)
         features = self._standardise(self._select_features(self._space.blocks(seen)))
-        scores: Floats = np.mean([log_odds(model, features) for model in self._models], axis=0)
+        values = [decision_values(model, features) for model in self._models]
+        scores: Floats = np.mean(values, axis=0)
         return scores
 
     def _standardise(self, features: Floats) -> Floats:
@@ -155,7 +156,7 @@ class NearestNeighbours(Learner):
 
 
 class Stack:
-    """Combines the scores of several attackers: the mean of their ranks among the scored people.
+    """Combines the scores of several attackers by the mean of their ranks among the scored people.
 
     Args:
         name: Name of the stack.
@@ -237,21 +238,22 @@ def make_boosted_trees(labels: Labels, *, quick: bool = False) -> list[Any]:
     ]
 
 
-def log_odds(model: Any, features: Floats) -> Floats:
-    """Return the (people,) log odds of label 1 by a fitted scikit-learn classifier.
+def decision_values(model: Any, features: Floats) -> Floats:
+    """Return (people,) scores by a classifier: its decision values, or log odds of label 1.
 
-    A classifier with a `decision_function` gives its decision values instead.
+    The log odds, of chances clipped to 1e-12 from 0 and 1, are for classifiers that have no
+    `decision_function`.
     """
     from threadpoolctl import threadpool_limits
 
     # Each tree takes too little time to divide among threads: they would mostly wait.
     with threadpool_limits(1, "openmp"):
         if hasattr(model, "decision_function"):
-            odds: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
-            return odds
+            decisions: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
+            return decisions
         chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
-    logit: Floats = np.log(chance / (1 - chance))
-    return logit
+    log_odds: Floats = np.log(chance / (1 - chance))
+    return log_odds
 
 
 def _make_logistic_regression(_: Labels) -> list[Any]:

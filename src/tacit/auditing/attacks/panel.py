@@ -42,7 +42,7 @@ QUICK_PARTS = 2
 TOLERANCE = 1e-4
 """Largest gradient of the mean loss at which a fit of logistic regression may end."""
 QUICK_TOLERANCE = 1e-3
-"""The same for a quick fit. From a fit with TOLERANCE, the AUC differs by .0002 on average, and by
+"""Tolerance of a quick fit. The AUC differs from that with `TOLERANCE` by .0002 on average, and by
 .006 in the fold where it differs most."""
 QUICK_SWEEPS = 6
 """Sweeps of the linear discriminant's factorization in the quick panel."""
@@ -52,7 +52,7 @@ class NaiveBayes(Learner):
     """Multinomial naive Bayes with add-one smoothing, stars as counts.
 
     Counts cannot be negative. If some training rating is negative, the smallest one is subtracted
-    from every rating; then a rating of that size looks like an unrated item.
+    from every rating; a rating equal to it, or below it, then looks like an unrated item.
     """
 
     name = "naive-bayes"
@@ -69,7 +69,7 @@ class NaiveBayes(Learner):
     def score(self, ratings: sparse.csr_array) -> Floats:
         """Return (people,) log odds of label 1.
 
-        They are too large in size, because naive Bayes takes items for independent.
+        Their absolute values are too large, because naive Bayes takes items for independent.
         """
         self._check_scored(ratings)
         weights = self._model.feature_log_prob_[1] - self._model.feature_log_prob_[0]
@@ -91,11 +91,11 @@ class _PenalisedClassifier(Learner):
     fitted to all training people. Stars are scaled to at most 5, so that the same penalties suit
     every rating scale.
 
-    A quick search judges on `QUICK_PARTS` fifths at most. It tries every third penalty, then the
-    two neighbours of the best one.
+    A quick search judges on `QUICK_PARTS` fifths at most. It tries every third penalty, then those
+    just above and below the best of them.
 
     Args:
-        strengths: Inverse penalties to choose from; None or none: those of the class.
+        strengths: Inverse penalties to choose from; None or an empty sequence: those of the class.
         seed: Seed of the fifths, and of fits that need one.
         quick: Whether to search quickly.
     """
@@ -177,7 +177,7 @@ class _PenalisedClassifier(Learner):
         return areas
 
     def _scale_stars(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        """Scale stars by the factor that brings the largest training rating to 5."""
+        """Scale stars by the factor that brings the largest absolute training rating to 5."""
         return _with_short_indices(ratings, ratings.data / self._unit)
 
     def _make_classifier(self) -> Any:

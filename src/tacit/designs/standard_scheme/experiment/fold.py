@@ -30,7 +30,7 @@ from tacit.auditing.attacks import (
 )
 from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
-from tacit.auditing.attacks.modern import log_odds, make_boosted_trees
+from tacit.auditing.attacks.modern import decision_values, make_boosted_trees
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists
@@ -522,7 +522,7 @@ class KnownCount:
 
     def score(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
         """Score people: (people,) log odds of label 1. Arguments are those of `fit`."""
-        return log_odds(self._model, self._features(seen, counts, keep))
+        return decision_values(self._model, self._features(seen, counts, keep))
 
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
         """Compute features of releases for the trees.
