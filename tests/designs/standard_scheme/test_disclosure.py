@@ -15,7 +15,7 @@ from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.estimates import (
     estimate_coupling,
     estimate_offsets,
-    estimate_shown,
+    estimate_rating_chances,
 )
 from tacit.designs.standard_scheme.training.people import Statistics, sum_statistics
 from tacit.designs.standard_scheme.training.tables import (
@@ -152,7 +152,7 @@ def test_posterior_shares_are_calibrated():
     statistics, true = simulated_counts(5)
     slopes = {}
     for shrink in (True, False):
-        estimated = log_odds_ratio(estimate_shown(statistics, shrink=shrink))
+        estimated = log_odds_ratio(estimate_rating_chances(statistics, shrink=shrink))
         slopes[shrink] = np.polyfit(estimated, log_odds_ratio(true), 1)[0]
     assert slopes[True] == pytest.approx(1, abs=0.05)
     assert slopes[False] < 0.9
@@ -162,7 +162,7 @@ def test_posterior_shares_are_nearer_to_the_truth():
     """Posterior odds ratios miss the true ones by less than smoothed ones, in the mean."""
     statistics, true = simulated_counts(6)
     errors = [
-        rms(log_odds_ratio(estimate_shown(statistics, shrink=how)) - log_odds_ratio(true))
+        rms(log_odds_ratio(estimate_rating_chances(statistics, shrink=how)) - log_odds_ratio(true))
         for how in (True, False)
     ]
     assert errors[0] < 0.9 * errors[1]
@@ -184,7 +184,7 @@ def test_everybody_shows_alike(values, shrink, largest):
     """
     world = World(8, values=values, which=0.5)
     made = tables_of(world, shrink=shrink)
-    rates = estimate_shown(world.statistics(), shrink=shrink) * made.keep / MICRO
+    rates = estimate_rating_chances(world.statistics(), shrink=shrink) * made.keep / MICRO
     np.testing.assert_allclose(rates, np.broadcast_to(rates[:1], rates.shape), atol=2e-6)
     assert set(made.keep.max(axis=0)) <= {largest, 0}
 

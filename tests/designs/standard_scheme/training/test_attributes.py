@@ -129,39 +129,43 @@ def test_a_model_that_can_show_too_few_items_is_refused(monkeypatch):
         StandardScheme(attributes=["group"], **SMALL).fit(many)
 
 
-@pytest.mark.parametrize("kinds", [("cat", "dog", "eel"), ("cat", "eel")])
-def test_the_rarest_value_is_named_with_what_to_do(kinds):
-    """The value under which least can be shown is in the sentence, and the options without it."""
-    pets = with_column("pet", kinds)
-    fitted = StandardScheme(attributes=["pet"], **SMALL).fit(pets).fitted_
-    fitted.tables["pet"].keep[-1, 3:] = 0
-    message = r"rarest value is 'eel' of pet: its people rated 3 of these items"
-    advice = "--values pet=cat,dog" if len(kinds) > 2 else "It takes more of them"
-    with pytest.raises(ConfigError, match=f"{message}.*{advice}"):
-        fitting.refuse_few_showable(fitted)
+@pytest.mark.parametrize(
+    ("kinds", "advice"),
+    [
+        (("cat", "dog", "cat", "dog", "eel"), "--values pet=cat,dog"),
+        (("cat", "cat", "eel"), "It takes more of them"),
+    ],
+)
+def test_the_rarest_value_is_named_with_what_to_do(kinds, advice, monkeypatch):
+    """The value of the fewest people is in the sentence, also if it is not the first one."""
+    monkeypatch.setattr(fitting, "LEAST_SHOWABLE_SHARE", 1.1)
+    pets = np.resize(kinds, 240)
+    message = rf"rarest value is 'eel' of pet, with {np.sum(pets == 'eel')} people\..* {advice}"
+    with pytest.raises(ConfigError, match=message):
+        StandardScheme(attributes=["pet"], **SMALL).fit(with_column("pet", pets))
 
 
-def test_a_rare_bin_is_not_called_a_value_to_leave_out():
+def test_a_rare_bin_is_not_called_a_value_to_leave_out(monkeypatch):
     """Values cannot be named for a number, so the advice is of edges."""
-    fitted = StandardScheme(attributes=["age"], **SMALL).fit(AGES).fitted_
-    fitted.tables["age"].keep[-1, 3:] = 0
-    with pytest.raises(ConfigError, match=r"'45 and above' of age.* Leave out an edge") as told:
-        fitting.refuse_few_showable(fitted)
-    assert "--values" not in str(told.value)
+    monkeypatch.setattr(fitting, "LEAST_SHOWABLE_SHARE", 1.1)
+    with pytest.raises(ConfigError, match=r"' of age, with .* Leave out an edge") as raised:
+        StandardScheme(attributes=["age"], **SMALL).fit(AGES)
+    assert "--values" not in str(raised.value)
 
 
 @pytest.mark.parametrize(("showable", "refused"), [(3, True), (4, False)])
 def test_a_tenth_of_the_items_has_to_be_showable(showable, refused):
     """Below a tenth of the items with enough raters, devices could show too little to rank by."""
     fitted = StandardScheme(**SMALL).fit(RATINGS).fitted_
+    people, _ = find_consenting_people(RATINGS, ["gender"])
     items = np.flatnonzero(fitted.tables["gender"].keep.min(axis=0) > 0)
     fitted.tables["gender"].keep[:, items[showable:]] = 0
     assert (fitted.n_rated_enough, fitted.n_showable) == (39, showable)
     if refused:
         with pytest.raises(ConfigError, match="could show 3 of the 39"):
-            fitting.refuse_few_showable(fitted)
+            fitting.refuse_few_showable(fitted, people)
     else:
-        fitting.refuse_few_showable(fitted)
+        fitting.refuse_few_showable(fitted, people)
 
 
 def test_a_model_that_can_show_few_items_says_so():

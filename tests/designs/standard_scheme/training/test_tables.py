@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.estimates import estimate_shown
+from tacit.designs.standard_scheme.training.estimates import estimate_rating_chances
 from tacit.designs.standard_scheme.training.people import ConsentingPeople, Statistics
 from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.errors import ConfigError
@@ -22,7 +22,7 @@ def test_add_one_smoothing_by_hand():
         histogram=None,
     )
     expected = [[1 / 6, 5 / 6], [4 / 10, 9 / 10]]
-    np.testing.assert_allclose(estimate_shown(statistics, shrink=False), expected)
+    np.testing.assert_allclose(estimate_rating_chances(statistics, shrink=False), expected)
 
 
 def correlated_attributes(items=5, people=800, seed=0):

@@ -9,7 +9,8 @@ tables          the public numbers of each attribute, and the disclosure made of
 features        explicit features of items
 profiles        item profiles, which predict stars
 item_weights    item-item weights, which rank lists
-item_embedding  a few public numbers for each item, which rank lists on the device
+item_embedding  a few public numbers for each item, which rank lists on the device; in experiments
+                only
 population      simulated releases of many people's devices
-fitting         all these steps, from the settings to everything that a model holds
+fitting         a whole fit by these steps, without the item embedding
 """

@@ -1,8 +1,8 @@
 """Values of hidden attributes, and the bins of numeric ones.
 
 A person is hidden only among the people with other values, and an item is shown only if people with
-every value rate it. With many values there are few people with each. So a numeric attribute, such
-as age, is cut into a few bins at public edges.
+every value rate it. With many values there are few people with each. So a numeric attribute with
+many values, such as age, is cut into a few bins at public edges.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def attribute_values(
     Args:
         ratings: Ratings of all people, with the attribute.
         name: Name of the attribute.
-        public_edges: Edges at which it is cut; None: the `default_edges`, if it has any.
+        public_edges: Edges at which it is cut; None or none: the `default_edges`, if it has any.
 
     Returns:
-        For each person the value, or the label of its bin, and None if it is unknown; and the
-        labels of all bins from the lowest, None if the attribute is not cut.
+        For each person the value, the label of its bin if the attribute is cut, or None if it is
+        unknown; and the labels of all bins from the lowest, None if the attribute is not cut.
 
     Raises:
         DataError: The attribute is cut, and a person's value is not a number.
-        ConfigError: It has many numbers, and no edges are known.
+        ConfigError: It has more than `MANY_NUMBERS` different numbers, and no edges.
     """
     texts = [None if value is None else str(value) for value in ratings.attribute(name)]
     edges = public_edges or default_edges(name, texts)
@@ -69,14 +69,15 @@ def default_edges(name: str, texts: Sequence[str | None]) -> Edges | None:
         texts: Each person's value; None if it is unknown.
 
     Returns:
-        The edges; None for an attribute with fewer values or with one that is not a number.
+        The edges; None for an attribute with `MANY_NUMBERS` values or fewer, or with a value that
+        is not a number.
 
     Raises:
-        ConfigError: The attribute has that many numbers, and no default edges.
+        ConfigError: The attribute has more numbers than that, and no default edges.
     """
     distinct = {text for text in texts if text is not None}
-    numeric = all(number_of(text) is not None for text in distinct)
-    if len(distinct) <= MANY_NUMBERS or not numeric:
+    is_numeric = all(number_of(text) is not None for text in distinct)
+    if len(distinct) <= MANY_NUMBERS or not is_numeric:
         return None
     if name.lower() not in DEFAULT_EDGES:
         raise ConfigError(
@@ -89,8 +90,8 @@ def default_edges(name: str, texts: Sequence[str | None]) -> Edges | None:
 
 def bin_labels(edges: Edges) -> tuple[str, ...]:
     """Label the bins between edges, the lowest first: "below 25", "25 to 45", "45 and above"."""
-    between = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
-    return (f"below {edges[0]:g}", *between, f"{edges[-1]:g} and above")
+    middle_labels = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
+    return (f"below {edges[0]:g}", *middle_labels, f"{edges[-1]:g} and above")
 
 
 def bin_of(text: str, labels: Sequence[str]) -> str:
@@ -152,8 +153,8 @@ def check_edges(name: str, edges: Edges) -> None:
         name: Name of the attribute, for the message.
         edges: Its edges.
     """
-    ascending = all(low < high for low, high in pairwise(edges))
-    if not edges or not ascending or not all(map(math.isfinite, edges)):
+    is_ascending = all(low < high for low, high in pairwise(edges))
+    if not edges or not is_ascending or not all(map(math.isfinite, edges)):
         raise ConfigError(
             f"Edges are ascending numbers, such as {name}=25,45; got "
             f"{', '.join(format(edge, 'g') for edge in edges) or 'none'}."

@@ -1,19 +1,22 @@
 """Shrunk estimates of how people with each attribute value rate an item, and how often.
 
 Runs at     the recommender.
-Sees        `people.Statistics`; nothing else.
+Sees        `people.Statistics`, and which items have enough raters.
 Why shrink  A raw half gap is the true one plus an error e. Subtracting it adds -x0 e to the
             release, and an attacker who knows the public gaps finds that: on real ratings the error
             alone reveals the attribute *better* than true stars do, with the opposite sign. If the
             best prediction of the gap for unseen people is subtracted, the error has mean zero
-            against every attack built on the same data. So each amount of shrinkage here is chosen
-            by predicting people who were left out, or the estimate is a posterior mean.
-Coarse      Counts, and sums of deviations, are rounded to multiples of ROUNDED_TO before the
-            estimates are made. Only the number of pseudo-ratings is chosen from unrounded sums: it
-            is one of sixteen numbers.
+            against every attack built on the same data. So offsets and couplings are shrunk by the
+            amount that predicts left-out people best, and chances to rate an item are posterior
+            means.
+Coarse      In the sound variant, counts, histograms and sums of deviations are rounded to multiples
+            of ROUNDED_TO before the estimates are made. Only the numbers of pseudo-ratings are
+            chosen from unrounded sums: each is one of sixteen numbers.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +36,10 @@ _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 
 
 def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
-    """Estimate the offsets, in levels, that the scheme subtracts from stars.
+    """Estimate the offsets, in levels, that the scheme subtracts from true levels.
 
-    The offset of a value says how much higher people with this value rate an item than its mean.
+    The offset of a value says how much higher people with this value rate an item than the average
+    over the values.
 
     Args:
         statistics: Sums of one attribute.
@@ -46,13 +50,13 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
         (values, items) offsets, with mean 0 over the values: for two values, plus and minus half of
         the gap between their means.
     """
-    pseudo = _best_shrinkage(statistics) if shrink else 0.0
+    pseudo = _choose_pseudo_ratings(statistics) if shrink else 0.0
     counts = statistics.counts.sum(axis=0)
     sums = statistics.sums.sum(axis=0)
     return _offsets(counts, sums, pseudo, coarse=shrink)
 
 
-def _best_shrinkage(statistics: Statistics) -> float:
+def _choose_pseudo_ratings(statistics: Statistics) -> float:
     """Choose one of `_PSEUDO_RATINGS` by cross-validation over the parts of the people.
 
     Each part is left out in turn. The number is chosen for which offsets from the other parts have
@@ -61,18 +65,18 @@ def _best_shrinkage(statistics: Statistics) -> float:
     counts = statistics.counts.sum(axis=0)
     sums = statistics.sums.sum(axis=0)
     losses = np.zeros(len(_PSEUDO_RATINGS))
-    for held, held_sums in zip(statistics.counts, statistics.sums, strict=True):
-        held_means = mean_or_default(held_sums, held, 0.0)
-        other_counts = counts - held
-        deviating = _deviating_sums(other_counts, sums - held_sums)
-        for number, pseudo in enumerate(_PSEUDO_RATINGS):
-            offsets = _shrink_deviations(deviating, other_counts, pseudo)
-            losses[number] += _unexplained_error(held, held_means - offsets)
+    for left_out_counts, left_out_sums in zip(statistics.counts, statistics.sums, strict=True):
+        left_out_means = mean_or_default(left_out_sums, left_out_counts, 0.0)
+        other_counts = counts - left_out_counts
+        deviation_sums = _sum_deviations(other_counts, sums - left_out_sums)
+        for index, pseudo in enumerate(_PSEUDO_RATINGS):
+            offsets = _shrink_deviations(deviation_sums, other_counts, pseudo)
+            losses[index] += _unexplained_error(left_out_counts, left_out_means - offsets)
     return _PSEUDO_RATINGS[int(np.argmin(losses))]
 
 
 def round_counts(counts: Floats) -> Floats:
-    """Round counts to the nearest multiples of ROUNDED_TO."""
+    """Round counts, or sums, to the nearest multiples of ROUNDED_TO."""
     return np.asarray(ROUNDED_TO * np.round(counts / ROUNDED_TO))
 
 
@@ -82,38 +86,40 @@ def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) 
     Args:
         counts: (values, items) numbers of ratings.
         sums: (values, items) sums of levels.
-        pseudo: Number of ratings at the item's mean that are added to those of each value.
+        pseudo: Number of pseudo-ratings at the item's mean, which are added to those of each value.
         coarse: Whether counts and sums of deviations are rounded first.
 
     Returns:
         (values, items) offsets in levels, with mean 0 over the values.
     """
-    deviating = _deviating_sums(counts, sums)
+    deviation_sums = _sum_deviations(counts, sums)
     if coarse:
         counts = round_counts(counts)
-        deviating = round_counts(deviating)
-    return _shrink_deviations(deviating, counts, pseudo)
+        deviation_sums = round_counts(deviation_sums)
+    return _shrink_deviations(deviation_sums, counts, pseudo)
 
 
-def _deviating_sums(counts: Floats, sums: Floats) -> Floats:
+def _sum_deviations(counts: Floats, sums: Floats) -> Floats:
     """Return (values, items) sums of the deviations of levels from the item's mean."""
     return sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
 
 
-def _shrink_deviations(deviating: Floats, counts: Floats, pseudo: float) -> Floats:
+def _shrink_deviations(deviation_sums: Floats, counts: Floats, pseudo: float) -> Floats:
     """Divide sums of deviations by the numbers of ratings and pseudo-ratings, and centre them.
 
     Args:
-        deviating: (values, items) sums of deviations from the item's mean.
+        deviation_sums: (values, items) sums of deviations from the item's mean.
         counts: (values, items) numbers of ratings.
-        pseudo: Number of ratings at the item's mean that are added to those of each value.
+        pseudo: Number of pseudo-ratings at the item's mean, which are added to those of each value.
 
     Returns:
         (values, items) mean deviations less their mean over the values; 0 before centring where
         nothing was counted.
     """
     weights = counts + pseudo
-    deviations = np.divide(deviating, weights, out=np.zeros_like(deviating), where=weights > 0)
+    deviations = np.divide(
+        deviation_sums, weights, out=np.zeros_like(deviation_sums), where=weights > 0
+    )
     return np.asarray(deviations - deviations.mean(axis=0))
 
 
@@ -139,15 +145,15 @@ def _unexplained_error(counts: Floats, residuals: Floats) -> float:
     return float((counts * residuals**2).sum() - explained.sum())
 
 
-def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
+def estimate_rating_chances(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """Estimate the chance that a person with each value rates an item, for the selection rule.
 
     Args:
         statistics: Sums over people.
         shrink: Whether the chances are posterior means, computed from rounded counts. The prior is
-            normal in the log odds ratio of people with the value against all others. It is fitted
-            to all items together; if rare items had a prior of their own, the rounding of their
-            counts would pass for real differences. False: add-one smoothing, as published.
+            normal in the log odds ratio of people with the value against all others. One prior is
+            fitted to all items: with a prior for rare items alone, the rounding of their counts
+            would pass for real differences. False: add-one smoothing, as published.
 
     Returns:
         (values, items) chances.
@@ -160,13 +166,18 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
     counts = round_counts(counts)
     if len(people) == 2:
         return np.stack(_posterior_shares(counts[0], people[0], counts[1], people[1]))
-    everyone = people.sum()
-    total = counts.sum(axis=0)
-    shares = [
-        _posterior_shares(own, n_own, total - own, everyone - n_own)
-        for own, n_own in zip(counts, people, strict=True)
-    ]
-    return np.stack([own for own, _ in shares])
+    all_people = people.sum()
+    all_counts = counts.sum(axis=0)
+    shares = []
+    for counts_of_value, people_of_value in zip(counts, people, strict=True):
+        share_with_value, _ = _posterior_shares(
+            counts_of_value,
+            people_of_value,
+            all_counts - counts_of_value,
+            all_people - people_of_value,
+        )
+        shares.append(share_with_value)
+    return np.stack(shares)
 
 
 def _posterior_shares(
@@ -185,7 +196,7 @@ def _posterior_shares(
     Returns:
         (items,) shares of the first group, and (items,) shares of the second.
     """
-    pairs, place, items_of_pair = np.unique(
+    pairs, pair_of_item, items_of_pair = np.unique(
         np.stack([first, second]), axis=1, return_inverse=True, return_counts=True
     )
     log_likelihood, first_share, second_share = profile_likelihood(
@@ -195,7 +206,7 @@ def _posterior_shares(
     posterior = posterior_of(likelihood, items_of_pair)
     first_means = (posterior * first_share).sum(axis=1)
     second_means = (posterior * second_share).sum(axis=1)
-    return first_means[place], second_means[place]
+    return first_means[pair_of_item], second_means[pair_of_item]
 
 
 def posterior_of(likelihood: Floats, weights: NDArray[np.int64]) -> Floats:
@@ -210,14 +221,15 @@ def posterior_of(likelihood: Floats, weights: NDArray[np.int64]) -> Floats:
     """
     shares = weights / weights.sum()
     mean = 0.0
-    sd = 0.3
+    sd = 0.3  # where the maximisation starts
     posterior: Floats = likelihood
     for _ in range(60):  # converges in about 30 rounds
         prior = np.exp(-0.5 * ((_LOG_ODDS - mean) / sd) ** 2)
         posterior = likelihood * (prior / prior.sum())
         posterior /= posterior.sum(axis=1, keepdims=True)
         mean = float(shares @ posterior @ _LOG_ODDS)
-        sd = max(0.05, float(np.sqrt(shares @ posterior @ (_LOG_ODDS - mean) ** 2)))
+        variance = float(shares @ posterior @ (_LOG_ODDS - mean) ** 2)
+        sd = max(0.05, math.sqrt(variance))  # about a third of the grid's step
     return posterior
 
 
@@ -230,10 +242,11 @@ def profile_likelihood(
 ) -> tuple[Floats, Floats, Floats]:
     """Compute the binomial log likelihood of each log odds ratio of the grid, for pairs of counts.
 
-    The grid `_LOG_ODDS` is centred on the log ratio of both groups' ratings per person over all
-    items. Each item's base rate is profiled out: for each log odds ratio, the rate is taken at
-    which as many people are expected to rate the item as did. The log likelihood is corrected by
-    minus half the log of the base rate's information, as usual for profile likelihoods.
+    The grid `_LOG_ODDS` is centred on the log ratio of the first group's ratings per person to
+    those of the second group, over all items. Each item's base rate is profiled out: for each log
+    odds ratio, the rate is taken at which as many people are expected to rate the item as did. The
+    log likelihood is corrected by minus half the log of the base rate's information, as usual for
+    profile likelihoods.
 
     Args:
         first: (rows,) numbers of people of the first group who rated an item.
@@ -251,13 +264,14 @@ def profile_likelihood(
     n_second = max(n_second, 1.0)
     first = np.minimum(first, n_first)
     second = np.minimum(second, n_second)
-    everyone = n_first + n_second
+    n_people = n_first + n_second
     total_first = float(items @ first)
     total_second = float(items @ second)
     centre = np.log((total_first + 1.0) / n_first) - np.log((total_second + 1.0) / n_second)
     odds = _LOG_ODDS + centre
-    total = np.clip(first + second, 0.5, everyone - 0.5)[:, None]
-    base = np.log(total / (everyone - total)) - odds * n_first / everyone
+    # Half a person away from nobody and everybody, where the base rate's log odds are infinite.
+    total = np.clip(first + second, 0.5, n_people - 0.5)[:, None]
+    base = np.log(total / (n_people - total)) - odds * n_first / n_people
     # `base` is the log odds of the second group's share q, and base + odds that of the first's, p.
     for _ in range(10):  # Newton steps towards n_first p + n_second q = total
         p = expit(base + odds)
@@ -283,8 +297,9 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     For each item, the distribution of stars of each value is coupled to the plain average of these
     distributions over the values. The shape of a value's distribution comes from its rounded
     histogram plus pseudo-ratings with the distribution of the item, as many as predict left-out
-    people best. Its mean is that of offsets as in `estimate_offsets`. Every released level gets the
-    chance LEAST_COUPLED in addition, so that no released level proves a value.
+    people best. Its mean is the item's mean plus an offset, which is shrunk as in
+    `estimate_offsets`. Every released level gets the chance LEAST_COUPLED in addition, so that no
+    released level proves a value.
 
     Args:
         statistics: Sums of one attribute.
@@ -298,47 +313,50 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     if statistics.histogram is None:
         return None
     histogram = statistics.histogram.sum(axis=0)
-    for_means = _best_shrinkage(statistics)
+    pseudo_of_means = _choose_pseudo_ratings(statistics)
     log_likelihoods = np.zeros(len(_PSEUDO_RATINGS))  # of left-out people, by pseudo-ratings
-    for held in statistics.histogram:
+    for left_out in statistics.histogram:
         for index, pseudo in enumerate(_PSEUDO_RATINGS):
-            shares = _star_shares(histogram - held, pseudo, for_means)
-            log_likelihoods[index] += np.sum(held * np.log(shares))
+            shares = _level_shares(histogram - left_out, pseudo, pseudo_of_means)
+            log_likelihoods[index] += np.sum(left_out * np.log(shares))
     pseudo = _PSEUDO_RATINGS[np.argmax(log_likelihoods)]
-    shares = _star_shares(round_counts(histogram), pseudo, for_means)
+    shares = _level_shares(round_counts(histogram), pseudo, pseudo_of_means)
     coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
     levels = shares.shape[-1]
     coupled = np.where(common[:, None, None], coupled, np.eye(levels))
     return np.asarray(LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled)
 
 
-def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
-    """Estimate the distribution of stars for each value and item.
+def _level_shares(histogram: Floats, pseudo: float, pseudo_of_means: float) -> Floats:
+    """Estimate the distribution of levels for each value and item.
 
     Args:
         histogram: (values, items, levels) numbers of ratings.
-        pseudo: Number of pseudo-ratings with the item's distribution that are added to those of
-            each value. The item's distribution is smoothed itself, by ten ratings of all items'.
-        for_means: Number of pseudo-ratings at the item's mean by which each value's mean is shrunk.
+        pseudo: Number of pseudo-ratings with the item's distribution, which are added to those of
+            each value. The item's distribution is itself smoothed by ten pseudo-ratings with the
+            distribution of all items together.
+        pseudo_of_means: Number of pseudo-ratings at the item's mean by which each value's mean is
+            shrunk.
 
     Returns:
         (values, items, levels) chances: the smoothed histograms, tilted to the shrunk means.
     """
     # Distributions over levels: of all items together, and of each item, smoothed by the former.
     overall = histogram.sum(axis=(0, 1)) + 1.0
-    item = histogram.sum(axis=0) + 10.0 * overall / overall.sum()
-    item /= item.sum(axis=-1, keepdims=True)
-    smoothed = histogram + pseudo * item
+    item_shares = histogram.sum(axis=0) + 10.0 * overall / overall.sum()
+    item_shares /= item_shares.sum(axis=-1, keepdims=True)
+    smoothed = histogram + pseudo * item_shares
     levels = np.arange(histogram.shape[-1], dtype=float)
-    offsets = _offsets(histogram.sum(axis=-1), histogram @ levels, for_means)
-    return _tilt_to_means(smoothed / smoothed.sum(axis=-1, keepdims=True), item @ levels + offsets)
+    offsets = _offsets(histogram.sum(axis=-1), histogram @ levels, pseudo_of_means)
+    shares = smoothed / smoothed.sum(axis=-1, keepdims=True)
+    return _tilt_to_means(shares, item_shares @ levels + offsets)
 
 
 def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
     """Change each distribution q to one in proportion to q exp(t level) with a given mean.
 
-    t is found by Newton's method. Means are kept 0.02 levels away from both ends of the scale,
-    where t would be infinite.
+    t is found by eight steps of Newton's method, each of 1 at most. Means are kept 0.02 levels away
+    from both ends of the scale, where t would be infinite.
 
     Args:
         shares: (..., levels) distributions q.

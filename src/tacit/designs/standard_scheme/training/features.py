@@ -1,7 +1,7 @@
-"""Explicit item features, which the patent names: genres and other descriptors of a film.
+"""Explicit features of items, which the patent names: here genres and the year.
 
-They come from the public catalogue and not from ratings, so profiles made of them alone reveal
-nothing about the consenting people.
+They come from the public catalogue and not from ratings, so they reveal nothing about the
+consenting people. The item means that profiles hold beside them are made of ratings.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def item_genres(ratings: Ratings) -> Floats:
         return np.zeros((ratings.n_items, 0))
     genres_of_items = split_list(ratings, "genres")
     names = sorted(set().union(*genres_of_items))
-    known = np.zeros((ratings.n_items, len(names)))
+    has_genre = np.zeros((ratings.n_items, len(names)))
     for item, genres in enumerate(genres_of_items):
         for genre in genres:
-            known[item, names.index(genre)] = 1.0
-    return known
+            has_genre[item, names.index(genre)] = 1.0
+    return has_genre
 
 
 def item_years(ratings: Ratings) -> Floats:
@@ -79,7 +79,7 @@ def item_years(ratings: Ratings) -> Floats:
 
 def standardise(years: Floats) -> Floats:
     """Return (items,) years less their mean, in standard deviations; 0 for NaN, an unknown year."""
-    known = years[np.isfinite(years)]
-    spread = known.std()
-    distances = (years - known.mean()) / (spread if spread > 0 else 1.0)
+    known_years = years[np.isfinite(years)]
+    spread = known_years.std()
+    distances = (years - known_years.mean()) / (spread if spread > 0 else 1.0)
     return np.where(np.isfinite(years), distances, 0.0)

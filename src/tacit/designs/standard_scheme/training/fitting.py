@@ -23,6 +23,7 @@ from tacit.designs.standard_scheme.training.attributes import bin_ends
 from tacit.designs.standard_scheme.training.features import item_features
 from tacit.designs.standard_scheme.training.item_weights import fit_ease
 from tacit.designs.standard_scheme.training.people import (
+    ConsentingPeople,
     Ints,
     PeopleHashes,
     find_consenting_people,
@@ -41,7 +42,7 @@ from tacit.recommenders.fits_in_process import CountedFit, FitCounter
 LEAST_SHOWABLE_SHARE = 0.1
 """A fit is refused if devices can show less than this share of the items with enough raters."""
 FEW_SHOWABLE_SHARE = 0.5
-"""Below this share of them, the model says how few items its devices can show."""
+"""If devices can show less than this share of the items with enough raters, the model says so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +87,10 @@ class Fitted:
     def shows_few_items(self) -> bool:
         """Whether devices can show less than FEW_SHOWABLE_SHARE of the items with enough raters.
 
-        If their number is None, of all items.
+        If the number of items with enough raters is None, all items count.
         """
-        enough = len(self.item_ids) if self.n_rated_enough is None else self.n_rated_enough
-        return self.n_showable < FEW_SHOWABLE_SHARE * enough
+        n_counted = len(self.item_ids) if self.n_rated_enough is None else self.n_rated_enough
+        return self.n_showable < FEW_SHOWABLE_SHARE * n_counted
 
 
 DISCLOSURES_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
@@ -99,7 +100,7 @@ DISCLOSURES_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
 def fit(
     settings: Settings,
     ratings: Ratings,
-    earlier: PeopleHashes | None,
+    earlier_people: PeopleHashes | None,
     earlier_disclosures: tuple[CountedFit, ...] = (),
 ) -> Fitted:
     """Learn from the consenting people: all in the ratings whose attributes are all known.
@@ -107,7 +108,8 @@ def fit(
     Args:
         settings: Checked settings.
         ratings: Ratings of consenting people and others.
-        earlier: Hashes of the people of the model that this fit replaces; None: there is none.
+        earlier_people: Hashes of the people of the model that this fit replaces; None: there is
+            none, or it stores none.
         earlier_disclosures: Earlier private disclosures of these people, which count as well.
 
     Raises:
@@ -123,7 +125,7 @@ def fit(
     people, numbers = find_consenting_people(
         ratings, settings.attributes, settings.values, settings.edges
     )
-    hashes = hash_people(ratings, numbers, earlier)
+    hashes = hash_people(ratings, numbers, earlier_people)
     disclosures = earlier_disclosures
     if settings.has_private_disclosure:
         new_fit = CountedFit.of_cost(settings.disclosure_epsilon)
@@ -136,12 +138,12 @@ def fit(
         coupling=rule.transform == "coupling",
         seed=seed,
     )
-    of_attributes = list(tables.values())
+    tables_in_order = list(tables.values())
     features = None if settings.profiles == "latent" else item_features(ratings)
     profiles = train_profiles(
         people.levels,
         people.labels,
-        of_attributes,
+        tables_in_order,
         people.n_levels,
         lowest=ratings.scale.minimum / level_size(ratings.scale),
         settings=ProfileSettings(
@@ -150,13 +152,13 @@ def fit(
         features=features,
     )
 
-    def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
-        """Simulate the releases of the people with the numbers `who`, who have these levels."""
+    def simulate(levels: sparse.csr_array, numbers: Ints) -> sparse.csr_array:
+        """Simulate the releases of the people with these numbers and levels."""
         with simulation():
             return simulate_release(
                 levels,
-                people.labels[who],
-                of_attributes,
+                people.labels[numbers],
+                tables_in_order,
                 rule,
                 n_levels=people.n_levels,
                 source=replay(seed),
@@ -176,7 +178,7 @@ def fit(
         disclosures=disclosures,
     )
     if rule.selection:
-        refuse_few_showable(fitted)
+        refuse_few_showable(fitted, people)
     return fitted
 
 
@@ -198,10 +200,14 @@ def list_assumed_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]
     return (*public_facts.facts_read_off(ratings), *values)
 
 
-def refuse_few_showable(fitted: Fitted) -> None:
+def refuse_few_showable(fitted: Fitted, people: ConsentingPeople) -> None:
     """Raise ConfigError if devices can show less than LEAST_SHOWABLE_SHARE of the items.
 
     Only items with enough raters count; if their number is None, nothing is refused.
+
+    Args:
+        fitted: The fit.
+        people: The people that it learned from, of whom the error names the rarest value.
     """
     enough = fitted.n_rated_enough
     if enough is None or fitted.n_showable >= LEAST_SHOWABLE_SHARE * enough:
@@ -212,34 +218,38 @@ def refuse_few_showable(fitted: Fitted) -> None:
         f"Devices could show {fitted.n_showable:,} of the {enough:,} items with {FEWEST} raters "
         f"or more: {listed}, and an item is shown only if people with every value rate it. Merge "
         "values into a few, and cut numbers at edges such as edges={'age': (25, 45)} "
-        f"(--edges age=25,45). {describe_rarest_value(fitted)}"
+        f"(--edges age=25,45). {describe_rarest_value(people)}"
     )
 
 
-def describe_rarest_value(fitted: Fitted) -> str:
-    """Say which attribute value keeps most items from being shown, and what to do about it."""
-    least, rare_name, rare_value = len(fitted.item_ids) + 1, "", 0
-    for name, table in fitted.tables.items():
-        shown = (table.keep > 0).sum(axis=1)
-        if shown.min() < least:
-            least, rare_name, rare_value = int(shown.min()), name, int(shown.argmin())
-    values = fitted.tables[rare_name].values
-    others = [value for number, value in enumerate(values) if number != rare_value]
-    named = f"The rarest value is {values[rare_value]!r} of {rare_name}: its people rated {least:,}"
-    if not math.isnan(bin_ends(values[rare_value])[0]):
-        return f"{named} of these items often enough. Leave out an edge beside it."
-    if len(others) < 2:
-        return f"{named} of these items often enough. It takes more of them."
-    listed = shlex.quote(f"{rare_name}={','.join(others[:6])}")
-    if len(others) > 6:
+def describe_rarest_value(people: ConsentingPeople) -> str:
+    """Say which attribute value the fewest people have, and how to do without it."""
+    fewest = people.n_people + 1
+    rare_name = ""
+    rare_value = ""
+    other_values: list[str] = []
+    for position, (name, values) in enumerate(zip(people.names, people.values, strict=True)):
+        counts = np.bincount(people.labels[:, position], minlength=len(values))
+        if counts.min() < fewest:
+            fewest = int(counts.min())
+            rare_name = name
+            rare_value = values[int(counts.argmin())]
+            other_values = [value for value in values if value != rare_value]
+    sentence = f"The rarest value is {rare_value!r} of {rare_name}, with {fewest:,} people."
+    if not math.isnan(bin_ends(rare_value)[0]):
+        return f"{sentence} Leave out an edge beside it."
+    if len(other_values) < 2:
+        return f"{sentence} It takes more of them."
+    listed = shlex.quote(f"{rare_name}={','.join(other_values[:6])}")
+    if len(other_values) > 6:
         listed += " and so on"
-    return f"{named} of these items often enough. Without them:  --values {listed}"
+    return f"{sentence} Without them:  --values {listed}"
 
 
 def describe_showable(fitted: Fitted) -> str:
     """Say how many items devices can show, and of how many."""
     enough = fitted.n_rated_enough
-    of_all = f"{len(fitted.item_ids):,} items"
+    counted = f"{len(fitted.item_ids):,} items"
     if enough is not None:
-        of_all = f"{enough:,} items with {FEWEST} raters or more"
-    return f"Devices can show {fitted.n_showable:,} of {of_all}."
+        counted = f"{enough:,} items with {FEWEST} raters or more"
+    return f"Devices can show {fitted.n_showable:,} of {counted}."

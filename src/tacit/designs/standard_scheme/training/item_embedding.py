@@ -1,4 +1,6 @@
-"""Item embedding by which devices may rank lists: a few public numbers for each item.
+"""Item embedding by which devices could rank lists: a few public numbers for each item.
+
+Experiments compare its lists with those made from releases; models do not publish it.
 
 Source      ridge regression of all items on all items, G (G + penalty I)^-1 with G = X'X,
             restricted to the leading eigenvectors of G. Without a penalty this is PureSVD
@@ -6,9 +8,10 @@ Source      ridge regression of all items on all items, G (G + penalty I)^-1 wit
             tasks, RecSys 2010).
 Runs at     the recommender fits it; a person's own device ranks by it and by their true stars.
 Sees        the consenting people's ratings in the clear.
-Releases    the numbers, if these people agree. As for the item-item weights, X'X is rounded to
-            multiples of 5 first, and items with few raters are left out.
-Cost        one dense array of items^2 float64.
+Releases    nothing here; published with these people's consent, it would release the numbers. As
+            for the item-item weights, X'X is rounded to multiples of 5 first, and items with few
+            raters are left out.
+Cost        one dense array of float64, of MOST_ITEMS^2 at most.
 Guarantee   none for the consenting people. A device that ranks with it sends nothing.
 """
 
@@ -44,7 +47,7 @@ class ItemEmbedding:
     popularity_rank: Ints
     """(items,) rank of each item by number of likes, 0 for the most liked."""
     n_levels: int
-    """Whole levels of the scale."""
+    """Number of whole levels of the scale."""
 
     def keep_first_numbers(self, size: int) -> ItemEmbedding:
         """Return the embedding with only the first `size` numbers of each item."""
@@ -81,7 +84,8 @@ def fit_item_embedding(
         levels: (people, items) CSR of true levels.
         n_levels: Number of whole levels of the scale.
         penalty: Penalty of the ridge regression, as for the item-item weights.
-        size: Numbers for each item. If fewer items are eligible, the last numbers are zeros.
+        size: How many numbers each item gets. If fewer items are eligible, the last numbers are
+            zeros.
     """
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, MOST_ITEMS)

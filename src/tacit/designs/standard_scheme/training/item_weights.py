@@ -6,10 +6,11 @@ Runs at     the recommender.
 Sees        the consenting people's ratings in the clear.
 Releases    nothing by itself. Anyone who has the weights can compute X'X from them: how many
             people like two items. So X'X is rounded to multiples of 5 first, items with few raters
-            are left out, weights are rounded to 1/1000, and at most 256 weights of an item are
-            stored.
+            are left out, weights are rounded to 1/1000, and at most LARGEST_COLUMN weights of an
+            item are stored.
 Guarantee   none for the consenting people: weights are fitted to their ratings.
-Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
+Cost        one dense array of float64, of MOST_ITEMS^2 at most; while the penalty is chosen, two of
+            ITEMS_TO_CHOOSE_ON^2 at most.
 Deviations  an entry of X is 1 for a star in the top two fifths of the scale and 0.3 for any other
             star; in the paper it is 1 for each.
 """
@@ -36,6 +37,8 @@ levels that their devices would release."""
 
 PENALTIES = (50, 150, 400, 500, 1000, 2000)
 """Penalties that are tried."""
+HIDDEN_SHARE = 0.3
+"""Chance that a rating of a person on whom penalties are judged is hidden."""
 MOST_ITEMS = 10_000
 """Largest number of items with weights: the most liked ones."""
 ITEMS_TO_CHOOSE_ON = 2_000
@@ -79,36 +82,37 @@ def choose_penalty(
 ) -> int:
     """Choose the one of PENALTIES with the best NDCG@10; of equally good ones the largest.
 
-    A fifth of the people, 500 at most, are left out of the weights. Of their ratings 30 % are
-    hidden. Lists are made from a simulated release of the other 70 %, and judged by the hidden
-    likes.
+    A fifth of the people, 500 at most, are left out of the weights: the test people. Of their
+    ratings HIDDEN_SHARE are hidden. Lists are made from a simulated release of their other ratings,
+    and judged by the hidden likes.
 
     Args:
         levels: (people, items) CSR of true levels.
         n_levels: Number of whole levels of the scale, 1 or more.
-        simulate: Simulates the releases of people who are left out.
+        simulate: Simulates the releases of the test people.
         seed: Seed by which these people and their hidden ratings are drawn.
     """
     generator = np.random.default_rng(seed)
     n_people = levels.shape[0]
-    held = generator.permutation(n_people)[: min(500, n_people // 5)]
+    test_people = generator.permutation(n_people)[: min(500, n_people // 5)]
+    other_people = np.setdiff1d(np.arange(n_people), test_people)
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, ITEMS_TO_CHOOSE_ON)
-    products = sum_products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
-    rated = levels[held]
-    left_out = generator.random(rated.nnz) < 0.3
-    known = select_entries(rated, ~left_out)
-    hidden = select_entries(rated, left_out)
-    shown = weigh_levels(simulate(known, held), n_levels)[:, columns].astype(float)
-    liked = weigh_levels(hidden, n_levels)[:, columns].toarray() == LIKED
-    seen = known[:, columns].astype(bool).toarray()
+    products = sum_products(weights[other_people][:, columns])
+    test_levels = levels[test_people]
+    is_hidden = generator.random(test_levels.nnz) < HIDDEN_SHARE
+    seen = select_entries(test_levels, ~is_hidden)
+    hidden = select_entries(test_levels, is_hidden)
+    released = weigh_levels(simulate(seen, test_people), n_levels)[:, columns].astype(float)
+    is_liked = weigh_levels(hidden, n_levels)[:, columns].toarray() == LIKED
+    is_seen = seen[:, columns].astype(bool).toarray()
 
-    def quality(penalty: int) -> tuple[float, int]:
+    def judge_penalty(penalty: int) -> tuple[float, int]:
         """Return the NDCG at a penalty, and the penalty, by which `max` decides between equals."""
-        scores = shown @ item_weights(products.copy(order="F"), penalty)
-        return _ndcg(np.where(seen, -np.inf, scores), liked), penalty
+        scores = released @ item_weights(products.copy(order="F"), penalty)
+        return _ndcg(np.where(is_seen, -np.inf, scores), is_liked), penalty
 
-    return max(PENALTIES, key=quality)
+    return max(PENALTIES, key=judge_penalty)
 
 
 def list_eligible_items(weights: sparse.csr_array, most: int) -> Ints:
@@ -125,9 +129,9 @@ def list_eligible_items(weights: sparse.csr_array, most: int) -> Ints:
 
 def rank_by_likes(weights: sparse.csr_array) -> Ints:
     """Return (items,) the rank of each item by likes, 0 for the most liked."""
-    places = np.empty(weights.shape[1], dtype=np.int64)
-    places[_order_by_likes(weights)] = np.arange(weights.shape[1])
-    return places
+    ranks = np.empty(weights.shape[1], dtype=np.int64)
+    ranks[_order_by_likes(weights)] = np.arange(weights.shape[1])
+    return ranks
 
 
 def sum_products(weights: sparse.csr_array) -> Floats:
@@ -160,11 +164,11 @@ def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_arra
     # The number of each item's weights, at its number plus 1; summed up below.
     ends = np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
-        whole = np.round(dense[:, column] * WEIGHT_UNIT).astype(np.int64)
-        largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]
-        largest = np.sort(largest[whole[largest] != 0])
+        in_units = np.round(dense[:, column] * WEIGHT_UNIT).astype(np.int64)
+        largest = np.argsort(-np.abs(in_units), kind="stable")[:LARGEST_COLUMN]
+        largest = np.sort(largest[in_units[largest] != 0])
         rows.append(columns[largest])
-        weights.append(whole[largest])
+        weights.append(in_units[largest])
         ends[item + 1] = len(largest)
     stored = (np.concatenate(weights), np.concatenate(rows), np.cumsum(ends))
     return sparse.csc_array(stored, shape=(n_items, n_items))
@@ -181,18 +185,19 @@ def _order_by_likes(weights: sparse.csr_array) -> Ints:
     return np.lexsort((-round_counts(raters), -round_counts(likes)))
 
 
-def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:
+def _ndcg(scores: Floats, is_liked: NDArray[np.bool_]) -> float:
     """Return the mean NDCG@10 over the people with a hidden like; 0 if there is none.
 
     Args:
         scores: (people, items) scores by which lists are ranked.
-        liked: (people, items) whether an item is a hidden like.
+        is_liked: (people, items) whether an item is a hidden like.
     """
     discounts = 1.0 / np.log2(np.arange(2, LIST_LENGTH + 2))[: scores.shape[1]]
     best = np.argsort(-scores, axis=1, kind="stable")[:, :LIST_LENGTH]
     # Discounted gain of each list, and of the best possible one: all hidden likes at the top.
-    gained = np.take_along_axis(liked, best, axis=1) @ discounts
-    possible = np.append(0.0, np.cumsum(discounts))[np.minimum(liked.sum(axis=1), len(discounts))]
+    gained = np.take_along_axis(is_liked, best, axis=1) @ discounts
+    n_reachable = np.minimum(is_liked.sum(axis=1), len(discounts))
+    possible = np.append(0.0, np.cumsum(discounts))[n_reachable]
     likes_something = possible > 0
     if not likes_something.any():
         return 0.0

@@ -79,7 +79,7 @@ def find_consenting_people(
         ratings: Ratings of everybody, with the attributes.
         names: Names of the attributes.
         public_values: Public values of attributes, by name: people with another value are left out.
-            The values of other attributes are those that occur; None: of all attributes.
+            The values of other attributes are those that occur. None: no attribute has any.
         public_edges: Public edges at which numeric attributes are cut into bins, by name. Other
             attributes with many numbers are cut at `attributes.DEFAULT_EDGES`.
 
@@ -107,30 +107,35 @@ def find_consenting_people(
                 listed[name] = bins if name in edges else occupied
         columns.append(column)
     # Numbers of the people of whom all attributes are known.
-    known = [
+    numbers = [
         number for number, values in enumerate(zip(*columns, strict=True)) if None not in values
     ]
-    labels = []
-    values_of = []
+    labels_by_attribute = []
+    values_by_attribute = []
     for name, column in zip(names, columns, strict=True):
-        own = [str(column[number]) for number in known]
-        distinct = listed.get(name) or tuple(sorted(set(own)))
+        values_of_people = [str(column[number]) for number in numbers]
+        distinct = listed.get(name) or tuple(sorted(set(values_of_people)))
         if len(distinct) < 2:
             raise DataError(
                 f"attribute '{name}' has one value or none among the people with ratings",
                 found=distinct,
                 expected="at least two values",
             )
-        labels.append([distinct.index(value) for value in own])
-        values_of.append(distinct)
-    numbers = np.array(known, dtype=np.int64)
+        labels_by_attribute.append([distinct.index(value) for value in values_of_people])
+        values_by_attribute.append(distinct)
+    rows = np.array(numbers, dtype=np.int64)
     scale = ratings.scale
-    stars = (ratings.matrix.data - scale.minimum) / level_size(scale)
-    levels = replace_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
-    of_people = np.array(labels, dtype=np.int64).T
-    return ConsentingPeople(
-        levels, of_people, tuple(names), tuple(values_of), scale.levels
-    ), numbers
+    level_data = (ratings.matrix.data - scale.minimum) / level_size(scale)
+    if scale.discrete:
+        level_data = np.round(level_data)
+    people = ConsentingPeople(
+        levels=replace_data(ratings.matrix, level_data)[rows],
+        labels=np.array(labels_by_attribute, dtype=np.int64).T,
+        names=tuple(names),
+        values=tuple(values_by_attribute),
+        n_levels=scale.levels,
+    )
+    return people, rows
 
 
 @dataclass(frozen=True)
@@ -178,22 +183,23 @@ def sum_statistics(
     """
     shape = (n_parts, n_values, levels.shape[1])
     rows = entry_people(levels)
-    # Numbers of each person's part and value, and of each rating's part, value and item.
+    # Number of each person's pair of part and value, and of each rating's part, value and item.
     group = parts * n_values + labels
     cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
 
     def tally(cells: Ints, weights: Floats, *shape: int) -> Floats:
-        """Sum the weights by cell number, and reshape the sums; `cells` number such an array."""
+        """Sum weights into an array of this shape, of which `cells` are flat positions."""
         summed = np.bincount(cells, weights, minlength=math.prod(shape))
         return summed.astype(np.float64).reshape(shape)
 
     histogram = None
     if n_levels and spread is None:
-        whole = np.round(levels.data).astype(np.int64).clip(0, n_levels - 1)
-        histogram = tally(cell * n_levels + whole, weight, *shape, n_levels)
+        whole_levels = np.round(levels.data).astype(np.int64).clip(0, n_levels - 1)
+        histogram = tally(cell * n_levels + whole_levels, weight, *shape, n_levels)
     elif spread is not None:
-        histogram = np.stack([tally(cell, weight * each, *shape) for each in spread.T], axis=-1)
+        by_level = [tally(cell, weight * chance, *shape) for chance in spread.T]
+        histogram = np.stack(by_level, axis=-1)
     return Statistics(
         people=tally(group, np.ones(len(group)), n_parts, n_values),
         counts=tally(cell, weight, *shape),
@@ -272,9 +278,9 @@ def rank_in_person(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
     """
     # Sorted by row and then by key, an entry's rank is its position less that of its row's first.
     order = np.lexsort((keys, entry_people(matrix)))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
-    return place
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
+    return rank
 
 
 @dataclass(frozen=True)
@@ -302,29 +308,31 @@ def hash_people(
             new, or those that are gone if they are more.
     """
     key = secrets.token_bytes(16) if earlier is None else earlier.key
-    now = np.sort(_hashes(key, ratings)[numbers])
-    before = now if earlier is None else earlier.hashes
-    changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))
+    hashes = np.sort(_hash_all_people(key, ratings)[numbers])
+    earlier_hashes = hashes if earlier is None else earlier.hashes
+    n_new = len(np.setdiff1d(hashes, earlier_hashes))
+    n_gone = len(np.setdiff1d(earlier_hashes, hashes))
+    changed = max(n_new, n_gone)
     if 0 < changed < FEWEST_CHANGED:
         raise ConfigError(
             f"Only {changed} of the training people changed since the model before was fitted, and "
             "the difference of two models shows what so few people like. Keep that model, or fit "
             f"again when {FEWEST_CHANGED} changed."
         )
-    return PeopleHashes(key, now)
+    return PeopleHashes(key, hashes)
 
 
-def _hashes(key: bytes, ratings: Ratings) -> Hashes:
-    """Return (people,) keyed hashes of each person's id and ratings.
+def _hash_all_people(key: bytes, ratings: Ratings) -> Hashes:
+    """Return (people,) keyed hashes of the id and ratings of everybody in `ratings`.
 
     The ratings enter as the sum, modulo 2^64, of item hash * (stars hash, made odd), which does not
     depend on their order.
     """
     items = _hash_each(key, b"item", ratings.item_ids)[ratings.items]
-    distinct, which = np.unique(ratings.values, return_inverse=True)
-    rated = items * (_hash_each(key, b"stars", distinct)[which] | np.uint64(1))
+    distinct_stars, number_of_stars = np.unique(ratings.values, return_inverse=True)
+    stars = _hash_each(key, b"stars", distinct_stars)[number_of_stars]
     sums = np.zeros(ratings.n_users, dtype=np.uint64)
-    np.add.at(sums, ratings.users, rated)
+    np.add.at(sums, ratings.users, items * (stars | np.uint64(1)))
     return _hash_each(key, b"person", zip(ratings.user_ids.tolist(), sums.tolist(), strict=True))
 
 

@@ -91,21 +91,28 @@ def simulate_epochs(
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
     people = entry_people(levels)
-    own = labels[people]
+    value_rows = labels[people]
     items = levels.indices
     shows_something = np.zeros(levels.shape[0], dtype=bool)
-    true = np.round(levels.data * MICRO).astype(np.int64)
+    true_levels = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
-        # Numbers of the ratings that are decided in this epoch.
         may_decide = (epoch <= LAST_EPOCH_OF_FIRST_DAY) | ~shows_something[people]
-        now = np.flatnonzero((decided_in < 0) & (epoch_of_rating <= epoch) & may_decide)
+        is_due = (decided_in < 0) & (epoch_of_rating <= epoch) & may_decide
+        decided = np.flatnonzero(is_due)  # numbers of the ratings that are decided in this epoch
         if rule.selection:  # an item waits for tables that have a chance for it
-            now = now[(_chances_to_show(own[now], items[now], tables) > 0).all(axis=0)]
-        released[now], shown[now] = _decide(
-            true[now], own[now], items[now], tables, rule, n_levels, source
+            chances = _chances_to_show(value_rows[decided], items[decided], tables)
+            decided = decided[(chances > 0).all(axis=0)]
+        released[decided], shown[decided] = _decide(
+            true_levels[decided],
+            value_rows[decided],
+            items[decided],
+            tables,
+            rule,
+            n_levels,
+            source,
         )
-        decided_in[now] = epoch
-        shows_something[people[now[shown[now]]]] = True
+        decided_in[decided] = epoch
+        shows_something[people[decided[shown[decided]]]] = True
     return (
         select_entries(replace_data(levels, released / MICRO), shown),
         select_entries(replace_data(levels, decided_in.astype(float)), shown),
@@ -113,8 +120,8 @@ def simulate_epochs(
 
 
 def _decide(
-    true: Ints,
-    own: Ints,
+    true_levels: Ints,
+    value_rows: Ints,
     items: Ints,
     tables: Sequence[Tables],
     rule: Rule,
@@ -124,8 +131,8 @@ def _decide(
     """Decide which ratings are shown, and with which levels.
 
     Args:
-        true: (ratings,) true micro-levels.
-        own: (ratings, attributes) row of the person's value in the tables of each attribute.
+        true_levels: (ratings,) true micro-levels.
+        value_rows: (ratings, attributes) row of the person's value in the tables of each attribute.
         items: (ratings,) numbers of the items.
         tables: The tables of each attribute.
         rule: What devices do.
@@ -135,60 +142,70 @@ def _decide(
     Returns:
         (ratings,) micro-levels to release, and (ratings,) whether they are shown.
     """
-    is_shown = np.ones(len(true), dtype=bool)
+    is_shown = np.ones(len(true_levels), dtype=bool)
     if rule.selection:
-        for chances in _chances_to_show(own, items, tables):
-            is_shown &= _draw_parts(source, len(true)) < chances
-    released = _transform(true, own, items, tables, rule, source)
+        for chances in _chances_to_show(value_rows, items, tables):
+            is_shown &= _draw_parts(source, len(true_levels)) < chances
+    released = _transform(true_levels, value_rows, items, tables, rule, source)
     if rule.rounding:
         released = _round_levels(released, n_levels, source)
     if rule.mix < MICRO:
-        is_obfuscated = _draw_parts(source, len(true)) < rule.mix
-        released = np.where(is_obfuscated, released, true)
+        is_obfuscated = _draw_parts(source, len(true_levels)) < rule.mix
+        released = np.where(is_obfuscated, released, true_levels)
         is_shown = is_shown | ~is_obfuscated
     return released, is_shown
 
 
-def _chances_to_show(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
+def _chances_to_show(value_rows: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
     """Return (attributes, ratings) the chances to show each item, in parts per million.
 
-    own: (ratings, attributes) row of the person's value; items: (ratings,) item numbers.
+    Args:
+        value_rows: (ratings, attributes) row of the person's value in the tables of each attribute.
+        items: (ratings,) numbers of the items.
+        tables: The tables of each attribute.
     """
-    return np.stack([table.keep[own[:, n], items] for n, table in enumerate(tables)])
+    return np.stack([table.keep[value_rows[:, n], items] for n, table in enumerate(tables)])
 
 
 def _transform(
-    true: Ints, own: Ints, items: Ints, tables: Sequence[Tables], rule: Rule, source: Source
+    true_levels: Ints,
+    value_rows: Ints,
+    items: Ints,
+    tables: Sequence[Tables],
+    rule: Rule,
+    source: Source,
 ) -> Ints:
     """Return (ratings,) the micro-levels that the rule's transform makes, before any rounding.
 
     Arguments are those of `_decide`.
     """
     if rule.transform == "scheme":
+        released = true_levels
         for position, table in enumerate(tables):
-            true = true - table.offsets[own[:, position], items]
-        return true
+            released = released - table.offsets[value_rows[:, position], items]
+        return released
     if rule.transform == "coupling":
-        whole = true // MICRO
+        whole_levels = true_levels // MICRO
         for position, table in enumerate(tables):
             assert table.coupling is not None  # a continuous scale was refused with the rule
             # A draw picks the first level whose cumulative chance is above it.
-            thresholds = table.coupling[own[:, position], items, whole]
-            whole = (thresholds <= _draw_parts(source, len(true))[:, None]).sum(axis=1)
-        return whole * MICRO
+            cumulative = table.coupling[value_rows[:, position], items, whole_levels]
+            draws = _draw_parts(source, len(true_levels))
+            whole_levels = (cumulative <= draws[:, None]).sum(axis=1)
+        return whole_levels * MICRO
     if rule.transform == "movie-average":
         return tables[0].item_means[items]
     if rule.transform == "attribute-average":
         means = tables[0].means
-        return means[integers_below(source, len(means), len(true)), items]
-    return true
+        return means[integers_below(source, len(means), len(true_levels)), items]
+    return true_levels
 
 
 def _round_levels(released: Ints, n_levels: int, source: Source) -> Ints:
     """Round micro-levels at random to whole levels, as `rounding.round_level` does; clip them."""
-    whole, rest = np.divmod(released, MICRO)
-    whole = whole + (_draw_parts(source, len(released)) < rest)
-    return np.clip(whole, 0, highest_level(n_levels)) * MICRO
+    whole_levels, fractions = np.divmod(released, MICRO)
+    whole_levels = whole_levels + (_draw_parts(source, len(released)) < fractions)
+    return np.clip(whole_levels, 0, highest_level(n_levels)) * MICRO
 
 
 def _draw_parts(source: Source, count: int) -> Ints:

@@ -86,9 +86,10 @@ def train_profiles(
 ) -> Profiles:
     """Fit item profiles to the levels of consenting people less their offsets, r - x0 v0.
 
-    Sound: item means, shrunk by MEAN_PSEUDO_RATINGS, are subtracted first. Items with fewer than
-    FEWEST raters share one mean and have no factors, since their own mean could be the stars of a
-    single rater. Published: nothing is subtracted from stars, and every item has factors.
+    Sound: item means, shrunk by MEAN_PSEUDO_RATINGS, are subtracted as well. Items with fewer than
+    FEWEST raters share one mean and have no latent factors, since their own mean could be the stars
+    of a single rater. Published: the offsets alone are subtracted from stars, and every item has
+    factors.
 
     Args:
         levels: (people, items) CSR of true levels.
@@ -96,7 +97,7 @@ def train_profiles(
         tables: The tables of each attribute, in the same order.
         n_levels: Number of whole levels of the scale; 0 on a continuous scale.
         lowest: The scale's minimum in units of levels, which is added to a level to get stars.
-        settings: What describes an item, and the variant.
+        settings: What describes an item, the variant, the number of factors and their seed.
         features: (items, d) explicit features; None only if profiles are latent.
     """
     residuals = subtract_offsets(levels, labels, tables)
@@ -111,25 +112,25 @@ def train_profiles(
         penalties = SOUND
         intercepts, common = item_means(levels.indices, residuals, n_items)
     matrix = replace_data(levels, residuals - intercepts[levels.indices])
-    known = np.zeros((n_items, 0))
+    scaled_features = np.zeros((n_items, 0))
     if settings.kind != "latent":
         assert features is not None  # the caller read them
-        # A level is about a factor times a taste: factors grow with its square root, and so must
-        # features.
-        known = math.sqrt(growth) * features
-    profiles = known
+        # A level is about a factor times a taste. If levels grow, both grow with the square root:
+        # features have to grow like the factors beside them.
+        scaled_features = math.sqrt(growth) * features
+    profiles = scaled_features
     if settings.kind != "features":
         factors = np.zeros((n_items, settings.factors))
         factors[common] = factorize_beside(
             matrix[:, np.flatnonzero(common)],
-            known[common],
+            scaled_features[common],
             factors=settings.factors,
             penalty=growth * penalties.factors,
             sweeps=penalties.sweeps,
             per_rating=penalties.per_rating,
             seed=settings.seed,
         )
-        profiles = np.hstack([known, factors])
+        profiles = np.hstack([scaled_features, factors])
     return Profiles(intercepts, profiles, ridge=growth * penalties.ridge)
 
 
@@ -189,7 +190,7 @@ def factorize_beside(
 def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Compute the mean level of each item, shrunk by MEAN_PSEUDO_RATINGS towards the overall mean.
 
-    Items with fewer than FEWEST ratings get the mean of all ratings of such items.
+    Items with fewer than FEWEST ratings get the mean of all ratings of such items, also shrunk.
 
     Args:
         items: (ratings,) item numbers.
@@ -202,7 +203,7 @@ def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, ND
     counts = np.bincount(items, minlength=n_items).astype(float)
     sums = np.bincount(items, residuals, minlength=n_items)
     common = counts >= FEWEST
-    # All rare items together get one count and one sum.
+    # Every rare item gets the count and the sum of all rare items together.
     counts[~common] = counts[~common].sum()
     sums[~common] = sums[~common].sum()
     pseudo_sum = MEAN_PSEUDO_RATINGS * float(residuals.mean())

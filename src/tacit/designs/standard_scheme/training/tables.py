@@ -2,8 +2,9 @@
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Releases    for each item and attribute value: an offset, a chance to show the item, a mean level
-            and, if the rule needs it, a coupling of stars. `estimates.py` estimates them.
+Releases    for each item and attribute value: an offset and a chance to show the item and, if the
+            rule needs them, a mean level or a coupling of stars; or, for each item, one mean level.
+            `estimates.py` estimates them.
 Guarantee   none for the consenting people, unless the tables are estimated privately.
 Coarse      In the sound variant estimates are made from rounded counts, and items with fewer than
             FEWEST raters have no offset and no chance to be shown. That is no guarantee; it keeps
@@ -85,9 +86,9 @@ def estimate_all_tables(
 ) -> dict[str, Tables]:
     """Estimate the tables of every attribute.
 
-    With several attributes, each attribute's tables are estimated from what the tables of the
-    others would release: levels less their offsets, weighed by their chances to show an item and
-    spread by their couplings. BACKFITTING_ROUNDS rounds are made over the attributes.
+    With several attributes, each attribute's tables are estimated from what the tables of the other
+    attributes would release: levels less offsets, weighed by the chances to show an item and spread
+    by the couplings of these tables. BACKFITTING_ROUNDS rounds are then made over the attributes.
 
     Args:
         people: Consenting people.
@@ -177,26 +178,28 @@ def _subtract_other_attributes(
     Returns:
         (people, items) CSR of the levels less the offsets; (ratings,) chances that an item is shown
         by all these tables; and (ratings, levels) chances of the level that their couplings
-        release. The chances are None if there are no other attributes, the last ones also on a
-        continuous scale.
+        release. Both kinds of chances are None if there are no other attributes, and those of
+        levels also on a continuous scale.
     """
     levels = people.levels
     if not others:
         return levels, None, None
     rows = entry_people(levels)
-    values = levels.data.copy()
+    reduced = levels.data.copy()
     items = levels.indices
-    weights = np.ones(len(values))
-    spread = np.eye(people.n_levels)[values.astype(np.int64)] if people.n_levels else None
+    weights = np.ones(len(reduced))
+    spread = None
+    if people.n_levels:
+        spread = np.eye(people.n_levels)[levels.data.astype(np.int64)]
     for name, table in others.items():
-        own = people.labels[rows, people.names.index(name)]
-        values -= table.offsets[own, items] / MICRO
-        weights *= table.keep[own, items] / MICRO
+        value_rows = people.labels[rows, people.names.index(name)]
+        reduced -= table.offsets[value_rows, items] / MICRO
+        weights *= table.keep[value_rows, items] / MICRO
         if spread is not None and table.coupling is not None:
             # Chances of the level after this coupling, if `spread` are those before it.
-            chances = np.diff(table.coupling[own, items], axis=-1, prepend=0) / MICRO
+            chances = np.diff(table.coupling[value_rows, items], axis=-1, prepend=0) / MICRO
             spread = np.einsum("nl,nlk->nk", spread, chances)
-    return replace_data(levels, values), weights, spread
+    return replace_data(levels, reduced), weights, spread
 
 
 def estimate_tables(
@@ -218,9 +221,9 @@ def estimate_tables(
         coupling: Whether a coupling is estimated as well.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
-    shown = estimates.estimate_shown(statistics, shrink=shrink)
+    rating_chances = estimates.estimate_rating_chances(statistics, shrink=shrink)
     # Equation (7), for the value of each row.
-    ratios = np.stack([keep_probability(own, shown) for own in shown])
+    ratios = np.stack([keep_probability(own, rating_chances) for own in rating_chances])
     counts = statistics.counts.sum(axis=0)
     sums = statistics.sums.sum(axis=0)
     fewest = FEWEST if shrink else 1
@@ -242,15 +245,15 @@ def estimate_tables(
 
 
 def shrink_to_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
-    """Scale down the offsets of items so that no person's offsets add up to over half a level.
+    """Scale down the offsets of each item so that they move no star by more than half a level.
 
-    For each item, the largest offsets of all attributes are added; their sum is at most
+    The largest offsets that the attributes have for the item are added up; this sum is at most
     MOST_OFFSET afterwards.
     """
     largest = sum(np.abs(table.offsets).max(axis=0) for table in tables.values())
-    part = np.minimum(1.0, MOST_OFFSET / np.maximum(largest, 1))
+    factor = np.minimum(1.0, MOST_OFFSET / np.maximum(largest, 1))
     return {
-        name: replace(table, offsets=np.trunc(table.offsets * part).astype(np.int64))
+        name: replace(table, offsets=np.trunc(table.offsets * factor).astype(np.int64))
         for name, table in tables.items()
     }
 
@@ -278,10 +281,11 @@ def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Dis
             `aliases`; the scale and the items must be given.
     """
 
-    def array_if(transform: str, array: Ints | None) -> Any:
+    def tuples_for(transform: str, array: Ints | None) -> Any:
         """Return the array as tuples if the rule has this transform, else an empty tuple."""
-        is_needed = array is not None and rule.transform == transform
-        return as_tuples(array.tolist()) if is_needed else ()  # type: ignore[union-attr]  # see above
+        if array is None or rule.transform != transform:
+            return ()
+        return as_tuples(array.tolist())
 
     attributes = tuple(
         AttributeTable(
@@ -289,14 +293,14 @@ def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Dis
             table.values,
             offsets=as_tuples(table.offsets.tolist()),
             keep=as_tuples(table.keep.tolist()),
-            means=array_if("attribute-average", table.means),
-            coupling=array_if("coupling", table.coupling),
+            means=tuples_for("attribute-average", table.means),
+            coupling=tuples_for("coupling", table.coupling),
         )
         for name, table in tables.items()
     )
-    item_means = array_if("movie-average", next(iter(tables.values())).item_means)
-    given: dict[str, Any] = {"epoch_length": WEEK, "aliases": ()} | others
-    return Disclosure(rule, item_means=item_means, attributes=attributes, **given)
+    item_means = tuples_for("movie-average", next(iter(tables.values())).item_means)
+    fields: dict[str, Any] = {"epoch_length": WEEK, "aliases": ()} | others
+    return Disclosure(rule, item_means=item_means, attributes=attributes, **fields)
 
 
 def _to_micro(numbers: Floats) -> Ints:
