@@ -262,6 +262,28 @@ def test_a_video_joins_and_leaves_at_home_and_for_guests():
     assert served.choose(HERE).video == served.choose_without_learning(HERE) == "new"
 
 
+def test_a_visit_that_is_not_learned_from_does_not_explore():
+    """A learner of forwarded users would explore at `select`; `exploit` shows its best video."""
+    guests = ForwardedUsers(
+        Setting(videos=2, neighbours=1, dimension=2, horizon=1 << 20), epsilon=math.inf
+    )
+    served = vendor()
+    served.forwarded_users = guests
+    guests.update(guests.select(HERE), 1.0)  # exploring begins after the first visit
+    assert guests.select(HERE).phase == "explore"
+    assert guests.select(HERE).arm == 1
+    assert served.choose_without_learning(HERE) == served.videos[0]
+
+
+def test_without_own_videos_nothing_can_be_shown_without_learning():
+    """A vendor whose videos have all left has only neighbours."""
+    served = vendor(0, peers=("b",))
+    for video in served.videos:
+        served.remove_video(video)
+    with pytest.raises(ConfigError, match="no own video to show"):
+        served.choose_without_learning(HERE)
+
+
 def test_a_video_that_left_is_not_learned():
     """A click on a video that has left in the meantime is lost, not an error."""
     home = vendor(0)

@@ -6,13 +6,15 @@ Source  Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-ba
 
 As published   settings.py -> policies/ (a file each for CAP, DUP, DAP, P-DAP, GP-DAP and LaP-DAP).
                theory.py has the formulas, regret_bounds.py their sums; published_guarantees.py
-               the claims of privacy, which are refuted with numbers.
-Sound          and not in the paper: features.py -> sums.py (all that is released) -> posterior.py
-               -> joint.py, with epochs.py (public time), normal_draws.py and waiting_visits.py
-               (each visit once); local_learner.py and grid.py (the device draws and reports);
-               model.py (fit, choose, learn, predict), guarantees.py (cards).
+               the paper's claims of privacy, refuted with numbers.
+Sound          two learners that are not in the paper, with cards in guarantees.py.
+               The joint learner: features.py -> sums.py (all that it releases) -> posterior.py ->
+               joint.py, with epochs.py (public time), normal_draws.py and waiting_visits.py (each
+               visit is learned once). Users call it through model.py (fit, choose, learn, predict).
+               The local learner, local_learner.py and grid.py: a device draws and reports.
 Vendors        vendor.py, messages.py (what crosses), forwarding.py (contexts are randomised before
                they leave), trust.py (what a neighbour's reports are worth), serve/ (over HTTP).
 Evidence       experiment/ (simulations), audit/ (attempts to refute), paper_results.py (the index
                of what the paper prints).
+Command line   design.py (the entry in the registry), commands.py (`tacit replay pdap`).
 """

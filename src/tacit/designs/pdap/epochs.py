@@ -1,15 +1,15 @@
-"""Public time: arrivals, the ends of epochs, the arms that could be shown, and who joined or left.
+"""Public time of a learner (`Epochs`), and an alarm when rewards fall (`ChangeAlarm`).
 
 Epochs   end at public numbers of arrivals: the first after n / 200, and each is 1.5 times as long
-         as the one before, up to n / 20. When arms have joined, lengths start at n / 200 again, at
-         most once in n / 10 arrivals. The sums of an epoch are released when the next visitor
-         comes, before this visitor is served.
+         as the one before, up to n / 20, unless `end_now` ends it earlier. When arms have joined,
+         lengths start at n / 200 again, at most once in n / 10 arrivals. The sums of an epoch that
+         has ended are released before the next visitor is served.
 Sets     which arms could be shown at a visit is public. The visits of each such set of arms are
          counted, because the policy of an epoch is computed from these counts.
-Arms     an arm that joins can be shown from the next epoch on, or at once before the first visit of
-         an epoch; an arm that leaves is not shown again.
-Privacy  everything here is counted from arrivals, whether answered or not: nothing in this file
-         may depend on a context, a choice or an answer.
+Arms     an arm that joins can be shown from the next epoch on, or at once if this epoch has no
+         visit yet. An arm that leaves is not shown again.
+Privacy  `Epochs` counts arrivals, whether answered or not, and must not depend on a context, a
+         choice or an answer. `ChangeAlarm` depends on answers through releases alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIRST_EPOCHS_PER_HORIZON = 200
 LONGEST_EPOCHS_PER_HORIZON = 20
 """The longest epoch has n / LONGEST_EPOCHS_PER_HORIZON arrivals."""
 GROWTH = 1.5
-"""Each epoch is this many times as long as the one before."""
+"""Each epoch is this many times as long as the one before, up to the longest length."""
 RESTARTS_PER_HORIZON = 10
 """Lengths start anew at most once in n / RESTARTS_PER_HORIZON arrivals."""
 
@@ -136,8 +136,9 @@ class ChangeAlarm:
     L_0 and V_0 are the released sums of the constant term: the likes and the visits of an arm. The
     mean reward of an epoch is rate = sum L_0 / N', where N' = max(sum V_0, N / 10), and sums are
     over the K arms. Its variance is v = .25 / N' + 2 K (B / epsilon)^2 / N'^2. Rewards have fallen
-    if the rate lies more than .05 + 4 sqrt(v + v') below the rate of one of the two epochs before,
-    whose variance is v'. The learner then forgets its evidence.
+    if the rate lies more than .05 + 4 sqrt(v + v') below the rate of one of the remembered epochs,
+    whose variance is v': those since the last alarm, two at most. The learner then forgets its
+    evidence.
     """
 
     TOLERANCE = 0.05
@@ -163,9 +164,9 @@ class ChangeAlarm:
         Returns:
             Whether rewards have fallen. If so, earlier epochs are forgotten.
         """
-        visits_at_least = max(visits, arrivals / 10)
-        rate = likes / visits_at_least
-        variance = 0.25 / visits_at_least + 2 * noise / visits_at_least**2
+        counted_visits = max(visits, arrivals / 10)  # N'
+        rate = likes / counted_visits
+        variance = 0.25 / counted_visits + 2 * noise / counted_visits**2
         has_fallen = False
         for earlier_rate, earlier_variance in self.rates:
             standard_error = math.sqrt(variance + earlier_variance)

@@ -1,7 +1,8 @@
-"""Features of a context: products of Legendre polynomials, with a public bound on their size.
+"""Features phi of a context: products of Legendre polynomials, with a public bound on their size.
 
-Features   u = 2 x - 1 of each feature x of a context; phi are the products of Legendre polynomials
-           P_k(u_j) of total degree up to g, by degree, the constant 1 first: M = C(d + g, g).
+Terms      a context has d features x_j in [0, 1], and u_j = 2 x_j - 1. Its phi has M terms: the
+           products of Legendre polynomials P_k(u_j) of total degree up to g, by degree, the
+           constant 1 first. M = C(d + g, g).
 Bound      c is the mean over the cube of the L1 norm of all terms but the constant. Where a
            context's norm is larger, these terms are scaled down to norm c. So
            |phi|_1 <= B = 1 + c for every context.
@@ -31,7 +32,7 @@ GRAINS = 1 << 20
 HIGHEST_DEGREE = 3
 """Largest total degree g of a term."""
 MOST_TERMS = 10
-"""Degrees 2 and 3 are used only if they have at most this many terms."""
+"""`largest_degree` chooses degree 2 or 3 only if phi then has at most this many terms."""
 POINTS = 512
 """Number of public points of the cube."""
 CONTEXT_STEPS = (1 << 16) - 1
@@ -39,7 +40,8 @@ CONTEXT_STEPS = (1 << 16) - 1
 _MEAN_ABSOLUTE_LEGENDRE = (1.0, 1 / 2, 2 / (3 * math.sqrt(3)), 13 / 40)
 """The mean of |P_k(u)| over u in [-1, 1], for k = 0 to 3."""
 _BUDGET_PER_SUM = 20
-"""Degree 1 is used if n epsilon >= _BUDGET_PER_SUM K B M; a higher degree needs twice as much."""
+"""`largest_degree` chooses degree 1 only if n epsilon >= _BUDGET_PER_SUM K B M, and a higher degree
+only if n epsilon is at least twice this number."""
 
 
 class Features:
@@ -184,7 +186,8 @@ def largest_degree(dimension: int, *, horizon: int, epsilon: float, arms: int) -
 def public_points(dimension: int) -> Floats:
     """Compute the public points, a sequence that fills the cube evenly (Roberts' R_d sequence).
 
-    Feature j of point s is the fractional part of 1/2 + s r^-j, where r > 1 and r^(d+1) = r + 1.
+    Feature j = 1 .. d of point s = 1 .. POINTS is the fractional part of 1/2 + s r^-j, where r > 1
+    and r^(d + 1) = r + 1.
 
     Returns:
         (POINTS, d), read-only.
@@ -207,13 +210,17 @@ def from_steps(steps: NDArray[np.uint16], dimension: int) -> Floats:
     """Convert a stored context (d,) back to numbers in [0, 1].
 
     Raises:
-        DataError: It does not have `dimension` numbers.
+        DataError: The context does not have `dimension` numbers.
     """
     return check_context(steps / CONTEXT_STEPS, dimension)
 
 
 def _legendre(centred: Floats, degree: int) -> Floats:
-    """Evaluate P_0 to P_degree at (n, d) numbers in [-1, 1]; returns (degree + 1, n, d)."""
+    """Evaluate P_0 to P_degree at (n, d) numbers in [-1, 1], for a degree of at least 1.
+
+    Returns:
+        (degree + 1, n, d).
+    """
     values = np.empty((degree + 1, *centred.shape))
     values[0] = 1.0
     values[1] = centred
@@ -244,6 +251,7 @@ def _nonzero_exponents(exponents: list[int]) -> list[tuple[int, int]]:
 
 def _mean_norm(exponents: Ints) -> float:
     """Compute c: the mean over the cube of the L1 norm of all terms but the constant."""
-    # The features are independent there, so the mean of |product| is the product of the means.
+    # Over the cube, the features u_j are independent: the mean of a |product| is the product of
+    # the means.
     mean_absolute_terms = np.array(_MEAN_ABSOLUTE_LEGENDRE)[exponents].prod(axis=1)  # (M,)
     return float(mean_absolute_terms[1:].sum())

@@ -1,13 +1,16 @@
-"""Forwarding: a visitor's context is randomised once and sent to other vendors, which offer videos.
+"""Forwarding: a visitor's context is randomised once and sent to neighbours, which offer videos.
+
+`Agreement` is the form of the messages, `Forwarder` writes them at the vendor that a visitor
+visits, and `Host` chooses the videos that a neighbour offers.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
             randomised response of the context's cell.
-Guarantee   epsilon for one randomisation, against all other vendors together, even if they collude:
-            each of them, and each retry, gets the same bytes. Neighbouring data differ in the
-            context.
+Guarantee   epsilon for one randomisation, against all other vendors together, even if they collude,
+            as long as each of them, and each retry, gets the same bytes. Neighbouring data differ
+            in the context. At epsilon = inf the true cell is sent, and nothing is guaranteed.
 Not covered that a request was made, when, and to whom. A policy that decides by the context whether
-            to forward reveals the true cell in this way, unless the `Vendor` asks all other vendors
-            at every visit.
+            to forward reveals the true cell in this way, unless the `Vendor` asks all neighbours
+            that can be asked at every visit.
 """
 
 from __future__ import annotations
@@ -93,7 +96,8 @@ class Forwarder:
 
     Attributes:
         agreement: how contexts are sent.
-        response: the mechanism; None if the true cell is sent, or no context.
+        response: the mechanism; None if a message has the true cell or does not depend on the
+            context.
     """
 
     def __init__(self, agreement: Agreement, *, randomness: Source) -> None:
@@ -108,12 +112,15 @@ class Forwarder:
 
     @property
     def event(self) -> Event | None:
-        """The cost of one randomisation; None if no context is sent, or the true cell."""
+        """The cost of one randomisation; None where `response` is None."""
         return None if self.response is None else self.response.event
 
     @property
     def visit_epsilon(self) -> float:
-        """Nats that a forwarded visit costs, at most; inf if the true cell is sent."""
+        """Nats that a forwarded visit costs, at most.
+
+        inf if the true cell is sent; 0 if a message does not depend on the context.
+        """
         if self.response is None:
             return math.inf if self.agreement.depends_on_context else 0.0
         return PureAccountant().add(self.response.event).epsilon()
@@ -123,6 +130,9 @@ class Forwarder:
 
         Args:
             context: (d,) in [0, 1]; ignored if requests have no context.
+
+        Raises:
+            DataError: The context does not have this form.
         """
         features = self.agreement.features
         slices = self.agreement.slices
@@ -167,12 +177,12 @@ class Host:
         self.policy = policy
 
     def select(self, context: NDArray[np.float64]) -> Choice:
-        """Choose the own video believed best for a forwarded user."""
+        """Choose an own video for a forwarded user, as the learner's `serve_forwarded` does."""
         video = int(self.policy.serve_forwarded(context[None, :])[0])
         return Choice(video, "exploit", None)
 
     def exploit(self, context: NDArray[np.float64]) -> Choice:
-        """Choose as `select` does, because that does not explore either."""
+        """Choose as `select` does: nothing is learned at either."""
         return self.select(context)
 
     def answer(self, choice: Choice, reward: float) -> float | None:

@@ -54,11 +54,11 @@ class Grid:
         return cell
 
     def check_cell(self, cell: object) -> int:
-        """Return the cell of a choice if it is the number of a cell of this grid.
+        """Return the cell of a choice, which must be the number of a cell of this grid.
 
         Raises:
-            ConfigError: It is none, so the choice was made on another grid.
+            ConfigError: The choice has no cell, or a cell of another policy.
         """
         if type(cell) is not int or not 0 <= cell < len(self):
-            raise ConfigError("This choice was made on another grid, which has other cells.")
+            raise ConfigError("This choice has no cell of this grid: another policy made it.")
         return cell

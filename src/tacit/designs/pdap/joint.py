@@ -1,13 +1,14 @@
-"""Joint privacy: visits are only learned through noisy sums, from which all choices are made.
+"""The joint learner: it learns visits through noisy sums alone, and chooses from these sums.
 
 Source      Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint
             privacy; Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS
             2018), for why the guarantee cannot cover the video that the visitor is shown.
 Runs at     the vendor.
-Sees        contexts, choices and rewards of its own users.
-Releases    the sums of `sums.py`, once an epoch; everything else follows from them.
-Guarantee   epsilon per visit, against everyone but the visitor. Neighbouring data differ in whether
-            one visit is learned; that it takes place, and its number, are public.
+Sees        contexts, choices and rewards of its own users, and of logs.
+Releases    the sums of `sums.py`, at the end of an epoch: one release of own visits and one of rows
+            of logs. What others are shown follows from releases, public facts and fresh draws.
+Guarantee   epsilon per visit, against everyone but the visitor and the vendor. Neighbouring data
+            differ in whether one visit is learned; that it takes place, and its number, are public.
 Order       features.py -> sums.py -> posterior.py -> here; epochs.py is the public time.
 """
 
@@ -111,7 +112,7 @@ class JointSetting:
 
 
 class JointLearner(Policy):
-    """The sound learner.
+    """Learns from noisy sums of visits, and chooses by Thompson draws from its posterior.
 
     Attributes:
         setting: the public settings.
@@ -166,11 +167,15 @@ class JointLearner(Policy):
         return self.setting.noise.event
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose an arm for one visit by a Thompson draw.
+        """Choose an arm for one visit by a Thompson draw, and count the visit.
 
         Args:
             context: (d,) in [0, 1].
             arms: that may be chosen now; None is all of them. Which ones they are must be public.
+
+        Raises:
+            ConfigError: `arms` is empty, or has an arm that never joined or has left.
+            DataError: The context does not have this form.
         """
         return self.select_many(check_context(context, self.features.dimension)[None], arms)[0]
 
@@ -206,7 +211,10 @@ class JointLearner(Policy):
         self.update_many([choice], [reward])
 
     def update_many(self, choices: Sequence[Choice], rewards: Sequence[float]) -> None:
-        """Learn from the answers to visits, each once. An answer that comes too late is ignored.
+        """Learn from the answers to visits, each once.
+
+        Ignored are answers that come too late, answers for an arm that has left and was deleted at
+        the end of an epoch, and answers to choices of `choose_again`.
 
         All rewards are checked before any is learned. After any other error, the visits before the
         refused one in the list are learned, and no others.
@@ -238,7 +246,8 @@ class JointLearner(Policy):
 
         Which arms the log shows is private. So the log's visits are not counted in the public
         `Epochs.arrivals_by_set`, and the policy of the log is estimated from the release of its
-        sums. The rows of one call are in one epoch.
+        sums. The rows of one call are in one epoch: the current one, or the next one if the current
+        epoch is due or an arm has joined that cannot be shown in it.
 
         Args:
             arms: (n,) number of the shown arm of each row.
@@ -247,7 +256,8 @@ class JointLearner(Policy):
 
         Raises:
             ConfigError: One of the arms has not joined, or has left.
-            DataError: `contexts` are not (n, d) numbers in [0, 1], or a reward is not a number.
+            DataError: `contexts` are not (n, d) numbers in [0, 1], or a reward is not a finite
+                number.
         """
         contexts = check_contexts(contexts, self.features.dimension)
         joined = set(self.allowed_arms())
@@ -268,7 +278,7 @@ class JointLearner(Policy):
             self._end_epoch()
 
     def shares(self, contexts: Floats) -> Floats:
-        """Estimate the chance that `select` chooses each arm, for off-policy estimators.
+        """Estimate the chance that `select` chooses each arm of all, for off-policy estimators.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -415,8 +425,8 @@ class JointLearner(Policy):
     def _arms_to_show(self, allowed: tuple[int, ...] | None) -> tuple[int, ...]:
         """Return the allowed arms that can be shown to the next visitor; None allows all.
 
-        The epoch ends first if it is due. It also ends if all allowed arms have joined since it
-        began, because they can only be shown in the next epoch.
+        The epoch ends first if it is due. It also ends if it can show none of the allowed arms,
+        because these have joined since it began and can only be shown in the next epoch.
         """
         if self.epochs.is_due:
             self._end_epoch()
@@ -533,9 +543,10 @@ class JointLearner(Policy):
         return Observation(release, self.epochs.own_arrivals, shares)
 
     def _notice_change(self, release: Release) -> bool:
-        """Return whether rewards have fallen, by the sums of this epoch.
+        """Give the release of this epoch to the alarm, and return whether rewards have fallen.
 
-        An epoch in which an arm left is not compared, neither with earlier nor with later ones.
+        An epoch in which an arm left is compared with no other epoch, and earlier epochs are
+        forgotten.
         """
         if self.epochs.has_removed_arm:
             self._alarm.rates.clear()
@@ -576,7 +587,7 @@ class JointLearner(Policy):
     def _set_prior_means(self, first_row: int) -> None:
         """Set the prior means of arms that joined, whose rows begin at `first_row`.
 
-        For an own video it is the mean of all own videos; for a neighbour, of the best own video.
+        For an own video it is `Beliefs.own_mean`; for a neighbour, `mean_of_best_own`.
         """
         is_neighbour = self._ranges().is_neighbour
         is_joining = np.arange(len(self._arms)) >= first_row
@@ -590,9 +601,9 @@ class JointLearner(Policy):
         """Refuse a choice that this learner did not make.
 
         Raises:
-            ConfigError: Its context does not have the form of this learner's contexts.
-            DataError: Its context is outside the cube.
-            PrivacyError: It does not carry this learner's tag.
+            ConfigError: The choice's context does not have the form of this learner's contexts.
+            DataError: The choice's context is outside the cube.
+            PrivacyError: The choice has the number of a visit, but not this learner's tag.
         """
         context = choice.cell
         is_context = isinstance(context, tuple) and len(context) == self.features.dimension
@@ -607,7 +618,7 @@ class JointLearner(Policy):
             )
 
     def _scale_reward(self, arm: int, reward: float) -> float:
-        """Scale a reward from its arm's public range to [0, 1]."""
+        """Map a reward's public range to [0, 1]; a reward outside the range is not clipped here."""
         if not self.is_neighbour[arm]:
             return reward
         low, high = self.setting.neighbour_range

@@ -35,13 +35,14 @@ from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source, integers_below
 
 CHANCE_PARTS = 1 << 20
-"""The probability to explore is a whole multiple of 1 / CHANCE_PARTS."""
+"""The probability to explore, and that of a like for a fraction as reward, are whole multiples of
+1 / CHANCE_PARTS."""
 DRAW_SHARE = 0.5
 """Share of epsilon for the draw; the rest is for the report."""
 GRID_SLICES = 2
 """Slices of each feature; only 2, because randomised response needs few answers."""
 PRIOR_VISITS = 10.0
-"""Weight, in visits, of the prior mean of 1/2."""
+"""Least weight, in visits, of the prior mean of 1/2; noise adds to it."""
 LEAST_FURTHER_VISITS = 100
 """Fewest visits between two publications of the means."""
 VISITS_PER_FURTHER_VISIT = 20
@@ -80,7 +81,7 @@ class LocalSetting:
 
     @property
     def draw_epsilon(self) -> float:
-        """Nats of one draw."""
+        """Nats of one draw, at most."""
         return self.epsilon * DRAW_SHARE
 
     @property
@@ -153,7 +154,10 @@ class LocalLearner(Policy):
         return compose(draw, self.response.event)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Draw an arm on the device, from the context and the published means of all cells."""
+        """Draw an arm on the device, by the published means of the context's cell.
+
+        New means are published first if that is due.
+        """
         if self.visits >= self._next_publication:
             self._publish()
         self.visits += 1
@@ -212,6 +216,7 @@ class LocalLearner(Policy):
                 expected number of likes is the reward.
 
         Raises:
+            ConfigError: The choice was made by another policy.
             DataError: The reward is out of range.
         """
         number = check_reward(reward)
@@ -240,7 +245,7 @@ class LocalLearner(Policy):
         A device sends its true answer with probability t, and each other answer with probability f.
         So if an answer occurs `count` times in the n reports of an arm, (count - n f) / (t - f) is
         an unbiased estimate of the number of visits for which it was true. The mean is
-        (likes + w / 2) / (visits + w) with the prior weight w.
+        (likes + w / 2) / (visits + w) with the prior weight w, clipped to [0, 1].
         """
         reports = self._answers.sum(axis=1, keepdims=True)  # n, (arms, 1)
         t = float(self.response.truth)
@@ -248,6 +253,7 @@ class LocalLearner(Policy):
         estimated_answers = (self._answers - reports * f) / (t - f)  # (arms, 2 cells)
         dislikes = estimated_answers[:, 0::2].T  # (cells, arms)
         likes = estimated_answers[:, 1::2].T  # (cells, arms)
+        # About the variance that randomised response adds to an estimated answer: (1, arms).
         noise_variance = (reports * f).T / (t - f) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # The noisier the reports are compared with the number of visits, the heavier the prior.

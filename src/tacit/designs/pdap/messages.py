@@ -9,8 +9,8 @@ Reward     neighbour -> own vendor   the visit's reward, perhaps with noise; onc
 Refusal    neighbour -> own vendor   why there is no offer, from a short list
 
 Each message has the number of its request: 16 random bytes that identify nobody and are used for
-one visit. Messages hold no user, no time and no count, and only one of the neighbour's videos, the
-offered one.
+one visit. A Refusal of bytes that cannot be read has zeros instead. Messages hold no user, no time
+and no count of visits. An Offer names one video of the neighbour, and the other messages name none.
 
 Layouts are fixed, with big-endian integers, so that a message has the same bytes in all languages.
 Every message is checked when its object is made, which raises MessageError. Standard library only.
@@ -41,8 +41,9 @@ LARGEST_MESSAGE = 2 + 16 + 12 + 2 * MOST_FEATURES
 """Bytes of the longest message, a Forward with MOST_FEATURES features."""
 
 REASONS = ("malformed", "not agreed", "unknown", "no video", "busy")
-"""Why there is no offer, in this order: the bytes are not a Forward; the grid or epsilon is not the
-agreed one; the vendor that asks is not a neighbour; there is no video to show; try again later."""
+"""Why there is no offer, in this order: the bytes are not a Forward, or repeat a request's number
+with other content; features, slices or epsilon are not those agreed on; the vendor that asks is not
+a neighbour; there is no video to show to forwarded users; try again later."""
 
 _HEAD = struct.Struct(">BB16s")
 """Head of every message: version, kind, number of the request."""
@@ -173,7 +174,7 @@ class Reward:
         Raises:
             MessageError: The reward is not finite.
         """
-        require(math.isfinite(reward), "the reward is not a number")
+        require(math.isfinite(reward), "the reward is not finite")
         millionths = round(reward * MICRO)
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, millionths)))
 
@@ -268,7 +269,8 @@ def _read_head(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
         The number of the request, and the bytes after the head.
 
     Raises:
-        MessageError: The head is not that of this kind and version, or the message is too long.
+        MessageError: The head is not that of this kind and version, or the message is too long or
+            too short.
     """
     require(len(data) <= LARGEST_MESSAGE, f"a message has at most {LARGEST_MESSAGE} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")

@@ -45,7 +45,7 @@ class _CheckedLog(NamedTuple):
 
 
 class PDap:
-    """A contextual bandit that releases each visit once, with noise.
+    """A contextual bandit that learns each visit once, through sums with noise.
 
     Attributes:
         epsilon: nats of one visit, also of one row of a log.
@@ -110,9 +110,9 @@ class PDap:
     ) -> PDap:
         """Start anew, from nothing or from a log of another policy.
 
-        The sums of the log are released at once. The same visit may be learned again after each
-        `fit`, so the card adds up the epsilons of all fits after which anything was learned. It
-        counts the fits of this object only.
+        The log is an epoch of its own, which is released before the next visit is served. The same
+        visit may be learned again after each `fit`, so the card adds up the epsilons of all fits
+        of this object after which anything was learned.
 
         Args:
             decisions: (n,) arms that were shown.
@@ -165,7 +165,7 @@ class PDap:
         return self
 
     def choose(self, contexts: ArrayLike) -> Visits:
-        """Choose an arm for one visit with each of some contexts; pass the answers to `learn`.
+        """Choose an arm for a visit with each of these contexts; pass the answers to `learn`.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -191,9 +191,10 @@ class PDap:
             This bandit.
 
         Raises:
-            DataError: There are not as many rewards as visits, or one is out of range.
-            PrivacyError: A visit was answered before, or was chosen before the last `fit`. The
-                answers before it in the list are learned.
+            DataError: There are not as many rewards as visits, or one is out of range or not a
+                number.
+            PrivacyError: A visit was answered before, or was chosen before the last `fit` or by
+                another bandit. The answers before it in the list are learned.
             NotFittedError: `fit` was not called.
         """
         reward_array = _to_floats(rewards, "rewards")
@@ -209,7 +210,9 @@ class PDap:
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:
-        """Choose an arm for visits that will not be answered. They are counted as visits, too.
+        """Choose an arm, as `choose` does, for visits that will not be answered.
+
+        They are counted as visits, too.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -226,7 +229,8 @@ class PDap:
     def add_arm(self, arm: Hashable) -> None:
         """Add an arm without any visits.
 
-        It can be chosen from the next epoch on, or at once if the epoch has no visit yet.
+        It can be chosen from the next epoch on, or at once if this epoch has no visit yet or `fit`
+        was not called.
 
         Raises:
             ConfigError: There is an arm of this name already.

@@ -37,7 +37,9 @@ class NormalDraws:
         self._forks = _forks[0]
         self._generator = self._new_generator()
         self._block = np.empty(0)
+        """The block of numbers that was drawn last."""
         self._used = 0
+        """How many numbers at the beginning of the block were returned already."""
 
     @property
     def generator(self) -> np.random.Generator:

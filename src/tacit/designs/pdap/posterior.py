@@ -1,5 +1,8 @@
 """Beliefs about the reward of every arm, computed from released sums and public numbers alone.
 
+Notation   phi are the M features of a context; L and V are the released sums of phi r and of phi
+           over an arm's visits with rewards r, and L_0 and V_0 their constant terms; B / epsilon is
+           the scale of the noise on each sum, in units of 1; m is an arm's prior mean reward.
 Policy     the visitors' contexts are never released. But the policy is public, so the chance pi
            with which it shows each arm can be estimated for any context: `shares_at_points` does
            so at 512 points p of the cube.
@@ -14,6 +17,9 @@ Weights    contexts are not spread evenly, and answers fail or come late, so the
 Posterior  the mean reward at phi is m + phi' theta. With W = (.2 G + s2 I)^-1, where .2 is the
            variance of a reward and s2 = 2 (B / epsilon)^2 (m^2 + (1 - m)^2) that of the noise,
            P += G W G,  h_L += G W L,  h_V += G W V;  theta ~ N(P^-1 (h_L - m h_V), P^-1).
+           At the end of an epoch, older evidence about a neighbour fades first (`FADING`), and all
+           older evidence is dropped if rewards have fallen. `_add_evidence` has these formulas for
+           rewards in a range other than [0, 1].
 Source     Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018), who
            release Gram matrices, too. Here they are computed, not released; this is our addition.
 """
@@ -37,7 +43,8 @@ REWARD_VARIANCE = 0.2
 PRIOR_SPREAD = 0.2
 """Prior standard deviation of the mean reward between arms, and of one arm between contexts."""
 FADING = 0.5
-"""Evidence about a neighbour is multiplied by this at each release, because a neighbour changes."""
+"""At the end of each epoch, P minus its prior, h_L and h_V of a neighbour are multiplied by this
+before new evidence is added, because a neighbour changes."""
 EXPLORATION = 0.4
 """Thompson draws use the posterior's standard deviations times this number."""
 DRAWS = 16
@@ -124,7 +131,7 @@ class Beliefs:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Beliefs:
-        """Restore beliefs from the arrays that `arrays` returned; others are ignored.
+        """Restore beliefs from a mapping that holds the arrays that `arrays` returned.
 
         `likes_of_all` and `visits_of_all` are not among them, and are 0.
         """
@@ -141,7 +148,10 @@ class Beliefs:
 
     @property
     def own_mean(self) -> float:
-        """Prior mean m of own videos: their mean reward, clipped to [LEAST_MEAN, LARGEST_MEAN]."""
+        """Prior mean m of own videos: the mean reward of all of them, PRIOR_VISITS included.
+
+        It is clipped to [LEAST_MEAN, LARGEST_MEAN].
+        """
         likes = PRIOR_VISITS / 2 + self.likes_of_all
         visits = max(PRIOR_VISITS + self.visits_of_all, PRIOR_VISITS)
         return min(max(likes / visits, LEAST_MEAN), LARGEST_MEAN)
@@ -240,15 +250,18 @@ def learn_epoch(
 ) -> Posterior:
     """Update beliefs with what was released at the end of an epoch.
 
-    Neighbours are updated after own videos: their prior mean is that of the best own video.
+    Unless `forget`, older evidence about neighbours first fades by FADING. Neighbours are updated
+    after own videos, because their prior mean is computed from the updated own videos by
+    `mean_of_best_own`.
 
     Args:
         beliefs: updated in place.
-        observations: one of the vendor's own visits, one of a log, or both.
+        observations: one of the vendor's own visits, one of rows of logs, or both.
         features: of the contexts.
         epsilon: nats of one visit.
         ranges: of the arms' rewards.
-        forget: whether P, h_L and h_V are set back to the prior before this epoch is added.
+        forget: whether P, h_L and h_V of all arms are set back to the prior before the evidence of
+            this epoch is added.
 
     Returns:
         The new posterior.
@@ -358,14 +371,14 @@ def shares_at_points(
 
 
 def shares_of_log(release: Release, rows: int) -> Floats:
-    """Estimate a log's policy from its release: each arm's share of the log, at every point.
+    """Estimate a log's policy from its release: each arm's share of the log, equal at all points.
 
     Args:
         release: of the log's sums.
         rows: number of rows of the log.
 
     Returns:
-        (POINTS, K); a share that noise has made negative is 0.
+        (POINTS, K); a share that noise has made negative is 0, so rows need not sum to 1.
     """
     shares = np.maximum(release.visits[:, 0], 0.0) / rows
     return np.repeat(shares[None], POINTS, axis=0)
@@ -450,9 +463,10 @@ def _add_evidence(
 
 
 def mean_of_best_own(beliefs: Beliefs, own_rows: NDArray[np.int64], features: Features) -> float:
-    """Compute the prior mean of a neighbour: the best own video's mean, averaged over the cube.
+    """Compute the prior mean of a neighbour from the posterior of own videos.
 
-    It is clipped to [LEAST_MEAN, LARGEST_MEAN], and .5 without own videos.
+    At each public point, the largest posterior mean of an own video is taken; the result is the
+    mean over all points, clipped to [LEAST_MEAN, LARGEST_MEAN]. It is .5 without own videos.
 
     Args:
         beliefs: about all arms.

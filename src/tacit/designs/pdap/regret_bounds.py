@@ -1,9 +1,11 @@
-"""Bounds on the regret of one vendor in a setting: Theorem 3, as printed and corrected.
+"""Bounds on regret in a setting, as printed and corrected: Theorems 2 and 3.
 
-The bound is the sum over levels l of H_l (K R_own + (M - 1) R_neighbour + R_near), where R_own is
-the regret of an own video in a cell, R_neighbour that of a neighbour, and R_near that of all
-near-optimal arms. H_l is the largest number of cells that level l can have (`theory.most_cells`).
-The corrected bound adds the loss by draws of all visits.
+Theorem 2 is about one own video in one cell, Theorem 3 about one vendor. The bound of Theorem 3 is
+the sum over levels l of H_l (K R_own + (M - 1) R_neighbour + R_near), where R_own is the regret of
+an own video in a cell, R_neighbour that of a neighbour, and R_near that of all near-optimal arms.
+H_l is the largest number of cells that level l can have (`theory.most_cells`). As printed, R_own is
+that of Theorem 2, which has a part for draws. The corrected bound leaves this part out of R_own,
+and adds the loss by the draws of all visits once.
 
 Two things are assumed, as in the paper: a neighbour's cell for forwarded users does not split
 earlier than the own cell, and the neighbour's noise stays below Gamma, which happens with a chance
@@ -81,7 +83,7 @@ def regret_bound_as_printed(
     total = 0.0
     for level, cells in enumerate(_most_cells(setting, visits)):
         own_video = own_video_regret_as_printed(setting, level, visits, epsilon)
-        neighbour = 0.0
+        neighbour = 0.0  # without neighbours, 0 times an infinite regret would be NaN
         if setting.neighbours:
             neighbour = theory.neighbour_regret_as_printed(
                 "theorem 3",

@@ -64,9 +64,9 @@ class Setting:
     def first_split(self) -> float:
         """The paper's A: contexts in the whole cube before it splits.
 
-        By default 2 (K N + (M - 1) (K N + N)), where N = ln T is the number of visits for which an
-        arm is tried in the whole cube: each of K own videos is explored N times; each neighbour is
-        trained K N times, N for each of its videos, and explored N times.
+        By default 2 ceil(K N + (M - 1) (K N + N)), where N = ln T is the number of visits for which
+        an arm is tried in the whole cube: each of K own videos is explored N times; each neighbour
+        is trained K N times, N for each of its videos, and explored N times.
         """
         if self.split_after is not None:
             return self.split_after

@@ -1,4 +1,4 @@
-"""Noisy sums of rewards times features, the only release of the sound learner.
+"""Noisy sums over visits, of features times rewards: all that the joint learner releases.
 
 Contribution  a visit with an answer r in [0, 1] adds to two sums of the arm that was shown:
               like = phi r to L, and dislike = phi (1 - r) to D. In whole grains: q = phi rounded
@@ -8,7 +8,7 @@ Clipping      |like|_1 + |dislike|_1 = |q|_1 <= B_g for every context, arm and r
               `features.py` scales phi down to this norm, and a visit with a larger one is refused
               here.
 Noise         each of the 2 M numbers of each arm gets discrete Laplace noise of scale B_g /
-              epsilon. A visit is in one release of one arm, so it costs epsilon in all.
+              epsilon grains. A visit is in one release of one arm, so it costs epsilon in all.
 Use           `posterior.py` reads L and V = L + D, in units of 1.
 Source        Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006).
 """
@@ -93,7 +93,10 @@ class Release:
 
 
 class EpochSums(MechanismRun):
-    """Exact sums (K, 2, M) in grains, which only leave with noise; each visit is in one release.
+    """Exact sums (K, 2, M), in grains, of the visits since the last release.
+
+    `release` adds noise, and sets the sums to zero, so each visit is in one release. `export_state`
+    adds none: the state is private, and for storage alone.
 
     Attributes:
         noise: the noise that a release adds to each number.
@@ -110,7 +113,7 @@ class EpochSums(MechanismRun):
         super().__init__()
         self.noise = noise
         self._exact = np.zeros((arms, 2, terms), dtype=np.int64)
-        self._epochs = 0
+        self._next_epoch = 0
         """The number of the first epoch that can still be released."""
 
     def add(self, arms: Ints, phi: Floats, rewards: Floats) -> None:
@@ -153,9 +156,9 @@ class EpochSums(MechanismRun):
         """
         self._check_process()
         with self._lock:
-            if epoch < self._epochs:
+            if epoch < self._next_epoch:
                 raise PrivacyError("This epoch was released already, and is not released twice.")
-            self._epochs = epoch + 1
+            self._next_epoch = epoch + 1
             noisy = self.noise.add_to(self._exact.copy())
             self._exact[:] = 0
         likes = noisy[:, 0] / GRAINS
@@ -169,15 +172,18 @@ class EpochSums(MechanismRun):
             self._exact = np.pad(kept_sums, ((0, joining), (0, 0), (0, 0)))
 
     def export_state(self) -> tuple[Ints, int]:
-        """Return the exact sums (K, 2, M) since the last release, and the next epoch's number."""
-        with self._lock:
-            return self._exact.copy(), self._epochs
+        """Return the exact sums (K, 2, M) since the last release, and the next epoch's number.
 
-    def resume(self, exact: NDArray[np.int64], epochs: int) -> None:
+        The next epoch is the first that can still be released.
+        """
+        with self._lock:
+            return self._exact.copy(), self._next_epoch
+
+    def resume(self, exact: NDArray[np.int64], next_epoch: int) -> None:
         """Restore the exact sums and the next epoch's number that `export_state` returned."""
         with self._lock:
             self._exact = exact.copy()
-            self._epochs = epochs
+            self._next_epoch = next_epoch
 
 
 def pairs_in_grains(phi: Floats, rewards: Floats) -> Ints:
@@ -188,8 +194,11 @@ def pairs_in_grains(phi: Floats, rewards: Floats) -> Ints:
         rewards: (n,), clipped to [0, 1].
 
     Returns:
-        (n, 2, M) whole grains: like, then dislike of each visit. Their common L1 norm is that of
-        phi in grains.
+        (n, 2, M) whole grains: like, then dislike of each visit. The L1 norms of both add up to
+        that of phi in grains.
+
+    Raises:
+        DataError: A feature or a reward is not a finite number.
     """
     clipped = np.clip(finite_floats(rewards), 0.0, 1.0)
     steps = np.rint(REWARD_STEPS * clipped).astype(np.int64)

@@ -5,9 +5,9 @@ Words in `backticks` are fields of `TrustSettings`.
 Rules     1. A reported reward is clamped to the agreed range.
           2. A click that the vendor saw itself is learned instead of a report that comes later.
           3. Reports are compared with clicks at visits for which both are known, separately for
-             visits with and without a click. Reports are not used any more, and earlier ones are
-             to be forgotten, once one of the two mean differences exceeds the sum of `tolerance`,
-             of `errors` standard errors, and of what the noise explains.
+             visits with and without a click. Both groups have a mean difference. Once one of them
+             exceeds the sum of `tolerance`, `errors` standard errors and what the noise explains,
+             reports are not used any more, and what was learned from earlier ones is forgotten.
           4. A neighbour is proved when the vendor itself has seen at `proof` visits or more
              whether the neighbour's video was clicked, noise allowed for. Until then it may only be
              asked at the vendor's first 4 x `proof` visits and at every ceil(1 / `share`)-th visit.
@@ -159,7 +159,8 @@ class NeighbourTrust:
         settings: of the rules.
         release: the mechanism that releases the sums.
         uses_reports: whether the neighbour's reported rewards are used.
-        is_proved: whether the vendor itself saw enough clicks or their absence; see rule 4.
+        is_proved: whether the vendor itself saw at enough visits whether the neighbour's video was
+            clicked, see rule 4; always true if `share` is 1.
     """
 
     def __init__(self, settings: TrustSettings, epsilon: float) -> None:

@@ -1,13 +1,15 @@
 """A vendor: it serves its own users and those that other vendors forward, and learns from clicks.
 
-A visit      choose() -> receive_offer() if a neighbour is to be asked ->
+A visit      choose() -> receive_offer() if a neighbour's offer is to be shown ->
              observe_click() and receive_reward(), in any order, or never. Between vendors only
              the encoded messages of `messages.py` are exchanged.
 A guest      a user whom another vendor forwards: serve() -> observe_guest_click(). A repeated
              request gets the same answer, and counts once.
-Users        are not stored: no id is asked for.
-Changes      videos come and go at any time (add_video, remove_video) where the vendor's own learner
-             serves forwarded users, and so do neighbours (add_peer, remove_peer).
+Users        have no id here. Visits that wait for a neighbour's report are stored with their
+             contexts.
+Changes      neighbours join and leave at any time (add_peer, remove_peer), and videos leave at any
+             time (remove_video). Videos join (add_video) unless forwarded users have a learner of
+             their own.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Visit:
         report: the reward that the neighbour reported, clamped to the agreed range; None before
             the report comes.
         learned: whether the visit was given to the policy, which learns from it once.
-        number: of the visit at this vendor, from 1; public.
+        number: of the visit at this vendor, from 1; public. A visit that is not counted, because
+            the vendor does not learn, has the number of the last counted one.
         offer_known: whether the neighbour's answer has come, or the vendor has stopped waiting.
     """
 
@@ -109,8 +112,8 @@ class Vendor:
     """One vendor among others.
 
     Attributes:
-        policy: chooses for own users; at first its arms 0 to K - 1 are videos, and K to K + M - 2
-            are neighbours.
+        policy: chooses for own users; at first its arms 0 to K - 1 are the K own videos, and the
+            following numbers are neighbours.
         forwarded_users: the policy for forwarded users, such as a `Host`; None serves none.
         asks_all: whether every visit's context is forwarded to all neighbours that can be asked, so
             that contexts do not decide who is asked. The vendor must then see all clicks itself: a
@@ -142,7 +145,7 @@ class Vendor:
             peers: names of the neighbours, in the order of the policy's arms.
             forwarder: randomises contexts that are sent; None if no neighbour is ever asked.
             agreement: the form in which neighbours send contexts; None means that of `forwarder`.
-            trust_settings: None means the defaults.
+            trust_settings: rules of trust in neighbours; None means the defaults.
             asks_all: see the class.
             remembered_visits: how many forwarded users are remembered with their answers, and how
                 many of the last visits may wait for a report; 0 if the caller stores them.
@@ -295,7 +298,9 @@ class Vendor:
         return video
 
     def observe_click(self, visit: Visit, reward: float) -> None:
-        """Learn the reward of a visit that the vendor saw itself; only the first is used.
+        """Take the reward of a visit that the vendor saw itself; only the first is used.
+
+        It is learned, unless a neighbour's report was learned for this visit before.
 
         Args:
             visit: whose video was shown, an own video or a neighbour's.
@@ -376,14 +381,16 @@ class Vendor:
         return offer
 
     def choose_without_learning(self, context: NDArray[np.float64]) -> str:
-        """Choose an own video as for a forwarded user, for a visit that is not learned.
+        """Choose an own video as for a forwarded user, for a visit that is not learned from.
 
         Raises:
-            ConfigError: There is no policy for forwarded users.
+            ConfigError: There is no policy for forwarded users, or no own video.
         """
         if self.forwarded_users is None:
             raise ConfigError("This vendor has no policy for forwarded users.")
-        return self._videos[self.forwarded_users.select(context).arm]
+        if not self._videos:
+            raise ConfigError("There is no own video to show.")
+        return self._videos[self.forwarded_users.exploit(context).arm]
 
     def observe_guest_click(self, peer: str, request: bytes, reward: float) -> bytes | None:
         """Give a forwarded user's reward to the policy for such users; return the encoded Reward.
@@ -423,7 +430,11 @@ class Vendor:
         self._videos[self.policy.add_arm()] = name
 
     def remove_video(self, name: str) -> None:
-        """Never show this video again; ConfigError if there is none of this name."""
+        """Never show this video again.
+
+        Raises:
+            ConfigError: There is no video of this name, or the policy has no other arm.
+        """
         arm = _arm_of(self._videos, name, "video")
         self.policy.remove_arm(arm)
         del self._videos[arm]
@@ -442,7 +453,11 @@ class Vendor:
         self._trust[peer] = self._new_trust()
 
     def remove_peer(self, peer: str) -> None:
-        """Stop asking and serving this neighbour; ConfigError if there is none of this name."""
+        """Stop asking and serving this neighbour.
+
+        Raises:
+            ConfigError: There is no neighbour of this name, or the policy has no other arm.
+        """
         arm = _arm_of(self._peers, peer, "neighbour")
         self.policy.remove_arm(arm)
         del self._peers[arm], self._trust[peer]
@@ -477,7 +492,7 @@ class Vendor:
                 self._waiting[visit.peer, visit.request] = visit
 
     def _advance_time(self) -> None:
-        """Forget visits that have waited too long for a report, and end an epoch of trust.
+        """Forget visits that have waited too long for a report; end the epoch of trust if due.
 
         Visits are forgotten by their age. If they were forgotten when too many visits wait, this
         would depend on what happened at those visits.

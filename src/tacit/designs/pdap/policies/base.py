@@ -1,8 +1,9 @@
 """The base class of policies, which choose an arm for a context and learn from the reward.
 
-Arms   The vendor's own videos have the numbers 0 to K - 1. Its neighbours, the other vendors, are
-       one arm each and have the numbers K to K + M - 2. An arm that joins later gets the next
-       number. The number of an arm that has left is never used again.
+Arms   With K own videos and M vendors in all, the own videos have the numbers 0 to K - 1. The
+       neighbours, the M - 1 other vendors, are one arm each and have the numbers K to K + M - 2.
+       An arm that joins later gets the next number. The number of an arm that has left is never
+       used again.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.errors import ConfigError, DataError
 
 Phase = Literal["explore", "train", "exploit"]
-"""Why an arm is chosen: to learn from its reward, to teach the neighbour, or because it is believed
-best."""
+"""Why an arm is chosen. "explore": to learn from its reward. "exploit": by what was learned.
+"train": to teach the neighbour, or at a visit that a `Device` cannot pay for; its reward is not
+learned."""
 LARGEST_REWARD = 1e18
 """Rewards are accepted only between -LARGEST_REWARD and LARGEST_REWARD."""
 
@@ -90,7 +92,7 @@ class Policy:
         raise NotImplementedError
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose an arm for a visit that is not learned; args as in `select`.
+        """Choose an arm for a visit that is not learned from; args as in `select`.
 
         A policy that explores overrides this method and chooses the arm that it believes best. A
         policy whose draws protect the visitor, such as `LocalLearner`, draws as at any visit. The
@@ -112,7 +114,7 @@ class Policy:
         raise NotImplementedError
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose own videos for users that other vendors forward. These visits are not learned.
+        """Choose own videos for users that other vendors forward. Nothing is learned from them.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -130,7 +132,8 @@ class Policy:
         Args:
             context: (d,) of the visit.
             arms: that may be chosen now.
-            instead: the first choice, which the new one replaces.
+            instead: the first choice, which the new one replaces. The default method does not use
+                it, and chooses as `select` does.
         """
         return self.select(context, arms)
 
@@ -234,4 +237,7 @@ def check_reward(reward: float) -> float:
         number = float(reward)
         if -LARGEST_REWARD < number < LARGEST_REWARD:  # False for NaN
             return number
-    raise DataError("the reward is not a finite number", expected="a number, such as 0 or 1")
+    raise DataError(
+        "the reward is not a finite number, or far too large",
+        expected="a number, such as 0 or 1",
+    )

@@ -1,6 +1,7 @@
 """A partition of the space of contexts into cells that split: Algorithm 1, phase 3.
 
-A cell of level l has sides of length m^-l and splits into m^d children after A m^(p l) contexts.
+A cell of level l has sides of length m^-l. In the paper, it splits into m^d children after
+A m^(p l) contexts; here, after the number of contexts that `Partition.thresholds` has for level l.
 All cells are unions of cells of ONE finest grid, so that children lie exactly within their parents.
 A cell is stored from its first context on: to store all m^d children at a split would be too many.
 """
@@ -38,7 +39,7 @@ class CellStatistics:
     """Counts and means that one cell has learned, by the numbers of the arms.
 
     Attributes:
-        arrivals: M_C, the number of contexts in the cell so far.
+        arrivals: M_C, the number of contexts in the cell that `Partition.count_arrival` counted.
         counts: N, how often each arm was chosen and learned from.
         sums: sum of the rewards of each arm.
         means: mean reward of each arm; 0 for one that was never tried.
@@ -74,12 +75,15 @@ class Partition:
         dimension: d, number of features of a context.
         slices: m, number of slices into which a split cuts each side of a cell.
         thresholds: for each level, the number of contexts after which a cell splits; 0 for a level
-            that is skipped, inf for cells that never split.
+            that is skipped, inf for cells that never split. The last one is inf.
     """
 
     def __init__(self, dimension: int, slices: int, thresholds: Sequence[float]) -> None:
         if slices ** (len(thresholds) - 1) > MOST_SLICES:
-            raise ConfigError(f"A side is cut into at most 2**52 slices; got {slices}.")
+            raise ConfigError(
+                f"A feature has at most 2**52 slices at the deepest level; {slices} slices at each "
+                f"of {len(thresholds) - 1} splits are more."
+            )
         self.dimension = dimension
         self.slices = slices
         self.thresholds = thresholds
@@ -89,7 +93,7 @@ class Partition:
         self._widths = [slices ** (self._deepest - level) for level in range(len(thresholds))]
         """For each level, how many slices of the finest grid one slice of the level has."""
         self._cells: dict[Cell, CellStatistics | None] = {}
-        """All cells so far; None for one that was split."""
+        """All cells so far; None for one that was split, or that is of a skipped level."""
 
     def find(self, context: NDArray[np.float64]) -> tuple[Cell, CellStatistics]:
         """Find the unsplit cell that holds a context (d,), and create it if it is new."""
@@ -103,11 +107,14 @@ class Partition:
         raise AssertionError("a cell of the deepest level never splits")
 
     def statistics(self, cell: Cell) -> CellStatistics | None:
-        """Return what a cell has learned; None if it was split, or was never visited."""
+        """Return what a cell has learned; None if it was split, skipped or never visited."""
         return self._cells.get(cell)
 
     def count_arrival(self, cell: Cell) -> None:
-        """Count a context in this cell, and split the cell at its threshold."""
+        """Count a context in this cell, and split the cell at its threshold.
+
+        This does nothing if the cell has split already.
+        """
         statistics = self._cells.get(cell)
         if statistics is not None:
             statistics.arrivals += 1

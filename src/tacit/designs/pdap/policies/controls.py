@@ -9,7 +9,9 @@ G2      explore_neighbour   m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 
 Deviation  G3 is m^(2 alpha l) ln t here, so training is K times as long as printed, and each of
            the neighbour's videos is tried m^(2 alpha l) ln t times. With the printed ln t / K, two
-           means are in the wrong order with a chance of t^(-2/K), whose sum over t is infinite.
+           means are in the wrong order with a chance of t^(-2/K), whose sum over t is infinite
+           for K > 1.
+DUP        has other functions, which do not depend on the level: see `controls_of_a_grid`.
 """
 
 from __future__ import annotations

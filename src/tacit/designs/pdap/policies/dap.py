@@ -95,6 +95,8 @@ class Dap(Policy):
     def update(self, choice: Choice, reward: float) -> None:
         """Learn the reward in the cell of the choice, unless the cell has split since the choice.
 
+        A "train" choice is counted, and its reward is not learned.
+
         Raises:
             DataError: The reward is not a finite number, or, for an own video, not in [0, 1].
         """

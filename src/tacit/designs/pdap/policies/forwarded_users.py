@@ -1,8 +1,9 @@
 """LaP-DAP: serve own videos to users that other vendors forward.
 
 While a video is explored, its reward is sent to the forwarding vendor without noise. Later, the
-noisy total of the video's rewards in this cell, from a tree counter, is sent, divided by their
-number. With an infinite epsilon every reward is sent without noise. Decisions use the true rewards.
+noisy total of the video's rewards in this cell, from a tree counter, is sent, divided by the number
+of rewards in the tree. A full tree is followed by a new one. With an infinite epsilon every reward
+is sent without noise. Decisions use the true rewards.
 The claim of privacy is refuted on the cards of `published_guarantees`.
 
 Source  Zhou, Zhou, Wu, Jin (2015), Algorithm 2.
