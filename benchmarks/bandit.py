@@ -3,18 +3,19 @@
     python benchmarks/bandit.py [--only TASK] [--visits N] [--seeds N] [--json]
 
 Three tasks with 10 videos and Lipschitz chances of a click: 2, 4 and 10 features of a context. Each
-seed is a world of its own, with its visitors and their luck; no setting was chosen on these seeds.
-Ours learns at epsilon 1, one release an epoch; `tacit.PDap` chooses and learns 100 visits at a time
-("batch"), and one at a time ("alone"). Vowpal Wabbit (`--cb_explore_adf`, each video an action with
-a feature of its own) protects nobody. It predicts, draws from its distribution, and learns, from
-lines of text that were written beforehand. It runs with every setting below, chosen on seeds 11 and
-41, and the one with the best mean reward over these seeds is reported, so its reward is a trifle
-too good.
+seed is a world of its own, with its visitors and the random numbers of their clicks. No setting of
+tacit was chosen on these seeds. Ours learns at epsilon 1, one release an epoch: `tacit.PDap` serves
+and learns 100 visits at a time ("batch"), and its policy serves and learns one visit at a time
+("alone"), which is timed only. Vowpal Wabbit (`--cb_explore_adf`, each video an action with a
+feature of its own) protects nobody. It predicts, draws from its distribution, and learns, from
+lines of text that were written beforehand. It runs with each setting of `WABBIT`, which were chosen
+on seeds 11 and 41. The setting with the best mean reward over the seeds of this run is reported, so
+the peer's reward is slightly too high.
 
 A visit is one decision and its answer, on both sides. Rewards are means over all visits, learning
-included, with 95 % intervals over seeds; the best single video and the best video of each context
-are beside them. Speeds are of the processor's time on one thread, medians over seeds, without
-loading. All programs take turns in processes of their own.
+included, with 95 % intervals over seeds for ours; the best single video and the best video of each
+context are beside them. Speeds are of the processor's time on one thread, medians over seeds,
+without loading. All programs take turns in processes of their own.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ VIDEOS = 10
 EPSILON = 1.0
 BLOCK = 100
 ALONE = 3000
-"""Visits of the time of a decision alone."""
+"""Visits that are served one at a time, to measure the time of one decision."""
 TASKS = {"d2": (2, 2.0), "d4": (4, 1.0), "d10": (10, 0.6)}
 """Features of a context, and the Lipschitz constant."""
 FIRST_SEED = 71
@@ -99,20 +100,20 @@ def run_task(name: str, peer: str, arguments: argparse.Namespace) -> dict[str, A
         for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds):
             worlds.append(generate(name, seed, arguments.visits, file))
             ours.append(turn(sys.executable, "--work", "ours", "--file", file))
-            for setting, found in theirs.items():
+            for setting, rows in theirs.items():
                 worker = ("--work", "wabbit", "--file", file, "--seed", str(seed))
-                found.append(turn(peer, *worker, f"--setting={setting}"))
+                rows.append(turn(peer, *worker, f"--setting={setting}"))
     best = max(WABBIT, key=lambda setting: mean_of(theirs[setting], "reward"))
-    rewards = interval([row["reward"] for row in ours])
-    plain = theirs[WABBIT[0]]
+    mean, low, high = interval([row["reward"] for row in ours])
+    plain = theirs[WABBIT[0]]  # the setting that is the plainest
     return {
         "features": TASKS[name][0],
         "best_single_video": round(mean_of(worlds, "best_single_video"), 4),
         "best_of_each_context": round(mean_of(worlds, "best_of_each_context"), 4),
         "ours": {
-            "reward": round(rewards[0], 4),
-            "low": round(rewards[1], 4),
-            "high": round(rewards[2], 4),
+            "reward": round(mean, 4),
+            "low": round(low, 4),
+            "high": round(high, 4),
             "rewards": [round(row["reward"], 4) for row in ours],
             "batch_per_second": round(median_of(ours, "batch_per_second")),
             "microseconds_batch": round(1e6 / median_of(ours, "batch_per_second"), 1),
@@ -151,7 +152,7 @@ def generate(name: str, seed: int, visits: int, file: str) -> dict[str, float]:
 
 
 def learn_ours(arguments: argparse.Namespace) -> dict[str, float]:
-    """Run tacit's learner in blocks, for its reward and speed; then visit by visit."""
+    """Run tacit's learner in blocks, for its reward and speed; then a policy visit by visit."""
     import numpy as np
 
     from tacit import PDap
@@ -178,23 +179,22 @@ def learn_ours(arguments: argparse.Namespace) -> dict[str, float]:
         clicked += int(rewards.sum())
     seconds = time.process_time() - start
     policy = new_bandit().policy
-    rows = list(contexts[:ALONE])
-    brings = outcomes[:ALONE].astype(float).tolist()
-    choosing = 0.0
+    contexts_alone = list(contexts[:ALONE])
+    rewards_alone = outcomes[:ALONE].astype(float).tolist()  # of each visit, one for each video
     start = time.process_time()
-    for context, bring in zip(rows, brings, strict=True):
+    for context, rewards_of_videos in zip(contexts_alone, rewards_alone, strict=True):
         choice = policy.select(context)
-        policy.update(choice, bring[choice.arm])
+        policy.update(choice, rewards_of_videos[choice.arm])
     alone = time.process_time() - start
     start = time.process_time()
-    for context in rows:
+    for context in contexts_alone:
         policy.select(context)
     choosing = time.process_time() - start
     return {
         "reward": clicked / visits,
         "batch_per_second": visits / seconds,
-        "microseconds_alone": 1e6 * alone / len(rows),
-        "microseconds_choosing": 1e6 * choosing / len(rows),
+        "microseconds_alone": 1e6 * alone / len(contexts_alone),
+        "microseconds_choosing": 1e6 * choosing / len(contexts_alone),
     }
 
 
@@ -215,14 +215,15 @@ def learn_wabbit(arguments: argparse.Namespace) -> dict[str, float]:
     model = vowpalwabbit.Workspace(command)
     total = 0.0
     start = time.process_time()
-    for example, bring, draw in zip(examples, outcomes, draws, strict=True):
+    for example, rewards_of_videos, draw in zip(examples, outcomes, draws, strict=True):
         chances = model.predict(example)
+        # The drawn video is the first whose cumulative chance is above the draw.
         arm = 0
-        left = draw
-        while arm < VIDEOS - 1 and left >= chances[arm]:
-            left -= chances[arm]
+        rest_of_draw = draw
+        while arm < VIDEOS - 1 and rest_of_draw >= chances[arm]:
+            rest_of_draw -= chances[arm]
             arm += 1
-        reward = bring[arm]
+        reward = rewards_of_videos[arm]
         total += reward
         example[arm + 1] = f"0:{-reward}:{chances[arm]:.6f} {actions[arm]}"
         model.learn(example)
@@ -238,11 +239,11 @@ def wabbit_version(_: argparse.Namespace) -> dict[str, str]:
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:
-    """Return the mean over seeds, and the ends of its 95 % interval."""
+    """Return the mean over seeds, and the lower and the upper end of its 95 % interval."""
     from tacit.evaluation.intervals import mean_interval
 
-    found = mean_interval(values)
-    return found.mean, found.low, found.high
+    result = mean_interval(values)
+    return result.mean, result.low, result.high
 
 
 def mean_of(rows: list[dict[str, float]], key: str) -> float:

@@ -2,15 +2,16 @@
 
     TACIT_DATA=FOLDER python benchmarks/cold_items.py [--seeds 3] [--epsilon 1] [--json]
 
-MovieLens 100K. Of the films with 20 ratings or more a fifth is drawn, and taken out of ratings and
-catalogue; private lists are fitted to the rest. Each person's history is their other ratings. Two
-AUC of each person, where a half is chance:
+MovieLens 100K. A fifth of the films with 20 ratings or more is drawn, and taken out of ratings and
+catalogue; private lists are fitted to the other films. A person's history is their ratings of these
+other films. Two AUC of each person who rated drawn films both at 4 stars or more and below:
 
-    features   a drawn film that they liked (4 stars or more) above any other drawn film
-    rated      a drawn film that they liked above one that they rated lower
+    features   a drawn film that they liked (4 stars or more) above any drawn film they did not like
+    rated      a drawn film that they liked above a drawn film that they rated below 4 stars
 
-and, beside each, that of the films' true popularity, which no one knows yet. Ties count a half. The
-intervals are 95 %, over people and seeds together, for the mean over people.
+Guessing has an AUC of a half. Beside each is the AUC of ranking by the films' true number of
+ratings, which is not known before a film is rated. Ties count a half. The intervals are 95 %, over
+people and seeds together, for the mean over people.
 """
 
 from __future__ import annotations
@@ -30,9 +31,13 @@ from tacit.data import read_movielens
 from tacit.data.ratings import Ratings
 
 FEWEST_RATINGS = 20
+"""Fewest ratings of a film that may be drawn."""
 LIKED_FROM = 4.0
+"""Fewest stars of a film that a person liked."""
 SHARE = 0.2
+"""Share of these films that is drawn."""
 FIGURES = ("features", "popularity", "rated", "rated_popularity")
+"""The AUC of `area`: by features or by popularity, over all others or over those rated lower."""
 
 
 def main() -> int:
@@ -46,15 +51,15 @@ def main() -> int:
     ratings = read_movielens(Path(os.environ["TACIT_DATA"]) / "ml-100k")
     rows: dict[str, list[float]] = {name: [] for name in FIGURES}
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-        for name, found in measure(ratings, seed, arguments.epsilon).items():
-            rows[name] += found
+        for name, areas in measure(ratings, seed, arguments.epsilon).items():
+            rows[name] += areas
     result: dict[str, Any] = {"epsilon": arguments.epsilon, "seeds": arguments.seeds}
-    for name, found in rows.items():
-        result[name] = round(float(np.mean(found)), 4)
-        reach = 1.959964 * float(np.std(found, ddof=1)) / len(found) ** 0.5
-        interval = (result[name] - reach, result[name] + reach)
+    for name, areas in rows.items():
+        result[name] = round(float(np.mean(areas)), 4)
+        half_width = 1.959964 * float(np.std(areas, ddof=1)) / len(areas) ** 0.5
+        interval = (result[name] - half_width, result[name] + half_width)
         result[f"{name}_interval"] = [round(end, 4) for end in interval]
-        result["people"] = len(found)
+        result["people"] = len(areas)
     lines = [f"{name}: {value}" for name, value in result.items()]
     print(json.dumps(result) if arguments.json else "\n".join(lines))
     return 0

@@ -8,9 +8,9 @@ Guarantee   (epsilon, delta) for one person's whole profile, added or removed, b
             the project: counts take a share of mu^2, each sweep an equal part of the rest. In a
             sweep one person adds, for each like in the head, u u' and u over the root of their
             number, with u of length 1: all together of norm sqrt(2) at most.
-Not in the package: it is a rival, tuned generously: its settings are chosen for each epsilon on two
-splits that are not reported, the number of people is taken as known, and noise is continuous, from
-NumPy.
+It is no part of the package, and is favoured: its settings are chosen for each epsilon, without
+noise for the choice, on two splits that are not reported; the number of people is taken as known;
+and noise is continuous, from NumPy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ from tacit.recommenders.baselines import Popularity, PrivatePopularity
 Floats = NDArray[np.float64]
 
 COUNTS_SHARE = 0.3
+"""Share of mu^2 that the counts of likes take."""
 PERSONAL_RIDGE = 1.0
+"""Penalty of the regression that finds one person's factors."""
 UNSEEN = 0.1
 """Weight of an item that a person does not like, beside 1 of a liked one."""
 GRID: Mapping[str, tuple[float, ...]] = {
@@ -49,8 +51,7 @@ GRID: Mapping[str, tuple[float, ...]] = {
     "ridge": (0.3, 1.0, 3.0, 10.0),
 }
 BLENDS = (0.1, 0.3, 1.0, 3.0)
-"""Weights of factors beside popularity. With `GRID` the settings tried; the best on seeds of their
-own is reported on others."""
+"""Weights of factors beside popularity. Each is tried with each point of `GRID`, on `CHOSEN_ON`."""
 CHOSEN_ON = (0, 1)
 """Seeds of the splits that settings are chosen on."""
 
@@ -85,7 +86,9 @@ def unit_likes(ratings: Ratings) -> Floats:
 
 
 def person_factors(likes: Floats, items: Floats) -> Floats:
-    """Solve each person's ridge regression of likes on item factors: unseen items weigh less.
+    """Solve each person's ridge regression of likes on item factors.
+
+    A liked item has weight 1 + `UNSEEN`, any other item `UNSEEN`.
 
     Args:
         likes: (people, items) 0/1 likes.
@@ -144,12 +147,13 @@ def fit_items(
         grams[:, upper[1], upper[0]] = second
         values, vectors = np.linalg.eigh(grams)
         ridge = ridge_factor * (1 + sweep_noise * norm * math.sqrt(k))
+        # Solve (gram + ridge) factors = first of each item, in the directions of its eigenvectors.
         positive = np.maximum(values, 0) + ridge
-        along = np.einsum("ijk,ij->ik", vectors, first) / positive
-        factors = np.einsum("ijk,ik->ij", vectors, along)
-    whole = np.zeros((items, k))
-    whole[head] = factors
-    return whole, counts
+        coordinates = np.einsum("ijk,ij->ik", vectors, first) / positive
+        factors = np.einsum("ijk,ik->ij", vectors, coordinates)
+    all_factors = np.zeros((items, k))
+    all_factors[head] = factors
+    return all_factors, counts
 
 
 def noise_for(epsilon: float) -> float:
@@ -164,7 +168,8 @@ def judge_blends(
 ) -> list[float]:
     """Return NDCG@10 of one fit for each weight of factors beside popularity.
 
-    Both are divided by their standard deviation before they are added.
+    Scores by factors and by popularity are divided by their standard deviations before they are
+    added.
     """
     draws = np.random.default_rng((seed, 11))
     likes = (unit_likes(trial.train) > 0).astype(float)
@@ -198,27 +203,33 @@ def choose_settings(trials: Sequence[ListTrial], noise: float) -> tuple[Settings
 
 
 def measure(ratings: Ratings, epsilon: float, seeds: Sequence[int]) -> list[Row]:
-    """Measure private ALS, `private` and both popularities at one epsilon on these splits."""
+    """Measure private ALS, `private` and both popularities at one epsilon.
+
+    Args:
+        ratings: All ratings.
+        epsilon: Epsilon of the fits.
+        seeds: Seeds of the splits that are reported.
+    """
     noise = noise_for(epsilon)
     trials = [list_trial(ratings, seed=seed) for seed in CHOSEN_ON]
     settings, blend = choose_settings(trials, noise)
-    others: dict[str, Recommender] = {
+    package_models: dict[str, Recommender] = {
         "private": tacit.Private(epsilon),
         "private-popularity": PrivatePopularity(epsilon=epsilon),
         "popularity": Popularity(likes=True),
     }
-    figures: dict[str, list[float]] = {"private-als": [], **{name: [] for name in others}}
+    figures: dict[str, list[float]] = {"private-als": [], **{name: [] for name in package_models}}
     for seed in seeds:
         trial = list_trial(ratings, seed=seed)
         figures["private-als"] += judge_blends(trial, noise, settings, [blend], seed)
-        for name, model in others.items():
+        for name, model in package_models.items():
             figures[name].append(judge_lists(model, trial).ndcg)
     chosen = ", ".join(f"{name} {value:g}" for name, value in settings.items())
     rows = []
     for name, values in figures.items():
         interval = mean_interval(values, bounds=(0.0, 1.0))
-        words = f"{chosen}, blend {blend:g}" if name == "private-als" else ""
-        rows.append(Row(name, epsilon, interval.mean, interval.low, interval.high, words))
+        row_settings = f"{chosen}, blend {blend:g}" if name == "private-als" else ""
+        rows.append(Row(name, epsilon, interval.mean, interval.low, interval.high, row_settings))
     return rows
 
 

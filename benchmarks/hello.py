@@ -10,5 +10,5 @@ app = FastAPI()
 
 @app.get("/")
 def hello() -> dict[str, str]:
-    """Nothing is read, charged or stored."""
+    """Return a constant: nothing is read, charged or stored."""
     return {"hello": "world"}

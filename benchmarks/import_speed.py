@@ -2,9 +2,9 @@
 
     python benchmarks/import_speed.py [--rows 20000000] [--rounds 3] [--folder FOLDER] [--json]
 
-The file is CSV: user_id, item_id, rating, timestamp, drawn by a seed. Both take turns, each time in
-a process of its own; printed are medians of its processor seconds (user and system) and its largest
-resident memory. `ratio` is polars' seconds over tacit's.
+The file is CSV: user_id, item_id, rating, timestamp, drawn by a seed. Both programs take turns,
+each time in a process of its own. Printed are the median of a program's processor seconds (user and
+system), and its largest resident memory. `ratio` is polars' seconds over tacit's.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-GOAL_OF_RATIO, GOAL_OF_MEMORY = 0.8, 3 * 2**30
+GOAL_OF_RATIO = 0.8
+"""Least ratio."""
+GOAL_OF_MEMORY = 3 * 2**30
+"""Most bytes of tacit's resident memory."""
 BLOCK = 2_000_000
+"""Rows that are drawn and written together."""
 POLARS = """
 import sys
 import polars as pl
@@ -39,7 +43,7 @@ sys.exit(main(["data", "import", sys.argv[1], "-o", sys.argv[2], "--yes", "--jso
 
 
 def write_rows(path: Path, rows: int) -> None:
-    """Write drawn ratings of rows / 130 people and 27,000 items."""
+    """Write drawn ratings of about rows / 130 people and at most 27,000 items."""
     generator = np.random.default_rng(1)
     with path.open("wb") as stream:
         for start in range(0, rows, BLOCK):
@@ -89,7 +93,7 @@ def main() -> None:
                 used, peak = measure(program, source, Path(scratch) / f"{name}-{turn}")
                 seconds[name].append(used)
                 memory[name] = max(memory[name], peak)
-    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
     ratio = medians["polars"] / medians["tacit"]
     result = {
         "name": "import",
@@ -97,8 +101,8 @@ def main() -> None:
         "rows": options.rows,
         "ratio": round(ratio, 3),
         "goal": GOAL_OF_RATIO,
-        "seconds": {name: round(each, 2) for name, each in medians.items()},
-        "peak_mib": {name: round(each / 2**20) for name, each in memory.items()},
+        "seconds": {name: round(median, 2) for name, median in medians.items()},
+        "peak_mib": {name: round(peak / 2**20) for name, peak in memory.items()},
         "rounds": options.rounds,
         "goals_met": ratio >= GOAL_OF_RATIO and memory["tacit"] <= GOAL_OF_MEMORY,
     }

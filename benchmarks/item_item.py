@@ -2,13 +2,14 @@
 
     python benchmarks/item_item.py [--shape 1m|20m] [--rounds N] [--json]
 
-Three programs take turns in fresh processes: ours with similarities alone, ours with co-raters and
-agreements counted in the same pass, and `implicit` on columns normalized beforehand. The 20m shape
-takes several minutes, so by default it has 3 rounds (1m: 7).
+Three programs take turns in fresh processes: ours with similarities alone ("alone"), ours with
+co-raters and agreements counted in the same pass ("fused"), and `implicit` on columns normalized
+beforehand. The 20m shape takes several minutes, so by default it has 3 rounds (1m: 7).
 
-Ours ranks by |similarity|, implicit by similarity, so the lists are compared twice: the positive
-ones of ours with the head of implicit's for all items, and whole lists with SciPy for a sample.
-Neighbours of equal similarity (to 1e-9) may stand for each other.
+Ours ranks by |similarity|, implicit by similarity. So our lists are compared twice: for all items,
+their neighbours of positive similarity with the first ones of implicit's lists; for a sample, the
+whole lists with SciPy's. Of neighbours whose similarities differ by 1e-9 at most, either may be in
+a list.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ from typing import Any
 
 from turns import SHAPES, centre, generate, peak_mib, peer_python, read, show, take_turns, turn
 
-K, SAMPLE, TIE, AGREEMENT = 50, 200, 1e-9, 0.999
+K = 50
+"""Neighbours of an item."""
+SAMPLE = 200
+"""Items whose lists are compared with SciPy's."""
+TIE = 1e-9
+"""Largest difference of similarities that count as equal."""
+AGREEMENT = 0.999
+"""Least share of equal lists."""
 GOALS = {"ratio": 3.5, "fused_over_alone": 2.0, "memory_over_peer": 1.3}
 
 
@@ -54,7 +62,7 @@ def measure(shape: str, rounds: int) -> dict[str, Any]:
             return python, "--work", name, "--folder", folder
 
         generate(shape, Path(folder) / "ratings.npz")
-        made = turn(*worker(sys.executable, "describe"))
+        sizes = turn(*worker(sys.executable, "describe"))
         medians = take_turns(
             {
                 "alone": worker(sys.executable, "alone"),
@@ -88,7 +96,7 @@ def measure(shape: str, rounds: int) -> dict[str, Any]:
         "seconds": {name: round(found["seconds"], 3) for name, found in medians.items()},
         "peak_mib": {name: found["peak_mib"] for name, found in medians.items()},
         "rounds": rounds,
-        **made,
+        **sizes,
         "k": K,
         "versions": {name: version(name) for name in ("numpy", "scipy", "numba")},
     }
@@ -116,7 +124,7 @@ def centred(folder: Path) -> Any:
     return sparse.csr_array((data, indices, indptr), shape=shape)
 
 
-def ours(counts: bool) -> Any:
+def make_our_program(counts: bool) -> Any:
     """Return the program that measures tacit's engine, with or without counts of agreements."""
 
     def work(folder: Path) -> dict[str, Any]:
@@ -144,7 +152,7 @@ def ours(counts: bool) -> Any:
     return work
 
 
-def implicit_s(folder: Path) -> dict[str, Any]:
+def fit_implicit(folder: Path) -> dict[str, Any]:
     """Measure implicit's fit, on columns that were normalized before."""
     import numpy as np
     from implicit.nearest_neighbours import ItemItemRecommender
@@ -185,7 +193,7 @@ def compare(folder: Path) -> dict[str, Any]:
             for value, number in zip(data[row].tolist(), indices[row].tolist(), strict=True)
             if number != item and value > 0
         )
-        # A list of implicit's that is full may lack the item itself, or hold one fewer of others.
+        # implicit's K places may include the item itself, so a full list has K - 1 others at least.
         head = values[values > 0][: len(theirs)] if len(theirs) >= K - 1 else values[values > 0]
         equal += _same(
             dict(zip(numbers[values > 0][: len(head)].tolist(), head.tolist(), strict=True)),
@@ -198,7 +206,7 @@ def compare(folder: Path) -> dict[str, Any]:
 
 
 def _sampled(values: Any, items: Any, similarities: Any) -> float:
-    """Return the share of a sample of items whose lists are those that SciPy computes."""
+    """Return the share of items, out of a sample, whose lists are those that SciPy computes."""
     import numpy as np
 
     lengths = np.sqrt(np.bincount(values.indices, values.data**2, values.shape[1]))
@@ -220,12 +228,18 @@ def _sampled(values: Any, items: Any, similarities: Any) -> float:
     return equal / len(sample)
 
 
-def _same(one: dict[int, float], other: dict[int, float]) -> bool:
-    """Say whether two lists have the same items, apart from ties at their ends."""
-    if len(one) != len(other):
+def _same(first: dict[int, float], second: dict[int, float]) -> bool:
+    """Say whether two lists have the same items, apart from ties at their ends.
+
+    Args:
+        first: Similarities of the first list by item.
+        second: Similarities of the second list by item.
+    """
+    if len(first) != len(second):
         return False
-    edge = min(map(abs, one.values()), default=0.0) + TIE
-    return all(abs({**one, **other}[number]) <= edge for number in one.keys() ^ other.keys())
+    edge = min(map(abs, first.values()), default=0.0) + TIE
+    both = {**first, **second}
+    return all(abs(both[number]) <= edge for number in first.keys() ^ second.keys())
 
 
 def peer_version(_: Path) -> dict[str, Any]:
@@ -235,9 +249,9 @@ def peer_version(_: Path) -> dict[str, Any]:
 
 WORKERS = {
     "describe": describe,
-    "alone": ours(counts=False),
-    "fused": ours(counts=True),
-    "implicit": implicit_s,
+    "alone": make_our_program(counts=False),
+    "fused": make_our_program(counts=True),
+    "implicit": fit_implicit,
     "compare": compare,
     "version": peer_version,
 }

@@ -2,13 +2,20 @@
 
 python benchmarks/item_table_inversion.py [--items N] [--people N] [--seed S] [--json]
 
-Generated people. The attacker has the table, the penalty and the sum of squares of each item, and
-computes X'X back: B = I - P diag(1/P), so (I - B)^-1 is X'X + penalty I with each row times one
-number. `recovered`: share of the pairs of items that some people rated and whose entry of X'X comes
-out within .05; `error`: the median error over those pairs. `difference`: two tables, the second
-without one person; the items whose entries differ most, as many as the person rated, are guessed to
-be the person's: the share that is right, mean of 20 people; `chance`: that of a random guess.
-Once as tables are made, once from X'X that is not rounded, with weights in 1/100,000.
+Generated people, X their (people, items) weights. The attacker has the published table B, the
+penalty and the sum of squares of each item, and computes X'X from them: B = I - P diag(1/P) for
+P = (X'X + penalty I)^-1, so (I - B)^-1 is X'X + penalty I with each row times one number.
+
+recovered   of all pairs of items that somebody rated both, the share whose entry of X'X comes out
+            within .05
+error       the median error over these pairs
+difference  the attacker has a second table, which lacks one person: the items whose entries differ
+            most, as many as the person rated, are guessed to be the person's. The share of right
+            guesses, mean of 20 people.
+chance      the share of right guesses of items drawn at random
+
+All of it for tables as they are made ("rounded"), and for tables from X'X that is not rounded, with
+weights in steps of 1/100,000 ("not rounded").
 """
 
 from __future__ import annotations
@@ -29,7 +36,9 @@ from tacit.engine.ridge import gram, item_weights
 
 Floats = NDArray[np.float64]
 PENALTY = 400.0
+"""Ridge penalty of the item weights."""
 TRIED = 20
+"""People who are looked for in the difference of two tables."""
 
 
 def main() -> None:
@@ -46,19 +55,22 @@ def main() -> None:
     levels = replace_data(ratings.matrix, ratings.scale.to_levels(ratings.matrix.data))
     weights = weigh_levels(levels, 5)
     weights = weights[:, list_eligible_items(weights, options.items)]
-    rows = {name: _measured(weights, name == "rounded") for name in ("rounded", "not rounded")}
+    rows = {name: _measure(weights, name == "rounded") for name in ("rounded", "not rounded")}
     result = {**vars(options), "eligible": weights.shape[1], "rows": rows}
     print(json.dumps(result, indent=None if options.json else 1))
 
 
-def _measured(weights: sparse.csr_array, rounded: bool) -> dict[str, float]:
-    """Invert a table, and look for people in the difference of two; return how well both work."""
+def _measure(weights: sparse.csr_array, rounded: bool) -> dict[str, float]:
+    """Attack a table, and the difference of two; return the figures that the file describes."""
     exact = gram(weights / LIKED)
-    found = _inverted(weights, rounded)
+    recovered = _invert_table(weights, rounded)
     pairs = np.triu(exact > 0, 1)
-    errors = np.abs(found - exact)[pairs]
-    tried = np.linspace(0, weights.shape[0] - 1, TRIED).astype(int)
-    right, chance = zip(*(_difference(weights, found, who, rounded) for who in tried), strict=True)
+    errors = np.abs(recovered - exact)[pairs]
+    right, chance = [], []
+    for person in np.linspace(0, weights.shape[0] - 1, TRIED).astype(int):
+        right_share, chance_share = _guess_items(weights, recovered, person, rounded)
+        right.append(right_share)
+        chance.append(chance_share)
     return {
         "recovered": float(np.mean(errors < 0.05)),
         "error": float(np.median(errors)),
@@ -67,38 +79,51 @@ def _measured(weights: sparse.csr_array, rounded: bool) -> dict[str, float]:
     }
 
 
-def _difference(
-    weights: sparse.csr_array, table: Floats, who: int, rounded: bool
+def _guess_items(
+    weights: sparse.csr_array, recovered: Floats, person: int, rounded: bool
 ) -> tuple[float, float]:
-    """Guess one person's items from the tables with and without them.
+    """Guess one person's items from what the tables with and without them give away.
+
+    Args:
+        weights: (people, items) weights.
+        recovered: (items, items) X'X as recovered from the table with the person.
+        person: Row of the person.
+        rounded: As in `_invert_table`.
 
     Returns:
         The share of guesses that are right, and that of a random guess.
     """
-    own = weights[[who]].indices
-    rest = weights[np.delete(np.arange(weights.shape[0]), who)]
-    moved = np.abs(table - _inverted(rest, rounded)).sum(axis=0)
-    guessed = np.argsort(-moved)[: len(own)]
-    return len(np.intersect1d(guessed, own)) / len(own), len(own) / weights.shape[1]
+    own_items = weights[[person]].indices
+    weights_without = weights[np.delete(np.arange(weights.shape[0]), person)]
+    change = np.abs(recovered - _invert_table(weights_without, rounded)).sum(axis=0)
+    guessed = np.argsort(-change)[: len(own_items)]
+    right = len(np.intersect1d(guessed, own_items))
+    return right / len(own_items), len(own_items) / weights.shape[1]
 
 
-def _inverted(weights: sparse.csr_array, rounded: bool) -> Floats:
-    """Return X'X as computed from the table that is published; the diagonal is known."""
-    together = sum_products(weights) if rounded else gram(weights / LIKED)
-    diagonal = np.diag(together).copy()
-    table = _stored(item_weights(together, PENALTY), 1000 if rounded else 100_000)
-    back = np.linalg.inv(np.eye(len(table)) - table)
-    found = back * ((diagonal + PENALTY) / np.diag(back))[:, None]
-    made: Floats = (found + found.T) / 2
-    return made
+def _invert_table(weights: sparse.csr_array, rounded: bool) -> Floats:
+    """Make a table from weights (people, items), and recover X'X from it; its diagonal is known.
+
+    Args:
+        weights: (people, items) weights.
+        rounded: Whether the table is made as the server makes it; otherwise from X'X that is not
+            rounded, in finer steps.
+    """
+    products = sum_products(weights) if rounded else gram(weights / LIKED)
+    diagonal = np.diag(products).copy()
+    table = _round_table(item_weights(products, PENALTY), 1000 if rounded else 100_000)
+    inverse = np.linalg.inv(np.eye(len(table)) - table)
+    scaled = inverse * ((diagonal + PENALTY) / np.diag(inverse))[:, None]
+    symmetric: Floats = (scaled + scaled.T) / 2
+    return symmetric
 
 
-def _stored(dense: Floats, unit: int) -> Floats:
+def _round_table(dense: Floats, unit: int) -> Floats:
     """Return the weights that a table stores: the largest of each column, rounded to 1 / unit."""
-    whole = np.round(dense * unit) / unit
-    least = -np.sort(-np.abs(whole), axis=0)[min(LARGEST_COLUMN, len(whole)) - 1]
-    made: Floats = np.where(np.abs(whole) >= least, whole, 0.0)
-    return made
+    rounded = np.round(dense * unit) / unit
+    least = -np.sort(-np.abs(rounded), axis=0)[min(LARGEST_COLUMN, len(rounded)) - 1]
+    stored: Floats = np.where(np.abs(rounded) >= least, rounded, 0.0)
+    return stored
 
 
 if __name__ == "__main__":

@@ -3,14 +3,15 @@
     python benchmarks/lists.py [--people 100000] [--items 27000] [--rounds 5] [--json]
 
 Both rank 27,000 items by inner products of 64 numbers for 100,000 people, leave out what a person
-rated, and list ten. The release is generated: 63 tastes and popularity. Ours reads each person's
-tastes from their rows as well; the peer is handed the same 64 numbers of each person. In turns, on
-one thread, in one process; seconds are the processor's.
+rated, and list ten. The release is generated: 63 tastes and popularity. Ours also computes each
+person's numbers from their ratings; the peer gets these 64 numbers of each person. Both take turns,
+on one thread, in one process; times are the processor's.
 
-ratio       seconds of the peer's batch over ours from the same matrix of rows
-objects     seconds of `recommend_many` from dictionaries to lists of Python objects, for one person
-alone       of one person by `recommend`
-agree       share of ours' entries that the peer lists at the same rank
+ratio                 seconds of the peer's batch over those of ours
+milliseconds_objects  of `recommend_many`, from dictionaries to lists of Python objects, per person
+milliseconds_alone    of `recommend`, per person
+agree                 share of our entries that the peer lists at the same rank
+equal_to_alone        share of people whose list is the same by `recommend_many` and `recommend`
 """
 
 from __future__ import annotations
@@ -75,25 +76,29 @@ def measure(people: int, items: int, rounds: int) -> dict[str, Any]:
 
     def peer() -> Any:
         """Make all lists by implicit."""
-        found, _ = topk(of_items, of_people, LENGTH, filter_query_items=rated, num_threads=1)
-        return found
+        lists, _ = topk(of_items, of_people, LENGTH, filter_query_items=rated, num_threads=1)
+        return lists
 
     seconds: dict[str, list[float]] = {"ours": [], "peer": []}
     best_of_people(rows[:10], model.fitted_, LENGTH)  # compiles
     agree = 0.0
     for _ in range(rounds):
-        made, taken = timed(ours)
+        our_lists, taken = timed(ours)
         seconds["ours"].append(taken)
-        found, taken = timed(peer)
+        peer_lists, taken = timed(peer)
         seconds["peer"].append(taken)
-        agree = float((made == found).mean())
+        agree = float((our_lists == peer_lists).mean())
     medians = {name: statistics.median(values) for name, values in seconds.items()}
-    few = [
+    histories = [
         dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in rows[:OBJECTS]
     ]
-    many, objects = timed(lambda: model.recommend_many(few, n=LENGTH))
-    alone, one = timed(lambda: [model.recommend(history=own, n=LENGTH) for own in few[:100]])
-    equal = [made.item_ids == each.item_ids for made, each in zip(many, alone, strict=False)]
+    many, seconds_of_many = timed(lambda: model.recommend_many(histories, n=LENGTH))
+    alone, seconds_alone = timed(
+        lambda: [model.recommend(history=own, n=LENGTH) for own in histories[:100]]
+    )
+    equal = [
+        of_many.item_ids == of_one.item_ids for of_many, of_one in zip(many, alone, strict=False)
+    ]
     return {
         "people": people,
         "items": items,
@@ -104,8 +109,8 @@ def measure(people: int, items: int, rounds: int) -> dict[str, Any]:
         "peer": f"implicit {version('implicit')}",
         "agree": agree,
         "equal_to_alone": sum(equal) / len(equal),
-        "milliseconds_objects": 1e3 * objects / len(few),
-        "milliseconds_alone": 1e3 * one / len(alone),
+        "milliseconds_objects": 1e3 * seconds_of_many / len(histories),
+        "milliseconds_alone": 1e3 * seconds_alone / len(alone),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
@@ -152,7 +157,7 @@ def generated_model(items: int) -> Any:
 
 
 def generated_rows(people: int, items: int) -> Any:
-    """Return (people, items) stars from 1 to 5, about 40 of each person."""
+    """Return (people, items) stars from 1 to 5, at most 40 of each person."""
     import numpy as np
     from scipy import sparse
 
@@ -165,10 +170,10 @@ def generated_rows(people: int, items: int) -> Any:
 
 
 def timed(make: Callable[[], Any]) -> tuple[Any, float]:
-    """Call a function; return its result and the seconds of processor that it took."""
-    started = time.process_time()
-    made = make()
-    return made, time.process_time() - started
+    """Call a function; return its result and the processor seconds that it took."""
+    started_at = time.process_time()
+    result = make()
+    return result, time.process_time() - started_at
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def unpack(
 
 
 def _check_body(content: bytes, file: str | Path) -> bytes:
-    """Check magic, length and hash of a file; return all bytes before the hash."""
+    """Return all bytes before the hash; ModelFileError if magic, length or hash are wrong."""
     if not content.startswith(MAGIC):
         raise ModelFileError(
             f"{file}: not a tacit model file. Make one with  tacit fit ... -o FILE"
@@ -179,7 +179,11 @@ def _check_header_size(text: bytes, file: str | Path) -> None:
 
 
 def _parse_header(text: bytes, file: str | Path) -> tuple[Any, dict[str, Any], list[_ArrayEntry]]:
-    """Parse the header's JSON into the layout's version, the header and the array entries."""
+    """Parse the header's JSON into the layout's version, the header and the array entries.
+
+    Raises:
+        ModelFileError: The header is not one that `pack` writes.
+    """
     try:
         facts = json.loads(
             text, parse_float=_parse_finite_float, parse_constant=_parse_finite_float
@@ -215,7 +219,11 @@ def canonical_json(value: Any) -> str:
 def _read_arrays(
     file: str | Path, body: bytes, offset: int, entries: list[_ArrayEntry]
 ) -> dict[str, NDArray[Any]]:
-    """Read the arrays that the entries describe, from byte `offset` of `body` to its end."""
+    """Read the arrays that the entries describe, from byte `offset` of `body` to its end.
+
+    Raises:
+        ModelFileError: An entry is malformed, or the arrays do not fill these bytes exactly.
+    """
     arrays: dict[str, NDArray[Any]] = {}
     for entry in entries:
         if entry.name in arrays or not _is_well_formed(entry):

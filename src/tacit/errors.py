@@ -1,4 +1,6 @@
-"""Errors of tacit, all below `TacitError`. Each message says what is wrong, where, and what to do.
+"""Errors of tacit, all below `TacitError`.
+
+A message says what is wrong and where, and if possible what to do.
 
 An error message is a release too: it never holds a rating that is not already in the caller's own
 input, nor another person's id, count or remaining budget.
@@ -112,7 +114,7 @@ class OutputError(TacitError):
 
 
 class ModelFileError(TacitError):
-    """A file is damaged or is not a model file. Nothing in it was used."""
+    """A model file cannot be read or made, is damaged, or is none. Nothing in it was used."""
 
     exit_code = 4
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from tacit.errors import ConfigError
 
+# The groups, as listed above.
 DESIGNS = "tacit.designs"
 ATTACKERS = "tacit.attackers"
 METRICS = "tacit.metrics"
@@ -37,7 +38,7 @@ def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, E
         The entry points by name.
 
     Raises:
-        ConfigError: A name is registered twice, or is reserved.
+        ConfigError: A name is registered for two different objects, or is reserved.
     """
     by_name: dict[str, EntryPoint] = {}
     for entry in _read_entry_points(entry_points, group, tuple(sys.path)):

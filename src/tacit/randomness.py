@@ -4,7 +4,7 @@ Source   Mironov, On significance of the least significant bits for differential
          and Garfinkel and Leclerc, Randomness concerns when deploying differential privacy (2020):
          noise of a release comes from the operating system, in integers, and takes no seed.
 Rule     A draw is an integer below an integer bound. A probability is a ratio of two integers: the
-         event happens if `draw < numerator`. No float is ever compared with a probability.
+         event happens if `draw < numerator`. No float is compared with a probability here.
 """
 
 from __future__ import annotations

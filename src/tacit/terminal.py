@@ -86,7 +86,7 @@ def render(result: Result) -> None:
 
 
 def say(text: str) -> None:
-    """Print text without markup or line breaks of its own, so that a path stays in one piece."""
+    """Print text as it is, without wrapping its lines, so that a path stays in one piece."""
     console.print(text, soft_wrap=True, markup=False)
 
 
@@ -98,8 +98,8 @@ def command_line() -> str:
 def to_json_types(value: Any) -> Any:
     """Convert a value to JSON's own types.
 
-    Dataclasses become objects, sets become sorted lists, NumPy values become numbers and lists; NaN
-    and infinities become null.
+    Dataclasses and mappings become objects, paths become texts, sets become sorted lists, NumPy
+    values become numbers and lists, other iterables become lists; NaN and infinities become null.
 
     Raises:
         TypeError: The value has no JSON form.
@@ -134,7 +134,7 @@ def progress(
     Args:
         description: Words before the bar.
         total: Number of steps; None if it is not known.
-        quiet: True shows nothing, as for `--json`.
+        quiet: Whether nothing is shown, as for `--json`.
     """
     if quiet:
         yield lambda _: None
@@ -222,7 +222,7 @@ def format_duration(seconds: float) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table: numbers on the right, floats with three decimals, None as a dash."""
+    """Print a table: floats have three decimals, None is a dash, columns of numbers align right."""
     from rich.table import Table
 
     cells = [list(row) for row in rows]

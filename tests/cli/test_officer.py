@@ -71,6 +71,15 @@ def test_the_worst_card_decides_and_no_card_is_none():
     assert judge_all(()) == "none"
 
 
+def test_the_promise_is_that_of_the_weakest_card():
+    """Whatever the order: of epsilon 0.4 and 0.45 the page promises what 0.45 bounds, and so on."""
+    for epsilons in ((0.4, 0.45), (0.45, 0.4)):
+        page = officer_page([card(epsilon=epsilon) for epsilon in epsilons], FACTS)
+        assert "62 in 100" in page
+    page = officer_page((card(), card(epsilon=3.0)), FACTS)
+    assert "96 in 100" in page
+
+
 def test_no_word_of_statistics_stands_above_the_fold(tmp_path, capsys):
     """On the page of a fitted plan; the full card below has them."""
     model = Private(lifetime=3.0, fits=12)

@@ -64,14 +64,14 @@ WHOLE = {"created": 5, "secret": "00" * 32, "spoken": -1, "version": 2}
     ],
 )
 def test_what_is_no_secret(path, text):
-    """A file that holds no secret is not replaced by a new one."""
+    """A file that holds no account is not replaced by a new one."""
     path.write_text(text)
-    with pytest.raises(DataError, match="no secret"):
+    with pytest.raises(DataError, match="no account"):
         FileAccount(path)
     assert path.read_text() == text
 
 
 def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
-    with pytest.raises(OutputError, match="nothing can be stored"):
+    with pytest.raises(OutputError, match="cannot be read or written"):
         FileAccount(tmp_path / "no" / "account")

@@ -139,7 +139,7 @@ def test_other_files_are_refused(tmp_path, text):
 def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
     with (
-        pytest.raises(OutputError, match="nothing can be stored"),
+        pytest.raises(OutputError, match="cannot be read or written"),
         FileMemory(tmp_path / "no" / "memory").transaction(),
     ):
         pass

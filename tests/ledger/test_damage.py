@@ -564,3 +564,13 @@ def test_commits_go_on_while_a_copy_is_made(tmp_path, monkeypatch):
     engine.dispose()
     assert found.is_sound
     assert 1 < found.releases <= 1 + asked
+
+
+def test_an_entry_before_the_first_is_named(spent):
+    """An entry that someone inserted with a number below 1 is told from missing ones."""
+    row = (-5, "created", "{}", entry_hash(START, -5, "created", "{}"))
+    with by_hand(spent) as connection:
+        connection.execute("INSERT INTO ledger_log VALUES (?, ?, ?, ?)", row)
+    problems = inspect_ledger(spent).verification.problems
+    assert "Entry -5 of the log was inserted, before the first." in problems
+    assert not any("missing" in problem for problem in problems)

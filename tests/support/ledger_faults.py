@@ -147,7 +147,7 @@ def payment_without_guard(plant: Plant) -> None:
 
 def float_amounts(plant: Plant) -> None:
     """Amounts are added as floating-point numbers."""
-    payment = transactions._payment()
+    payment = transactions._payment_statement()
     row = budgets.c
     added = cast(cast(row.spent, Float) + text(":amount"), BigInteger)
     plant(transactions, "_PAY", Statement(payment.values(spent=added)))

@@ -14,7 +14,7 @@ from tacit.accounting.rounding import float_above, sum_above
 from tacit.errors import ConfigError, PrivacyError
 
 Price = Fraction | float
-"""Loss of one event, in the unit that the accountant adds up (nats, rho or mu^2).
+"""What one event adds to a total: nats, rho, mu^2, or a delta.
 
 A fraction is exact; a float is never too low."""
 Prices = Mapping[type[Event], Callable[[Any], Price]]
@@ -44,7 +44,7 @@ class Accountant(ABC):
 
         Raises:
             ConfigError: `event` is not an event, or the count is not a whole number of at least 1.
-            PrivacyError: The accountant does not know the event, or a part of it.
+            PrivacyError: The accountant cannot price the event, or a part of it.
         """
         check_count(count)
         if not isinstance(event, Event):

@@ -17,10 +17,7 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events. Accountants know the classes of this file and refuse all others.
-
-    A field of the same name has the same meaning in every event, and the same check.
-    """
+    """Base of all events. Accountants refuse events of classes that are not in this file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +151,11 @@ class TopK(Event):
 
 @dataclass(frozen=True, slots=True)
 class Tree(Event):
-    """All releases of a binary tree counter, in which one input changes `levels` nodes.
+    """All releases of a binary tree counter, in which one input changes `levels` nodes at most.
 
     The noise is continuous, or discrete Laplace. A tree whose nodes have discrete Gaussian noise is
-    `levels` times a `DiscreteGaussian` instead. Source: Chan, Shi, Song (2011); Dwork, Naor,
-    Pitassi, Rothblum (2010).
+    `levels` times a `DiscreteGaussian`, and no event of this class. Source: Chan, Shi, Song (2011);
+    Dwork, Naor, Pitassi, Rothblum (2010).
     """
 
     levels: int
@@ -221,7 +218,11 @@ def compose(*events: Event) -> ComposedEvent:
 
 
 def repeat(event: Event, n: int) -> ComposedEvent:
-    """Combine n repetitions of one event, each with fresh randomness; n is 0 or more."""
+    """Combine n repetitions of one event, each with fresh randomness.
+
+    Raises:
+        ConfigError: n is not a whole number, or is negative.
+    """
     return ComposedEvent(((event, n),) if n != 0 else ())
 
 

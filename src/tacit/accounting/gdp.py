@@ -83,8 +83,9 @@ MU_SQUARED: Prices = {
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: math.inf,
 }
-"""For each class of events, mu^2 of one event; infinite if it has no mu. Trees have Gaussian noise.
-"""
+"""For each class of events, mu^2 of one event; infinite if it has no mu.
+
+Trees here have Gaussian noise."""
 
 _DELTAS: Prices = {
     events.Gaussian: lambda _: 0.0,
@@ -141,7 +142,7 @@ class GDPAccountant(Accountant):
         return accountant
 
     def refusal(self, event: Event) -> str | None:
-        """Return the reason for refusing noise that is not Gaussian; None for other events."""
+        """Return the reason for refusing an event whose loss is not that of Gaussian noise."""
         if is_gaussian(event) or type(event) in (events.PostProcessing, events.NonPrivate):
             return None
         return (
@@ -153,7 +154,8 @@ class GDPAccountant(Accountant):
 def epsilon_of_mu(mu: float, delta: float) -> float:
     """Return the smallest epsilon that mu-GDP implies at delta, rounded up.
 
-    It is found by bisection between 0 and the first power of two that meets delta.
+    It is found by bisection between 0 and the first power of two that meets delta. For a delta of
+    at most `_LEAST_TAIL`, infinity is returned.
     """
     if mu == 0:
         return 0.0

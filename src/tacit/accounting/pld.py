@@ -187,7 +187,14 @@ def _pure_distribution(epsilon: float) -> Any:
 
 
 def _import_library() -> tuple[Any, Any]:
-    """Import dp-accounting: its module of loss distributions, and its class of (epsilon, delta)."""
+    """Import dp-accounting.
+
+    Returns:
+        Its module of loss distributions, and its class of (epsilon, delta).
+
+    Raises:
+        MissingExtra: dp-accounting is not installed.
+    """
     try:
         from dp_accounting.pld import privacy_loss_distribution
         from dp_accounting.pld.common import DifferentialPrivacyParameters

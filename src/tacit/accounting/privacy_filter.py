@@ -20,16 +20,18 @@ from tacit.errors import ConfigError, PrivacyError
 class PrivacyFilter:
     """A budget from which each release is paid before it is made.
 
-    Nothing is refunded, and after the first refusal nothing is granted any more. To learn whether a
-    spend would be granted without risking that, call `affords`. A filter serves one unit of privacy
-    (such as one person) in one process; a budget that outlives the process belongs in a ledger.
+    Nothing is refunded, and after the first event that the budget does not cover, nothing is
+    granted any more. To learn without that risk whether a spend would be granted, call `affords`. A
+    filter serves one unit of privacy (such as one person) in one process; a budget that outlives
+    the process belongs in a ledger.
     """
 
     def __init__(self, accountant: type[Accountant], *, epsilon: float, delta: float = 0.0) -> None:
         """Open a budget of `epsilon` nats at `delta`, counted by an adaptive accountant.
 
         Raises:
-            ConfigError: The accountant's total does not hold for events chosen one by one.
+            ConfigError: The accountant's total does not hold for events chosen one by one, or
+                epsilon or delta is out of range.
         """
         if not accountant.adaptive:
             raise ConfigError(

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tacit.client.private_files import create_file, replace_file, report_write_errors
+from tacit.client.private_files import create_file, replace_file, report_file_errors
 from tacit.client.strict_json import read_json
 from tacit.designs.sketches.device import new_secret
 from tacit.designs.standard_scheme.messages import is_integer
@@ -62,18 +62,19 @@ class FileAccount(Account):
 
     Args:
         path: The file.
-        now: The time at which a new account is made, in Unix seconds; by default this machine's.
+        now: The time at which a new account is made, in Unix seconds; by default this machine's
+            time.
 
     Raises:
         DataError: The file holds no account. It is not replaced.
-        OutputError: The file cannot be written.
+        OutputError: The file cannot be read or written.
     """
 
     def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
         self._path = Path(path)
         created = int(time.time()) if now is None else now
         new_data = _encode_account(new_secret(), created, -1)
-        with report_write_errors(self._path):
+        with report_file_errors(self._path):
             with suppress(FileExistsError):
                 create_file(self._path, new_data)
             data = self._path.read_bytes()
@@ -87,7 +88,7 @@ class FileAccount(Account):
         Raises:
             OutputError: The file cannot be written.
         """
-        with report_write_errors(self._path):
+        with report_file_errors(self._path):
             replace_file(self._path, _encode_account(self.secret, self.created, epoch))
         super().store_letter_epoch(epoch)
 
@@ -138,7 +139,7 @@ def _decode_account(data: bytes, path: Path) -> _AccountContent:
             raise ValueError
     except (ValueError, TypeError, KeyError):
         raise DataError(
-            "holds no secret",
+            "holds no account",
             path=path,
             expected="what this program writes",
             fix="Restore it: with another secret, the device would answer the same questions "

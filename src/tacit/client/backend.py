@@ -80,7 +80,8 @@ class Backend:
             model: Name of the served model.
             history: Items that the person liked, bought or rated; if it is empty, the list is the
                 same for everybody.
-            customer: The shop's id of the person, which the answer repeats; None: it has none.
+            customer: The shop's id of the person, which the result repeats; None for no
+                id.
             exclude: Items to leave out.
             candidates: Items to choose from; None means all.
             category: Only items of this category are listed; None means any.

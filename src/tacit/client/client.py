@@ -39,7 +39,7 @@ class Client(Letters):
     hold for all of them together. A device that has a copy of the account, but not its memory,
     decides nothing about ratings, and sends no letters.
 
-    Every method raises ServiceError if the service fails, PrivacyError if the device refuses (then
+    Methods raise ServiceError if the service fails, PrivacyError if the device refuses (then
     nothing was sent), and ConfigError for stars or values that do not fit what the service asks.
 
     Args:
@@ -48,7 +48,7 @@ class Client(Letters):
         account: The person's account at the service.
         memory: The account's memory.
         limits: Limits on what the device reports to campaigns of the sketches design; None: the
-            design's own.
+            default limits of the design.
         settings: Further arguments of `Transport`.
     """
 
@@ -85,8 +85,8 @@ class Client(Letters):
     def report(self, name: str, history: History, *, digest: str | None = None) -> SentReport:
         """Send a randomised report of the history to a campaign.
 
-        The report is stored before it is sent. Repeated for the same campaign, the stored bytes are
-        sent, whatever the history is then.
+        The report is stored before it is sent. A second call for the same campaign sends the stored
+        bytes, whatever the history is by then.
 
         Args:
             name: The campaign's name.

@@ -1,8 +1,9 @@
 """The standard scheme over HTTP: one letter in each epoch, and lists that the device makes itself.
 
 A letter is the message with the obfuscated ratings that the device releases in an epoch. Requests
-are only sent when the calendar requires it, or when a public file is not on the device yet. They
-are never sent because the person rated something. Making a list fetches public files at most.
+are sent when the calendar requires it, when a public file is not on the device yet, and when the
+person wants the account to be forgotten. They are never sent because the person rated something.
+Making a list fetches public files at most.
 """
 
 from __future__ import annotations
@@ -90,10 +91,10 @@ class Letters:
             values: The person's value of each attribute of the disclosure; these are never sent.
             history: Stars of all items that are rated now.
             now: Unix seconds; by default this machine's time.
-            entered: The Unix second at which each rating was first entered; by default that of the
-                first call with this rating.
+            entered: The Unix second at which each rating was first entered; for an item that is
+                missing here, the time of the first call with its rating.
             digest: The expected digest of the disclosure, 16 hexadecimal digits. With another one
-                nothing new is released. None: any is expected.
+                nothing new is released. None: any digest is accepted.
 
         Raises:
             PrivacyError: The account was forgotten, or answers another disclosure.
@@ -102,7 +103,7 @@ class Letters:
         now = int(time.time()) if now is None else now
         history, refused_ids = split_wire_ids(history)
         entered, _ = split_wire_ids(entered or {})
-        next_attempt = self._store_arrivals(name, history, entered, now)
+        next_attempt = self._store_arrivals_and_attempt(name, history, entered, now)
         if next_attempt is not None:
             return LetterResult(None, next_attempt, "")
         disclosure = self._service.fetch_disclosure(name)
@@ -143,7 +144,7 @@ class Letters:
         return LetterResult(letter, due, " ".join(dict.fromkeys(notices)))
 
     def recommend_from_letter(self, name: str, history: History, *, n: int = 10) -> list[ItemId]:
-        """List the best items not rated yet, by the scores that answered the last letter.
+        """List the best items not rated yet, by the scores of the last letter that was answered.
 
         Nothing is sent.
 
@@ -153,18 +154,18 @@ class Letters:
             n: Length of the list.
 
         Raises:
-            ConfigError: No letter was answered yet.
+            ConfigError: No letter to this disclosure was answered yet.
         """
         disclosure, scores = self._last_answer(name)
         item_number = disclosure.item_number
         rated = follow_aliases(history, disclosure.aliases)
-        preference = {item: value for item, _, value in scores.scores if item not in rated}
+        preferences = {item: value for item, _, value in scores.scores if item not in rated}
         # The largest preference first; among equals, the order of the disclosure.
-        ranked = sorted(preference, key=lambda item: (-preference[item], item_number[item]))
+        ranked = sorted(preferences, key=lambda item: (-preferences[item], item_number[item]))
         return ranked[:n]
 
     def predict(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
-        """Predict the stars of all items, by the scores that answered the last letter.
+        """Predict the stars of all items, by the scores of the last letter that was answered.
 
         Nothing is sent.
 
@@ -197,7 +198,8 @@ class Letters:
             now: Unix seconds; by default this machine's time.
 
         Raises:
-            ServiceError: The service publishes no item table (status 404).
+            ServiceError: The service publishes no item table (status 404), or it cannot be used.
+            ConfigError: Stars do not fit the scale of the disclosure.
         """
         now = int(time.time()) if now is None else now
         disclosure, table = self._fetch_item_table(name, now)
@@ -218,9 +220,9 @@ class Letters:
     def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> Any:
         """Make the service delete everything that it stores about this account.
 
-        The memory is emptied before. It only keeps the ids of items that are rated now, or about
+        The memory is emptied first. It keeps only the ids of items that are rated now, or about
         which the device decided before, so that a new account with this memory does not decide
-        about them again. After this, the account can send nothing but this request, which may be
+        about them again. Afterwards the account can send nothing but this request, which may be
         repeated, also by a new `Client`.
 
         Args:
@@ -273,12 +275,10 @@ class Letters:
                 content.state.created = self._account.created
                 content.state.closed = content.is_lost
 
-    def _store_arrivals(
+    def _store_arrivals_and_attempt(
         self, name: str, history: History, entered: Mapping[ItemId, int], now: int
     ) -> int | None:
-        """Store when ratings arrived, and find out whether to attempt sending a letter now.
-
-        If so, the time of the attempt is stored, too.
+        """Store when ratings arrived; if a letter may be sent now, store this attempt, too.
 
         Args:
             name: The disclosure's name.
@@ -316,7 +316,7 @@ class Letters:
     def _open_state(
         self, content: MemoryContent, history: History, now: int, disclosure: Disclosure
     ) -> State:
-        """Return the device's state: the stored one, a new one, or one after a loss.
+        """Return the device's state: a new one, or the stored one, limited after a loss.
 
         A state decides nothing new if the memory is lost. If the memory is older than the account's
         last letter, what may have been decided since is not decided again.
@@ -355,7 +355,7 @@ class Letters:
     ) -> None:
         """Send a letter that the memory holds, and store the scores that answer it.
 
-        The account's file is written before the letter is sent.
+        The account stores the letter's epoch before the letter is sent.
 
         Args:
             name: The disclosure's name.
@@ -417,7 +417,7 @@ class Letters:
         """Return the disclosure and the scores of the last letter that was answered.
 
         Raises:
-            ConfigError: No letter was answered yet.
+            ConfigError: No letter to the disclosure of this name was answered yet.
         """
         with self._memory.transaction() as content:
             disclosure_data, scores = content.last_answer

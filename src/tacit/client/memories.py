@@ -22,7 +22,7 @@ from tacit.client.private_files import (
     OPEN_FLAGS,
     OWNER_ONLY,
     replace_file,
-    report_write_errors,
+    report_file_errors,
 )
 from tacit.client.strict_json import read_json
 from tacit.designs.standard_scheme.memory import State
@@ -43,7 +43,7 @@ class MemoryContent:
     """Epsilon in millionths and bytes of each report, by the campaign's digest in hexadecimal
     digits."""
     name: str | None = None
-    """Name of the disclosure that the account answers; None before the first."""
+    """Name of the disclosure that the account answers; None until the account answers one."""
     state: State | None = None
     """State of the standard scheme's device; None in a new memory."""
     is_lost: bool = False
@@ -53,10 +53,11 @@ class MemoryContent:
     last_attempt: int = 0
     """Unix second of the last attempt to send a letter; 0 before the first."""
     settled_epoch: int = -1
-    """Number of the last epoch whose letter the service accepted or refused for good, so that it is
-    not sent again; -1 before the first."""
+    """Number of the last epoch for which no letter remains to be sent: the service accepted it or
+    refused it for good, or the epoch has none; -1 before the first."""
     disclosure_data: bytes = b""
-    """Bytes of the disclosure that the last letter was made for; empty before the first letter."""
+    """Bytes of the disclosure that the letter to be sent was made for; if there is no such letter,
+    of the disclosure that was fetched last; empty before the first was fetched."""
     last_answer: tuple[bytes, bytes] = (b"", b"")
     """Bytes of the disclosure of the last answered letter, and of the scores that answered it;
     empty before the first answer."""
@@ -90,8 +91,8 @@ class Memory:
 class FileMemory(Memory):
     """One account's memory in a file that only its owner can read; processes take turns.
 
-    The file reveals which items were rated and not released, so it must be protected as well as the
-    ratings themselves.
+    The file reveals which items were rated and not released, so it needs the same protection as the
+    ratings.
 
     Args:
         path: The file. Processes take turns by a lock on a second file, PATH.lock.
@@ -106,20 +107,20 @@ class FileMemory(Memory):
 
         Raises:
             DataError: The file is not as this program writes it.
-            OutputError: The file cannot be written.
+            OutputError: The file cannot be read or written.
         """
-        with report_write_errors(self._path):
+        with report_file_errors(self._path):
             lock_path = self._path.with_name(self._path.name + ".lock")
             lock = os.open(lock_path, OPEN_FLAGS, OWNER_ONLY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            with report_write_errors(self._path):
+            with report_file_errors(self._path):
                 old_data = self._read()
             content = _decode_memory(old_data, self._path)
             yield content
             new_data = _encode_memory(content)
             if new_data != old_data:
-                with report_write_errors(self._path):
+                with report_file_errors(self._path):
                     replace_file(self._path, new_data)
         finally:
             os.close(lock)

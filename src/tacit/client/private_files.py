@@ -17,12 +17,12 @@ OWNER_ONLY = 0o600
 
 
 @contextmanager
-def report_write_errors(path: Path) -> Iterator[None]:
+def report_file_errors(path: Path) -> Iterator[None]:
     """Raise errors of the operating system in the block as OutputError, which names the file."""
     try:
         yield
     except OSError as error:
-        raise OutputError(f"{path}: nothing can be stored here: {error.strerror}.") from None
+        raise OutputError(f"{path}: cannot be read or written: {error.strerror}.") from None
 
 
 def create_file(path: Path, data: bytes) -> None:

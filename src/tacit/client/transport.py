@@ -41,7 +41,7 @@ _FIRST_PAUSE = 0.5
 _CHUNK_BYTES = 1 << 16
 """Most bytes of an answer that are read at once."""
 _MOST_SHOWN = 300
-"""Largest number of characters of the service's text that an error shows."""
+"""Largest number of characters of an address, or of a text of the service, that an error shows."""
 
 
 class ServiceError(TacitError):
@@ -49,8 +49,8 @@ class ServiceError(TacitError):
 
     Args:
         sentence: The error in words.
-        status: HTTP status of the answer; None if there was no whole answer, or one of status 200
-            cannot be used.
+        status: HTTP status of the answer; None if there was no whole answer, or if the status was
+            200 to 299 but the answer cannot be used.
     """
 
     def __init__(self, sentence: str, status: int | None = None) -> None:
@@ -90,14 +90,14 @@ class Transport:
     Args:
         url: Address of the service: https, or http on this machine.
         key: Sent in the header `Authorization: Bearer`.
-        timeout: Most seconds to connect, most seconds between two parts of an answer, and most
-            seconds from the request to the end of the answer's body.
+        timeout: Most seconds to connect, and most seconds between two parts of an answer. An answer
+            is also given up if a part of its body arrives later than this after the request.
         attempts: How often a request is sent at most.
         largest: Largest number of bytes of an answer.
         sleep: Function that waits for a number of seconds.
 
     Raises:
-        ConfigError: An argument is malformed.
+        ConfigError: The address or the key is malformed, or a number is too small.
     """
 
     def __init__(
@@ -130,9 +130,8 @@ class Transport:
 
         Args:
             path: Path and query of the address.
-            with_key: Whether the key is sent, as for data about this person. Public files are
-                fetched without it, so that the service cannot show different ones to different
-                people.
+            with_key: Whether the key is sent. Public files are fetched without it, so that the
+                service cannot show different ones to different people.
 
         Raises:
             ServiceError: No attempt had a usable answer of status 200 to 299.
@@ -221,7 +220,7 @@ class Transport:
         items: Any = answer.get("items") if isinstance(answer, dict) else None
         are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
         if not are_ids or catalogue_digest(items) != digest:
-            raise ServiceError("The service's catalogue is not the list that its message names.")
+            raise ServiceError("The service's catalogue is not the list that it announced.")
         return list(items)
 
     def fetch_disclosure(self, name: str) -> Disclosure:
@@ -229,7 +228,14 @@ class Transport:
         return self.fetch_message(Disclosure.decode, "disclosures", name)
 
     def fetch_digest_log(self, name: str) -> Log:
-        """Fetch the public log of a disclosure: pairs of an epoch and the digest from it on."""
+        """Fetch the public log of a disclosure.
+
+        Returns:
+            Pairs of an epoch and the digest that holds from this epoch on.
+
+        Raises:
+            ServiceError: The log cannot be fetched, or is malformed.
+        """
         rows = self.fetch_rows("disclosures", name, "log")
         for row in rows:
             if type(row.get("epoch")) is not int or type(row.get("digest")) is not str:
@@ -399,7 +405,7 @@ def _is_local(host: str) -> bool:
 
 
 def _to_one_line(text: str) -> str:
-    """Put a text of the service on one line, without its last full stop.
+    """Put a text on one line, without full stops at its end, for an error message.
 
     Control characters, which a terminal would obey, become blanks. A long text is cut.
     """

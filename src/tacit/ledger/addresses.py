@@ -16,6 +16,7 @@ SHARED_DEVICE_WARNING = (
     "--second postgresql://HOST/DATABASE."
 )
 """A warning's text, which follows the word "Warning: "."""
+# Hosts of a URL that are this machine, and the port of a URL that names none.
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _POSTGRESQL_PORT = 5432
 
@@ -29,8 +30,8 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
         where: A path, `sqlite:///PATH`, or `postgresql://HOST/DATABASE`.
 
     Returns:
-        The URL, and the path of the file. A file has any SQLite URL, which need not name the file;
-        PostgreSQL has None as its path.
+        The URL and the path of the file. For a file, the URL only tells that it is SQLite's: it may
+        lack the path. For PostgreSQL, the path is None.
 
     Raises:
         ConfigError: `where` is neither a path nor an address of SQLite or PostgreSQL, or it is a

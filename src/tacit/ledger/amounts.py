@@ -96,6 +96,7 @@ class Cost:
 
         Raises:
             ConfigError: The unit is approximate, or no finite amount of the unit covers the event.
+            PrivacyError: The event has no price in the unit.
         """
         if unit is Unit.PURE:
             return cls.pure(PureAccountant().add(event).epsilon())
@@ -206,7 +207,7 @@ def _exact_amount(number: Number) -> Fraction:
         exact = Fraction(value)
     except (InvalidOperation, ValueError, OverflowError):
         raise ConfigError(
-            "An amount of privacy is finite: an infinite or undefined one belongs in no budget."
+            "An amount of privacy is a finite number, such as 0.5 or the text 1e-6."
         ) from None
     if exact < 0:
         raise ConfigError("An amount of privacy is not negative: nothing is ever refunded.")

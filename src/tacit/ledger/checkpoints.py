@@ -1,12 +1,12 @@
-"""Checkpoints: stored states of a replay, so that the next start reads only the entries after one.
+"""Checkpoints: stored states of a replay, so that the next start reads only the later entries.
 
 Source     The chain itself: a checkpoint is an entry of the log that holds the SHA-256 of the state
            before it. The text of the state is in a table of its own.
 Assumes    Nothing about that table. A state is used only if its hash is in an entry that is not
            newer than the head in the second place; otherwise the replay begins at the first entry.
 
-Checkpoints are written after a replay at the start, after every few thousand entries while a
-process runs, and at an orderly stop; but never of a replay that found a problem.
+If enough entries are new, a checkpoint is written after the replay at the start, while a process
+runs, and at an orderly stop; but never of a replay that found a problem.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def store_checkpoint(transaction: WriteTransaction, log_state: LogState) -> None
 
 
 ENTRIES_AT_START_OR_STOP = 1_000
-"""New entries for which a start or a stop writes a checkpoint."""
+"""Fewest new entries for which a start or a stop writes a checkpoint."""
 ENTRIES_WHILE_RUNNING = 10_000
-"""New entries after which a running process writes a checkpoint."""
+"""Fewest new entries after which a running process writes a checkpoint."""
 ENTRIES_AT_ONCE = 100
 """Entries that are read in one transaction, during which releases wait."""
 _PAUSE_FACTOR = 3

@@ -1,4 +1,4 @@
-"""Second places, which remember the head of the hash chain: they reveal a store that is a copy.
+"""Second places, which remember the head of the hash chain, and so reveal an old copy of a store.
 
 The head is the last entry of the chain. A store that was restored from an older copy lacks the
 head that its second place remembers.

@@ -1,9 +1,10 @@
 """Inspection of a ledger without opening it for spending; backups of a ledger in a file.
 
-An inspection reports damage and does not raise an error for it. A backup can be made while the
-ledger is in use: the service that has it open sends a copy to other processes of its user over a
-Unix socket, PATH.owner/socket. A backup that is older than the second place of the head lacks
-spending that was acknowledged, and restoring it would give that budget back; so it is refused.
+An inspection reports where log, tables and second place disagree; only what cannot be read at all
+is an error. A backup can be made while the ledger is in use: the service that has it open sends a
+copy to other processes of its user over a Unix socket, PATH.owner/socket. A backup that is older
+than the second place of the head lacks spending that was acknowledged, and restoring it would give
+that budget back; so it is refused.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def inspect_ledger(
     Raises:
         ConfigError: There is no ledger.
         LedgerHeld: A program that is not a service has the file open.
+        LedgerRefused, LedgerUnavailable: The store or the second place cannot be read.
     """
     if Path(where).is_dir():
         where = _find_in_folder(Path(where))
@@ -107,8 +109,11 @@ def _read_second_place(heads: HeadStore) -> tuple[Head | None, str]:
     """Read the head in the second place.
 
     Returns:
-        The head, None if it cannot be read; and a sentence on what is wrong with the second place,
-        "" if nothing is.
+        The head, None if it is missing or damaged; and a sentence on what is wrong with the second
+        place, "" if nothing is.
+
+    Raises:
+        LedgerUnavailable: The second place cannot be reached.
     """
     try:
         remembered_head = heads.read()
@@ -124,7 +129,7 @@ def _inspect_store(engine: Engine, remembered_head: Head | None, problem: str) -
 
     Args:
         engine: The store.
-        remembered_head: The head in the second place; None if it could not be read.
+        remembered_head: The head in the second place; None if it is missing or damaged.
         problem: A sentence on what is wrong with the second place itself; "" if nothing is.
 
     Returns:
@@ -168,7 +173,8 @@ def backup(where: str | Path, target: Path) -> None:
 
     Raises:
         ConfigError: There is no ledger.
-        OutputError: The copy cannot be written; no file is left.
+        OutputError: There is a file at the target, or the copy did not succeed; then no file is
+            left.
         LedgerHeld: A program that is not a service has the file open.
     """
     path = _file_of(where)
@@ -198,7 +204,8 @@ def restore(
         The inspection of the backup.
 
     Raises:
-        ConfigError: There is a ledger at the path, or no ledger in the backup.
+        ConfigError: A ledger's file, or its -wal or -journal, is at the path, or the backup has no
+            ledger.
         LedgerRefused: The backup is damaged or older than the second place, or the second place is
             missing.
         OutputError: The ledger's file cannot be written.

@@ -104,9 +104,11 @@ class LogState:
         Args:
             row: Columns of the log, and of the request and the answer that have the entry's number.
         """
-        expected_number = self.sequence + 1
+        expected_number = max(self.sequence, 0) + 1
         self.last_row = row.sequence
-        if row.sequence != expected_number:
+        if row.sequence < 1:
+            self.problems.append(f"Entry {row.sequence} of the log was inserted, before the first.")
+        elif row.sequence != expected_number:
             self.problems.append(
                 f"Entries {expected_number} to {row.sequence - 1} of the log are missing."
             )
@@ -163,7 +165,7 @@ class LogState:
                 is_covered = False
             self._budget_lines.pop(number, None)
         if not is_covered:
-            return "spends more than a budget has"
+            return "makes a payment that a ledger would have refused"
         stored_request = (row.tenant, row.subject, row.operation, row.request_key, row.payload)
         names = ("tenant", "subject", "operation", "key", "payload")
         logged_request = tuple(facts[name] for name in names)

@@ -53,7 +53,9 @@ def open_ledger(
         LedgerRefused: The store is an older or a second copy, is damaged, or has unsafe settings.
         LedgerUnavailable: The store cannot be used now: try later.
         LedgerHeld: Another process, or another `Ledger`, has the file open. Raised without waiting.
-        ConfigError: There is no ledger and none may be created, or PostgreSQL has no second place.
+        ConfigError: There is no ledger and none may be created, PostgreSQL has no second place, or
+            an address cannot be parsed.
+        MissingExtra: psycopg is needed and not installed.
     """
     engine, heads, path = connect_to(where, second, patience=patience)
     try:

@@ -48,7 +48,7 @@ def make_engine(url: URL, *, patience: float) -> Engine:
 
     Raises:
         MissingExtra: psycopg is not installed.
-        LedgerRefused: On connecting, if the server may lose commits.
+        LedgerRefused: On connecting, if the server is too old or may lose commits.
     """
     try:
         import psycopg
@@ -188,7 +188,7 @@ class PostgresHead:
         """Record `head` in one transaction, unless a newer one is recorded.
 
         Raises:
-            LedgerRefused: The recorded head is not on the store's chain.
+            LedgerRefused: The recorded head is not on the store's chain, or the server is not safe.
             LedgerUnavailable: The head cannot be written.
         """
         try:

@@ -77,7 +77,7 @@ class DrawFailed(PrivacyError):
 
 
 class LedgerRefused(PrivacyError):
-    """The store must not be used: it is an old or second copy, damaged, or set up unsafely."""
+    """The store must not be used: for example, it is an old or second copy, damaged, or unsafe."""
 
 
 class LedgerUnavailable(TacitError):

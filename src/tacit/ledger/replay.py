@@ -1,4 +1,4 @@
-"""Replay of the log, and its comparison with all tables: from the first entry or a checkpoint on.
+"""Replay of the log, from the first entry or a checkpoint on, and comparison of the tables with it.
 
 A long log is read in many short transactions, because a writer waits for readers. Entries are only
 ever added, so those that were read need not be read again. The tables are compared in the
@@ -61,12 +61,12 @@ class Verification:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the tables hold what the log says."""
+        """Whether no problem was found."""
         return not self.problems
 
 
 def replay(read: BeginReading, log_state: LogState | None = None) -> Verification:
-    """Replay the log, and compare everything that the store holds with it.
+    """Replay the log, and compare the store with it: all tables but that of the checkpoints.
 
     Requests and answers are compared as their entries are read; budgets, stored states and the head
     are compared at the end.

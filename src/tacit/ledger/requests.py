@@ -68,7 +68,8 @@ class Request:
     operation: str
     """The operation, for example `top-items`."""
     key: str
-    """Idempotency key: the same key again gives the same answer without a charge."""
+    """Idempotency key: the same request with the same key again gets the same answer, without a
+    charge."""
     payload: bytes
     """All that the answer depends on, as bytes that are equal for equal requests, such as
     `canonical` returns. Only their SHA-256 is stored."""

@@ -25,13 +25,16 @@ versions = _table("ledger_schema", version=_INT)
 head = _table(  # has one row, the last entry of the chain; every writer locks that row first
     "ledger_head", id=_INT, ledger=_TEXT, operator=_TEXT, epoch=_INT, sequence=_INT, hash=_TEXT
 )
-_HOLDER = ("tenant", "kind", "name", "unit")
-_SUMS = ("cap", "spent", "delta_cap", "delta_spent", "epoch_cap", "epoch", "epoch_spent")
+_BUDGET_TEXTS = ("tenant", "kind", "name", "unit")
+_BUDGET_NUMBERS = ("cap", "spent", "delta_cap", "delta_spent", "epoch_cap", "epoch", "epoch_spent")
 budgets = _table(
-    "ledger_budgets", id=_INT, **dict.fromkeys(_HOLDER, _TEXT), **dict.fromkeys(_SUMS, _INT)
+    "ledger_budgets",
+    id=_INT,
+    **dict.fromkeys(_BUDGET_TEXTS, _TEXT),
+    **dict.fromkeys(_BUDGET_NUMBERS, _INT),
 )
-_REQUEST = ("tenant", "subject", "operation", "request_key", "payload")
-requests = _table("ledger_requests", sequence=_INT, **dict.fromkeys(_REQUEST, _TEXT))
+_REQUEST_TEXTS = ("tenant", "subject", "operation", "request_key", "payload")
+requests = _table("ledger_requests", sequence=_INT, **dict.fromkeys(_REQUEST_TEXTS, _TEXT))
 # An answer that is NULL was paid for, but could not be drawn. `states` holds the newest state of
 # each name. In `states` and `checkpoints`, `sequence` is the log entry that holds the state's hash.
 answers = _table("ledger_answers", sequence=_INT, answer=sa.LargeBinary)
@@ -101,7 +104,7 @@ _GUARDED_TABLES = {
     "UPDATE": ("ledger_requests", "ledger_answers", "ledger_log"),
     "DELETE": ("ledger_requests", "ledger_answers", "ledger_log", "ledger_budgets", "ledger_head"),
 }
-"""For each SQL verb, the tables in which no row may be changed by it."""
+"""For each SQL verb, the tables in which it may change or delete no row."""
 _IS_REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
 _IS_OLDER_STATE = "NEW.sequence <= OLD.sequence"
 _CREATE_FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
@@ -152,7 +155,7 @@ _SPELLINGS = {
 
 
 def statements(dialect: str) -> tuple[str, ...]:
-    """Return the statements that create all tables and triggers, in order.
+    """Return the statements that create the tables, all but `ledger_schema`, and the triggers.
 
     Args:
         dialect: `sqlite` or `postgresql`.

@@ -8,9 +8,9 @@ Guarantee  From its opening on, one connection of one process has the file (lock
            connection, and no shared memory through which one could come.
 Deviations A timer starts SQLite's checkpoints, which move commits from the write-ahead log into the
            file, and not SQLite's count of pages: so data that a commit replaced is gone from the
-           file and the log after `WAL_CHECKPOINT_AFTER_S`. Each opening makes a checkpoint before
-           anything is read, because a process that was killed before a sync leaves commits in the
-           log that may not be on disk.
+           file and the log after `WAL_CHECKPOINT_AFTER_S`. Each opening for spending makes a
+           checkpoint before anything is read, because a process that was killed before a sync
+           leaves commits in the log that may not be on disk.
 """
 
 from __future__ import annotations
@@ -335,7 +335,8 @@ def copy_store(engine: Engine, target: Path) -> None:
         target: The new file.
 
     Raises:
-        OutputError: The copy cannot be written; no file is left.
+        OutputError: There is a file at the target, or the copy did not succeed; then no file is
+            left.
     """
     connection = engine.raw_connection()
     source = cast("sqlite3.Connection", connection.driver_connection)
@@ -362,7 +363,8 @@ def new_file(target: Path) -> Iterator[Path]:
     The file is synced before that, and only its owner may read it. After an error no file is left.
 
     Raises:
-        OutputError: There is a file at the target, or it cannot be written.
+        OutputError: There is a file at the target, or an error of the operating system or of SQLite
+            ends the block or the renaming.
     """
     if target.exists():
         raise OutputError(f"{target}: is there already. Name a new file.")
@@ -374,9 +376,9 @@ def new_file(target: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.rename(target)
     except (OSError, sqlite3.Error) as error:
-        reason = getattr(error, "strerror", None) or "the copy did not succeed"
+        reason = getattr(error, "strerror", None) or "SQLite reports an error"
         raise OutputError(
-            f"{target}: cannot be written ({reason}). Nothing is left there."
+            f"{target}: the copy did not succeed ({reason}). Nothing is left there."
         ) from None
     finally:
         temporary.unlink(missing_ok=True)
@@ -393,8 +395,8 @@ class WalCheckpointer:
         """Prepare a timer, which the first commit starts.
 
         Args:
-            checkpoint_wal: Moves all commits into the file. If it raises LedgerUnavailable, it is
-                called again a second later.
+            checkpoint_wal: Moves all commits into the file. If it raises LedgerUnavailable, which
+                is no LedgerFailed, it is called again a second later.
         """
         self._checkpoint_wal = checkpoint_wal
         self._lock = threading.Lock()

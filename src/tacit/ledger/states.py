@@ -24,6 +24,7 @@ from tacit.ledger.statements import Statement
 LARGEST_STATE = 64 * 2**20
 """Most bytes of one state."""
 
+# A valid name of a state.
 _NAME = re.compile(r"[a-z0-9/_-]{1,128}")
 
 
@@ -57,8 +58,8 @@ class StoredState:
 def list_states(connection: sa.Connection) -> tuple[StoredState, ...]:
     """List the stored states by name."""
     size = sa.func.length(states.c.state)
-    columns = sa.select(states.c.name, states.c.sequence, size)
-    rows = connection.execute(columns.order_by(states.c.name))
+    query = sa.select(states.c.name, states.c.sequence, size).order_by(states.c.name)
+    rows = connection.execute(query)
     return tuple(StoredState(*row) for row in rows)
 
 
@@ -130,9 +131,10 @@ def _cached_size(name: str, state: bytes | None) -> int:
 
 @dataclass
 class TransactionStates:
-    """The stored states in one transaction: each is read once at most, and written once at its end.
+    """The stored states in one transaction: each is read from the store once at most.
 
-    A request sees the states that earlier requests of the same transaction left.
+    A request sees the states that earlier requests of the same transaction left. Changed states are
+    written at the end of the transaction.
     """
 
     connection: sa.Connection

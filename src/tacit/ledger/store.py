@@ -1,7 +1,8 @@
 """The ledger: it charges privacy budgets, and returns answers that were paid from them.
 
 Runs at    The curator, beside the service that answers.
-Sees       Names of tenants, persons and data sets (use pseudonyms), hashes of requests, answers.
+Sees       Names of tenants, persons and data sets (use pseudonyms), hashes of requests, answers,
+           stored states.
 Releases   Answers whose cost is on disk, and nothing else.
 Guarantee  The charges to a budget never exceed its cap, even after a crash at any moment; an answer
            is returned only after its charge and its bytes are on disk.
@@ -113,7 +114,7 @@ class Ledger:
                 after the other.
 
         Raises:
-            BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: Nothing was spent or changed.
+            BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: Nothing was spent.
             DrawFailed: `draw` raised; the charge stands.
             ConfigError: A budget is charged twice, or is another tenant's, or the state's name has
                 other characters.
@@ -214,7 +215,7 @@ class Ledger:
         return self._write(lambda transaction: _advance_epoch(transaction, token))
 
     def verify(self) -> Verification:
-        """Replay the whole log, without checkpoints, and compare it with all tables.
+        """Replay the whole log, without checkpoints, and compare the tables with it.
 
         It changes nothing, and writers go on meanwhile.
         """
@@ -232,7 +233,8 @@ class Ledger:
         """Copy a ledger in a file, as it is at one moment, to a new file; commits go on meanwhile.
 
         Raises:
-            OutputError: The copy cannot be written; no file is left.
+            OutputError: There is a file at the target, or the copy did not succeed; then no file is
+                left.
         """
         self._check_usable()
         with self._explain_failures():

@@ -272,7 +272,7 @@ def _holder_columns(holder: Holder) -> dict[str, str]:
 
 
 def _request_facts(request: Request) -> dict[str, str]:
-    """Return the part of a release's log entry that tells of its request."""
+    """Return the part of a release's log entry that describes its request."""
     return {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -362,10 +362,10 @@ def _draw_answer(draw: StatefulDraw, state: bytes | None) -> tuple[bytes | None,
     return answer, new_state
 
 
-def _payment() -> ReturningUpdate[tuple[int]]:
-    """Return the statement of a payment, which checks the caps and adds the price at once.
+def _payment_statement() -> ReturningUpdate[tuple[int]]:
+    """Return the statement of a payment, which checks the caps and adds the price.
 
-    As one statement it leaves no moment between the two for another payment.
+    One statement does both, so that no other payment can come in between.
     """
     row = budgets.c
     amount = sa.bindparam("amount", type_=sa.BigInteger)
@@ -434,7 +434,7 @@ _CLAIM_KEY = Statement(  # inserts the request and returns a row, if the key was
 _BUDGET_FACTS = Statement(
     sa.select(budgets.c.id, budgets.c.unit).where(*_equal_parameters(_HOLDER))
 )
-_PAY = Statement(_payment())
+_PAY = Statement(_payment_statement())
 _FIND_ANSWER = Statement(
     sa.select(requests.c.payload, answers.c.sequence, answers.c.answer)
     .select_from(requests.join(answers, answers.c.sequence == requests.c.sequence))

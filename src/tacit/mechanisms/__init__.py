@@ -10,7 +10,7 @@ gate, counter        answers to a series of questions, one by one
 guarantees           the guarantee card of one call of each
 weights              exact integer weights of candidates
 checks               checks of parameters
-sensitive_values     checks of values to release
+sensitive_values     checks and conversions of values to release
 grid                 numbers rounded to a grid
 samplers, blocks     exact noise
 runs                 one run of a gate or a counter, and its noise

@@ -157,7 +157,7 @@ def certain_thresholds(
     of all weights. Each number has a lower and an upper bound, in units of 2^-(bits + guard).
 
     Returns:
-        The thresholds; None if the two bounds of one of them differ.
+        The thresholds; None if so few bits do not determine all of them.
     """
     precision = bits + guard
     unit = 1 << precision

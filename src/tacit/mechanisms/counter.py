@@ -56,12 +56,12 @@ class TreeCounter:
 
     @cached_property
     def scale(self) -> float:
-        """Scale of each node's noise, if epsilon is finite; otherwise an error is raised."""
+        """Scale of each node's noise, rounded up; OverflowError if epsilon is infinite."""
         return float_above(self.noise_multiplier * self.bound)
 
     @property
     def noise_multiplier(self) -> Fraction:
-        """Scale / bound, rounded up, if epsilon is finite.
+        """Scale / bound, rounded up; OverflowError if epsilon is infinite.
 
         The noise is computed from this rounded number, so the event's loss is the real one.
         """
@@ -82,7 +82,7 @@ class TreeCounter:
         """Start a new count, add all `values` (steps,), and return the total after each (steps,).
 
         Raises:
-            DataError: A value is not whole.
+            DataError: A value is not a finite whole number.
             PrivacyError: There are more values than the horizon.
         """
         numbers = clamped_integers(values).ravel().tolist()
@@ -119,7 +119,7 @@ class TreeRun(MechanismRun):
 
         Raises:
             DataError: The value is not one whole number.
-            PrivacyError: The counter has made all its steps.
+            PrivacyError: The counter has made all its steps, or another process started it.
         """
         self._check_process()
         with self._lock:

@@ -74,7 +74,7 @@ class ThresholdGate:
         """Open a new gate, and return how many of `counts` (n,) it passes before it stops.
 
         Raises:
-            DataError: A count is not whole.
+            DataError: A count is not a finite whole number.
         """
         numbers = clamped_integers(counts).ravel().tolist()
         run = self.start()
@@ -117,7 +117,10 @@ class GateRun(MechanismRun):
 
     @property
     def noisy_threshold(self) -> int:
-        """The noisy threshold, to be stored with the gate; it must never be released."""
+        """The noisy threshold, to be stored with the gate; it must never be released.
+
+        For a gate that stops below, it is the negated threshold plus noise.
+        """
         return self._threshold
 
     @property
@@ -130,6 +133,7 @@ class GateRun(MechanismRun):
 
         Raises:
             DataError: The count is not one whole number.
+            PrivacyError: Another process opened the gate.
         """
         self._check_process()
         with self._lock:

@@ -29,7 +29,7 @@ from tacit.mechanisms.gaussian import MARGIN, vector_event
 from tacit.mechanisms.sensitive_values import finite_floats
 
 _MAX_NORM_STEPS = 1 << 14
-"""Largest norm in steps: with it, products of 2**35 people add up in 64 bits."""
+"""Largest norm in steps: with it, the products of fewer than 2**35 people add up in 64 bits."""
 _PEOPLE_AT_ONCE = 4096
 """People whose products are added up in one matrix product of floats, which is exact for so few."""
 
@@ -138,15 +138,15 @@ class GramRelease:
             steps = self.clip_rows(rows[start : start + _PEOPLE_AT_ONCE]).astype(np.float64)
             total += (steps.T @ steps).astype(np.int64)
 
-    def clip_rows(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
+    def clip_rows(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
         """Clip rows (people, items) to whole steps; each row's squared norm is at most the bound.
 
         steps = trunc(row * min(1, norm / length) / resolution), where length is the row's L2 norm;
         the bound is `squared_norm`. Each row is first divided by the largest absolute value in it,
         so that no square overflows.
         """
-        largest = np.abs(people).max(axis=1, keepdims=True)
-        units = people / np.where(largest > 0, largest, 1)
+        largest = np.abs(rows).max(axis=1, keepdims=True)
+        units = rows / np.where(largest > 0, largest, 1)
         lengths = np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1)
         clipped_rows = units * np.minimum(largest, self.norm / lengths)
         steps: NDArray[np.int64] = np.trunc(clipped_rows / self.resolution).astype(np.int64)

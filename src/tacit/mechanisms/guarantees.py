@@ -190,7 +190,7 @@ TERMS: Mapping[str, Terms] = {
         build=lambda epsilon: ThresholdGate(epsilon, threshold=100),
         released="all answers of one gate until it stops",
         adjacency=_PERSON,
-        parameters="a threshold of 100, stopping above it",
+        parameters="a threshold of 100, stopping at or above it",
         sensitivity="one person moves each count by at most 1",
         beyond="the time of the stop, which is public",
         sources=(
@@ -260,7 +260,11 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
 
 
 def _gaussian_guarantee(name: str, terms: Terms, epsilon: float, delta: float | None) -> Guarantee:
-    """Return the card of the smallest Gaussian noise that costs at most (epsilon, delta)."""
+    """Return the card of the smallest Gaussian noise that costs at most (epsilon, delta).
+
+    Raises:
+        ConfigError: `delta` is missing or out of range, or no noise meets the budget.
+    """
     if delta is None or not 0 < delta < 1:
         raise ConfigError(
             f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
@@ -292,6 +296,9 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
     """
     unit = terms.adjacency.unit
     is_local = terms.adjacency == _ANSWER
+    effect_of_others = "others change the noise, not epsilon"
+    if terms.gaussian:
+        effect_of_others = "others may change epsilon, too"
     other_knowledge = "and anything else about you" if is_local else "and holds all other data"
     return Guarantee(
         name=f"{name}, {terms.released}",
@@ -308,10 +315,11 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
         delta=delta,
         lifetime=(
             f"no epsilon over a lifetime: this one is for one release, that is {terms.released}; n "
-            f"calls about the same {unit} cost n times as much, which tacit.accounting adds up"
+            f"calls about the same {unit} cost at most n times as much, which tacit.accounting "
+            "adds up"
         ),
         assumptions=(
-            f"public parameters, here: {parameters}; others change the noise, not epsilon",
+            f"public parameters, here: {parameters}; {effect_of_others}",
             terms.sensitivity,
             f"the unit is the caller's; this card takes {terms.adjacency}",
             "noise from the operating system's generator",

@@ -59,12 +59,12 @@ class LaplaceRelease:
 
     @property
     def scale(self) -> float:
-        """Scale of the noise, in steps of the grid, if epsilon is finite."""
+        """Scale of the noise, in steps of the grid; OverflowError if epsilon is infinite."""
         return float_above(self.noise_multiplier * self._distance)
 
     @property
     def noise_multiplier(self) -> Fraction:
-        """Scale / L1 distance, rounded up, if epsilon is finite.
+        """Scale / L1 distance, rounded up; OverflowError if epsilon is infinite.
 
         The noise is computed from this rounded number, so the event's loss is the real one.
         """

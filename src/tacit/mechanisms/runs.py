@@ -24,7 +24,7 @@ _GROWTH = 4
 
 
 class MechanismRun:
-    """A run that stays in the process that started it, and cannot be copied or saved.
+    """A run that stays in the process that started it, and cannot be copied or pickled.
 
     Two copies would release more than was charged, and with the same noise. Each step of a subclass
     first calls `_check_process` and then takes `_lock`: a fork may have copied the lock while it
@@ -46,7 +46,7 @@ class MechanismRun:
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyError(
-            f"A {type(self).__name__} cannot be copied or saved: two of them would release more "
+            f"A {type(self).__name__} cannot be copied or pickled: two of them would release more "
             "than was charged."
         )
 
@@ -54,7 +54,7 @@ class MechanismRun:
 class LaplaceBlocks(MechanismRun):
     """Discrete Laplace noise, drawn in blocks of 1, 4, 16, 64 and then 256 numbers.
 
-    Each number is used once.
+    A block is smaller if fewer numbers are still needed. Each number is used once.
     """
 
     def __init__(self, scale: float) -> None:
@@ -69,6 +69,9 @@ class LaplaceBlocks(MechanismRun):
 
         Args:
             most_needed: The most draws that the caller will still need, this one included.
+
+        Raises:
+            PrivacyError: Another process prepared this noise.
         """
         self._check_process()
         with self._lock:

@@ -26,6 +26,9 @@ def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int6
 
     Returns:
         The sums, cut off at the ends of int64; shape of `values`.
+
+    Raises:
+        MissingExtra: The noise is larger than 2^48 steps, and OpenDP is not installed.
     """
     scale = float(scale)
     if 0 < scale <= LARGEST_SCALE:
@@ -42,6 +45,9 @@ def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int
 
     Returns:
         The sums, cut off at the ends of int64; shape of `values`.
+
+    Raises:
+        MissingExtra: The noise is larger than 2^48 steps, and OpenDP is not installed.
     """
     sigma = float(sigma)
     if 0 < sigma <= LARGEST_SCALE:

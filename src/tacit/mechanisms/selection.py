@@ -33,7 +33,7 @@ MOST_STEPS = 1 << 20
 MOST_CANDIDATES = 1 << 20
 """Largest number of candidates."""
 _ENTRIES = 1 << 16
-"""Number of scores handled at once, which fit into the processor's cache."""
+"""Number of scores handled at once, which fit into the processor's cache; one row may have more."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Selection:
         factor = 1 if self.monotonic else 2
         return Fraction(self.epsilon) / (factor * self.grid.distance(self.sensitivity))
 
-    def rows(self, scores: ArrayLike) -> NDArray[np.float64]:
+    def to_rows(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Return scores (candidates,) or (choices, candidates) as an array (choices, candidates).
 
         Raises:
@@ -114,7 +114,7 @@ class Selection:
         Raises:
             DataError: The scores have another shape, or one is not finite.
         """
-        rows = self.rows(scores)
+        rows = self.to_rows(scores)
         chosen = rows.argmax(axis=1) if math.isinf(self.epsilon) else self._draw(rows, source)
         return np.asarray(chosen.reshape(np.shape(scores)[:-1]), dtype=np.int64)
 
@@ -145,6 +145,9 @@ class Selection:
         return falling_weights(self.rate, self.grid.last_step - self.grid.first_step, bits)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
-        """Return the chance of each candidate, in floats; as sensitive as the scores."""
+        """Return the chance of each candidate, in floats; same shape.
+
+        Epsilon must be finite. The chances are as sensitive as the scores.
+        """
         weights = self.weights(scores)
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float64)

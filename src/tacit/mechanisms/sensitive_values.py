@@ -1,4 +1,4 @@
-"""Checks of sensitive values, whose errors never repeat the value."""
+"""Checks and conversions of sensitive values, whose errors never repeat the value."""
 
 from __future__ import annotations
 

@@ -165,6 +165,9 @@ class SumRelease:
         Returns:
             (rows, width) sum of the clipped tables in whole steps; if the noise multiplier is 0,
             floats from the unclipped tables.
+
+        Raises:
+            DataError: Contributions have another shape or order, or a value is not finite.
         """
         total = self.zero_table()
         last_person = -1
@@ -188,7 +191,8 @@ class SumRelease:
             (entries, width) whole steps.
         """
         values = finite_floats(block.values)
-        owner = _ranks(_check_column(block.people))  # (entries,) number of the entry's person
+        # (entries,) number of the entry's person among the people of this block
+        owner = _renumber_people(_check_column(block.people))
         # Each person's largest absolute value, length in that unit, and scale have shape (people,).
         largest = np.zeros(owner[-1] + 1)
         np.maximum.at(largest, owner, np.abs(values).max(axis=1))
@@ -232,7 +236,10 @@ class SumRelease:
         people = _check_column(block.people)
         places = _check_column(block.places)
         if np.shape(block.values) != (len(people), self.width) or places.shape != people.shape:
-            raise DataError("the contributions have another shape", expected=f"width {self.width}")
+            raise DataError(
+                "the contributions have another shape",
+                expected=f"people and places (entries,), values (entries, {self.width})",
+            )
         if not len(people):
             return last_person
         if places.min() < 0 or places.max() >= self.rows:
@@ -259,7 +266,7 @@ def _check_column(numbers: NDArray[np.integer]) -> Ints:
     return column.astype(np.int64)
 
 
-def _ranks(people: Ints) -> Ints:
+def _renumber_people(people: Ints) -> Ints:
     """Renumber the people of a sorted column as 0, 1, 2, ... without gaps; same shape."""
     starts = np.concatenate([[False], people[1:] != people[:-1]])
     return np.cumsum(starts).astype(np.int64)

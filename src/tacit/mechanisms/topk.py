@@ -2,7 +2,7 @@
 
 Source       Bhaskar, Laxman, Smith, Thakurta: Discovering frequent patterns in sensitive data
              (KDD 2010); Durfee and Rogers: Practical differentially private top-k selection
-             (NeurIPS 2019). Drawn in order, without repetition.
+             (NeurIPS 2019).
 Guarantee    k * choice.epsilon for the whole ordered list: k choices at choice.epsilon each, where
              each one depends on earlier ones only through the candidates that they released.
 Sensitivity  as in `Selection`.
@@ -66,12 +66,12 @@ class TopSelection:
         Raises:
             DataError: The scores have another shape, or one is not finite.
         """
-        rows = self.choice.rows(scores)
+        rows = self.choice.to_rows(scores)
         chosen = self._best(rows) if math.isinf(self.epsilon) else self._draw(rows, source)
         return chosen.reshape(*np.shape(scores)[:-1], self.k)
 
     def _best(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the k best candidates of each of `rows` (lists, candidates), without noise."""
+        """Return the k best candidates of each of `rows` (lists, candidates), ties in order."""
         return np.argsort(-rows, axis=1, kind="stable")[:, : self.k]
 
     def _draw(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:

@@ -2,9 +2,9 @@
 
 A card states its unit, the adversary's view, its assumptions and what it does not cover. A claim
 without a proof has no epsilon (`epsilon=None`): instead, the card says under which model the
-release is independent of the secret, and how well attackers did. Every view of a card begins with
-`first_line`, the basis in plain words; several cards are shown in the order of
-`sort_refuted_first`.
+release is independent of the secret, or how well attackers did. Views of a card begin with
+`first_line`, the basis in plain words, except for the officer's page, which begins with a verdict.
+Several cards are shown in the order of `sort_refuted_first`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Basis(StrEnum):
 
     @property
     def first_line(self) -> str:
-        """The basis in plain words. Every card begins with it."""
+        """The basis in plain words, with which a card begins."""
         return _FIRST_LINES[self]
 
 
@@ -148,11 +148,11 @@ class Guarantee:
 
     @property
     def first_line(self) -> str:
-        """The basis in plain words, which every view of a card shows first."""
+        """The basis in plain words, with which the card begins."""
         return self.basis.first_line
 
     def _repr_html_(self) -> str:
-        """Return the card as a notebook shows it."""
+        """Return the card as a notebook shows it: all but its claims and sources, as a table."""
         one_release = None
         if self.epsilon is not None:
             one_release = f"epsilon {self.epsilon:g}, delta {self.delta:g}, {self.adjacency}"

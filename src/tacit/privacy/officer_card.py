@@ -30,12 +30,15 @@ WEAK_AUC = 0.65
 """For a measured card: the largest upper end of attackers' AUC intervals for "weak"."""
 RULE = (
     "Strong: all that is ever released about one person costs epsilon 0.5 or less together. "
-    "Moderate: 1 or less. Weak: 5 or less. None: more, no limit, or a claim that is refuted. A "
-    "claim under a condition that was not checked, or about one visit or rating instead of a "
-    "person, is at most moderate. Where attackers were measured and nothing is proved, it is at "
-    "most moderate: up to an AUC of 0.55 at the upper end of the strongest attacker's interval; "
-    "weak up to 0.65. Where nothing limits further releases, the verdict is about those until now."
+    "Moderate: 1 or less. Weak: 5 or less. None: more, no epsilon, or a claim that is refuted, or "
+    "neither proved nor measured. A claim under a condition that was not checked, or about one "
+    "visit or rating instead of a person, is at most moderate. Where attackers were measured and "
+    "nothing is proved, it is at most moderate: up to an AUC of 0.55 at the highest upper end of "
+    "the attackers' intervals; weak up to 0.65. Where nothing limits further releases, the verdict "
+    "is about those until now."
 )
+_VERDICTS: tuple[Verdict, ...] = ("none", "weak", "moderate", "strong")
+"""All verdicts, the worst first."""
 _PERSON_WORDS = ("user", "person")
 """If the adjacency's unit contains one of these words, it is a person, not one visit or rating."""
 
@@ -72,7 +75,7 @@ def judge(card: Guarantee) -> Verdict:
         return "none"
     if card.basis is Basis.MEASURED:
         return _judge_measurements(card.measurements)
-    epsilon = card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
+    epsilon = _total_epsilon(card)
     if epsilon is None or epsilon > WEAK:
         return "none"
     if epsilon > MODERATE:
@@ -85,9 +88,22 @@ def judge(card: Guarantee) -> Verdict:
 
 def judge_all(cards: Sequence[Guarantee]) -> Verdict:
     """Give the verdict of several cards: that of the worst card, "none" if there is no card."""
-    order: tuple[Verdict, ...] = ("none", "weak", "moderate", "strong")
-    verdicts = [judge(card) for card in cards]
-    return min(verdicts, key=order.index, default="none")
+    return judge(_weakest_card(cards)) if cards else "none"
+
+
+def _weakest_card(cards: Sequence[Guarantee]) -> Guarantee:
+    """Return the card with the worst verdict; of several, the one with the largest epsilon."""
+
+    def strength(card: Guarantee) -> tuple[int, float]:
+        """Return a sort key, which is lower for a weaker card."""
+        return _VERDICTS.index(judge(card)), -(_total_epsilon(card) or 0.0)
+
+    return min(cards, key=strength)
+
+
+def _total_epsilon(card: Guarantee) -> float | None:
+    """Return the epsilon of all releases or, if nothing bounds it, the one that the card states."""
+    return card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
 
 
 def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
@@ -116,13 +132,13 @@ def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
 
 
 def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
-    """Say in two plain sentences what is promised."""
+    """Say in two plain sentences what the weakest card promises."""
     if not cards or verdict == "none":
         return (
             "Nothing here limits in a useful way what others can learn about one person.",
             "Treat what is published as if the data of each person were published.",
         )
-    card = cards[0]
+    card = _weakest_card(cards)
     if card.basis is Basis.MEASURED:
         first_sentence = (
             "What leaves a person's device was changed so that others guess one fact about them "
@@ -132,7 +148,7 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
             first_sentence,
             "How much worse was measured with today's attackers; nothing is proved.",
         )
-    epsilon = card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
+    epsilon = _total_epsilon(card)
     assert epsilon is not None  # `judge` gives a card without one the verdict "none"
     first_sentence = (
         "Anyone who sees all that is published cannot find out with certainty whether a person is "
@@ -179,7 +195,7 @@ def _describe_validity(facts: CardFacts) -> str:
 def _describe_fits(fits: FitCount | None) -> str:
     """Say how many fits were made and how many are left."""
     if fits is None:
-        return "This is not counted in fits."
+        return "Fits are not counted for this design."
     if fits.left is None:
         return f"{fits.made} made; nothing limits how many follow, and each weakens the promise."
     if fits.left == 0:
