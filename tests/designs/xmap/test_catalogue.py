@@ -49,7 +49,7 @@ def test_the_named_domains_are_kept(source, target, kept):
     found, catalogue = keep_domains(ratings(), settings(source=source, target=target))
     assert found.item_ids.tolist() == kept
     assert catalogue.domains.tolist() == [DOMAINS[name] for name in kept]
-    targets = catalogue.targets(target[0])
+    targets = catalogue.items_of(target[0])
     assert [kept[number] for number in targets] == [k for k in kept if DOMAINS[k] == target[0]]
     sources = {kept[number] for number in catalogue.sources(target[0])}
     assert sources == {k for k in kept if DOMAINS[k] != target[0]}
@@ -60,7 +60,7 @@ def test_every_domain_may_be_a_target():
     both = ratings(("b0", "b1", "f0"))
     found, catalogue = keep_domains(both, settings(target=("books", "films")))
     assert found.item_ids.tolist() == ["b0", "b1", "f0"]
-    assert catalogue.sources("books").tolist() == catalogue.targets("films").tolist() == [2]
+    assert catalogue.sources("books").tolist() == catalogue.items_of("films").tolist() == [2]
 
 
 def test_one_domain_alone_is_refused():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.designs.xmap.baseliner import make_baseline
-from tacit.designs.xmap.extender import blocks_of_starts, extend, similarities
+from tacit.designs.xmap.extender import blocks_of_starts, compute_x_sim, extend
 from tacit.engine import Engine
 
 ENGINE = Engine()
@@ -73,7 +73,7 @@ def test_x_sim_is_the_enumeration(make_sparse, seed):
     base = make_baseline(matrix)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
     extension = extend(base, sources, targets, k=ALL, significance=0, engine=ENGINE)
-    found = similarities(extension, sources, ENGINE)
+    found = compute_x_sim(extension, sources, ENGINE)
     edges = edges_of(base)
     source = layers_of(edges, sources.tolist(), targets.tolist())
     target = layers_of(edges, targets.tolist(), sources.tolist())
@@ -109,7 +109,7 @@ def test_direct_pair_has_its_cosine(make_sparse):
     matrix, half = make_sparse(3)
     base = make_baseline(matrix)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
-    found = similarities(
+    found = compute_x_sim(
         extend(base, sources, targets, k=ALL, significance=0, engine=ENGINE), sources, ENGINE
     )
     direct = {(i, j): e for (i, j), e in edges_of(base).items() if i < half <= j}
@@ -147,8 +147,8 @@ def test_blocks_change_nothing(make_sparse, monkeypatch):
     monkeypatch.setattr("tacit.designs.xmap.extender.MOST_PAIRS", 1)
     blocks = blocks_of_starts(extension, sources)
     assert len(blocks) == half
-    found = [similarities(extension, sources[part], ENGINE) for part in blocks]
-    np.testing.assert_array_equal(np.concatenate(found), similarities(extension, sources, ENGINE))
+    found = [compute_x_sim(extension, sources[part], ENGINE) for part in blocks]
+    np.testing.assert_array_equal(np.concatenate(found), compute_x_sim(extension, sources, ENGINE))
 
 
 def test_domains_without_a_straddler(make_sparse):
@@ -157,4 +157,4 @@ def test_domains_without_a_straddler(make_sparse):
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
     extension = extend(make_baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
     assert not extension.layers[2].size
-    assert np.isnan(similarities(extension, sources, ENGINE)).all()
+    assert np.isnan(compute_x_sim(extension, sources, ENGINE)).all()

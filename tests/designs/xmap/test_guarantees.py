@@ -7,8 +7,10 @@ import math
 
 import pytest
 
-from tacit.designs.xmap import guarantees
+from tacit.designs.xmap import XMap, guarantees
+from tacit.designs.xmap.design import CardSettings, cards
 from tacit.designs.xmap.guarantees import card_of_sound
+from tacit.errors import ConfigError
 from tacit.privacy import Basis
 
 
@@ -60,7 +62,7 @@ def test_published_card_of_a_step_without_noise(epsilon, epsilon_prime):
         epsilon=epsilon, epsilon_prime=epsilon_prime, k=50, images=165
     )
     evidence = json.dumps(card.to_dict())
-    assert evidence.count("drawn without noise") == 1
+    assert evidence.count("without noise: no epsilon") == 1
     assert "inf-differentially" not in evidence
     assert "inf nats" not in evidence
     assert "= inf" not in evidence
@@ -77,3 +79,24 @@ def test_sound_card_says_whose_view():
 def test_sound_card_states_no_less_than_was_spent():
     """Planted: a fit whose events come to more than was asked for has them on its card."""
     assert card_of_sound(1.0, 1e-6, card_of_sound(2.0, 1e-6)).epsilon == pytest.approx(2.0)
+
+
+def test_a_fit_without_noise_counts_in_later_cards(world):
+    """After a fit without noise, the card of a fit with noise says that nobody is protected."""
+    model = XMap(source="books", target="films", epsilon=math.inf).fit(world)
+    model.epsilon = 1.0
+    (card,) = model.fit(world).guarantees()
+    assert card.basis is Basis.NONE
+    assert card.epsilon is None
+    assert card.delta is None
+    assert card.name.startswith("X-Map (sound)")
+    assert "Nobody is protected" in card.sentence
+
+
+@pytest.mark.parametrize(
+    ("variant", "message"), [("published", "fitted model"), ("sond", "The variant is")]
+)
+def test_only_the_sound_card_needs_no_fit(variant, message):
+    """A card before a fit is refused for the published variant, and for a name of no variant."""
+    with pytest.raises(ConfigError, match=message):
+        cards(CardSettings(epsilon=1.0, variant=variant))

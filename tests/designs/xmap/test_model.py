@@ -93,14 +93,14 @@ def test_infinity_is_nx_map(world, kind):
 def test_infinity_is_the_argmax(world, model):
     """NX-Map's image of every book is the film of the largest X-SIM, computed apart."""
     from tacit.designs.xmap.baseliner import make_baseline
-    from tacit.designs.xmap.extender import extend, similarities
+    from tacit.designs.xmap.extender import compute_x_sim, extend
 
     domain = world.item_ids % 2
     books, films = (np.flatnonzero(domain == side).astype(np.int32) for side in (0, 1))
     extension = extend(
         make_baseline(world.matrix), books, films, k=10, significance=50, engine=Engine()
     )
-    found = similarities(extension, books, Engine())
+    found = compute_x_sim(extension, books, Engine())
     images = model.published_.by_target["films"].images[books]
     assert (images >= 0).sum() > 10
     for row, image in zip(found, images, strict=True):

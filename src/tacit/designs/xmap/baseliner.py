@@ -1,8 +1,10 @@
-"""Step 1, the Baseliner: ratings centred by each person's mean, and similarities of items.
+"""Step 1, the Baseliner: ratings centred by each person's mean, likes, and similarities of items.
+
+Step 4 uses the same functions for people's profiles in the target domain.
 
 Source   the X-Map paper. The similarity s(i, j) of two items is the adjusted cosine: the cosine of
-         their columns of centred stars, where each norm is over ALL raters of the item.
-         `Engine.neighbours` computes it.
+         their columns of centred stars, where each norm is over ALL raters of the item. It is
+         scaled down if few people rated both items. `Engine.neighbours` computes it.
 Sees     everybody's ratings of both domains.
 """
 
@@ -20,16 +22,16 @@ Floats = NDArray[np.float64]
 
 
 class Baseline(NamedTuple):
-    """Centred ratings of both domains."""
+    """Centred ratings of both domains, and how many people rated each item."""
 
     table: Table
-    """(people, items) stars minus the person's mean, and marks of likes."""
+    """(people, items) stars minus the person's mean; and for each rating whether it is a like."""
     raters: NDArray[np.int64]
     """(items,) number of people who rated each item."""
 
 
 def make_baseline(stars: sparse.csr_array) -> Baseline:
-    """Centre everybody's stars by each person's mean, and count the raters of each item.
+    """Centre everybody's stars by each person's mean, mark likes, and count each item's raters.
 
     Args:
         stars: (people, items) CSR with sorted indices; a stored zero is a rating of zero stars.
@@ -41,11 +43,12 @@ def make_baseline(stars: sparse.csr_array) -> Baseline:
 def center_stars(stars: sparse.csr_array, means: Floats) -> Table:
     """Subtract each person's mean from their stars, and mark likes.
 
-    A rating is a like if it is at least the mean of the item's stars. The column of an item does
-    not depend on other columns of `stars`, so columns can be centred in several parts.
+    A rating is a like if it is at least the mean of the item's stars. A column of the result
+    depends on `means` and on the same column of `stars` alone, so columns can be centred in several
+    parts.
 
     Args:
-        stars: (people, items) CSR with the ratings of everybody.
+        stars: (people, items) CSR with the ratings of everybody for these items.
         means: (people,) means to subtract.
     """
     deviations = stars.data - np.repeat(means, np.diff(stars.indptr))
@@ -54,7 +57,7 @@ def center_stars(stars: sparse.csr_array, means: Floats) -> Table:
 
 
 def person_of_each_rating(stars: sparse.csr_array) -> NDArray[np.int64]:
-    """Return the row number, which is the person, of each stored rating: (stored,)."""
+    """Return the (stored,) row numbers of a matrix's ratings: a rating's row is its person."""
     counts = np.diff(stars.indptr)
     people: NDArray[np.int64] = np.repeat(np.arange(len(counts)), counts)
     return people
@@ -78,18 +81,18 @@ def mean_stars_of_items(stars: sparse.csr_array) -> Floats:
 
 
 def find_neighbours(
-    table: Table, of: Numbers, among: Numbers, *, engine: Engine, **options: Any
+    table: Table, items: Numbers, candidates: Numbers, *, engine: Engine, **options: Any
 ) -> Neighbours:
-    """Find for each item of one set the most similar items of another set.
+    """Find the k candidates of the largest |similarity| to each item.
 
-    It calls `Engine.neighbours`. As a function of the module it can be pickled, and so be run where
-    the table's rows are stored.
+    This is `Engine.neighbours` as a function that can be pickled, so that it can be sent to the
+    machines that hold the table's rows.
 
     Args:
         table: Centred ratings, or marks of who rated what (`voting_lists.mark_rated`).
-        of: Numbers of the items whose neighbours are searched for.
-        among: Numbers of the items that can be neighbours.
+        items: Numbers of the items whose neighbours are searched for.
+        candidates: Numbers of the items that can be neighbours.
         engine: Computes the similarities.
         **options: Further keywords of `Engine.neighbours`: k, significance, counts.
     """
-    return engine.neighbours(table, of=of, among=among, **options)
+    return engine.neighbours(table, of=items, among=candidates, **options)

@@ -1,4 +1,4 @@
-"""The domains of an X-Map model's items, which are public."""
+"""The items of an X-Map model by domain. Which items and domains there are is assumed public."""
 
 from __future__ import annotations
 
@@ -18,37 +18,41 @@ from tacit.profile_sums.catalogue import item_domains
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """The domains of a model's items, and which of them are sources and targets."""
+    """The domain of each item of a model, and with the settings its source and target items."""
 
     domains: Column
-    """(n_items,) name of each item's domain, in the order of the model's item numbers."""
+    """(n_items,) name of each item's domain, by item number."""
     settings: Settings
     """Parameters of the model."""
 
     def sources(self, target: str) -> Numbers:
-        """List the numbers of the source items for a target domain, sorted.
+        """List the sorted numbers of the items from which one target domain is predicted.
 
-        These are the items of the source domains of the settings, or of all domains if the settings
-        name none; the target's own items are left out.
+        These are the items of the source domains that the settings name, or of all domains if they
+        name none, without the items of `target`.
         """
         is_source = self.domains != target
         if self.settings.source:
             is_source &= np.isin(self.domains.astype(str), self.settings.source)
         return np.flatnonzero(is_source).astype(np.int32)
 
-    def targets(self, target: str) -> Numbers:
-        """List the numbers of a target domain's items, sorted."""
-        return np.flatnonzero(self.domains == target).astype(np.int32)
+    def items_of(self, domain: str) -> Numbers:
+        """List the sorted numbers of a domain's items."""
+        return np.flatnonzero(self.domains == domain).astype(np.int32)
 
 
 def keep_domains(ratings: RatingsSource, settings: Settings) -> tuple[RatingsSource, Catalogue]:
-    """Keep the ratings of the source and target domains; of all domains if no source is named.
+    """Keep the items of the source and target domains, and their ratings.
+
+    If the settings name no source, the items of every domain are kept. Items without a domain are
+    left out in both cases.
 
     Returns:
         The ratings, with their items renumbered; and the catalogue of these items.
 
     Raises:
-        DataError: A named domain has no item, or there is only one domain.
+        DataError: The items have no metadata of the name `settings.domain`, a domain of the
+            settings has no item, or there is only one domain.
     """
     column = settings.domain
     named_domains = (*settings.source, *settings.target)
@@ -63,24 +67,26 @@ def keep_domains(ratings: RatingsSource, settings: Settings) -> tuple[RatingsSou
 
 
 def read_catalogue_header(header: Mapping[str, Any], settings: Settings) -> Catalogue:
-    """Read the domains of the items from a model file's header.
+    """Read the domains of the items from a model file's header; check the items' ids and titles.
 
     Raises:
-        ValueError: The items are not distinct or not of one type, titles or domains have a wrong
-            type or length, or a domain of the settings has no item.
+        ValueError: There is no item, the ids are not distinct or not of one type, an id does not
+            fit 64 bits, titles or domains have a wrong type or length, or a domain of the settings
+            has no item.
+        KeyError: The header has no ids, titles or domains.
     """
     items = header["items"]
     names = header["domains"]
-    titles = header["titles"] or [None] * len(items)
+    titles = header["titles"] or [None] * len(items)  # null: no item has a title
     id_types = {type(item) for item in items}
     if id_types not in ({int}, {str}) or len(set(items)) < len(items):
         raise ValueError("the ids of its items are not all whole numbers or all text, each once")
     if id_types == {int} and not all(-(2**63) <= item < 2**63 for item in items):
         raise ValueError("the id of an item does not fit 64 bits")
-    if len(titles) != len(items) or any(type(name) not in (str, type(None)) for name in titles):
-        raise ValueError("the titles do not fit the list of items")
+    if len(titles) != len(items) or any(type(title) not in (str, type(None)) for title in titles):
+        raise ValueError("its titles are not one text or null for each item")
     if len(names) != len(items) or any(type(name) is not str for name in names):
-        raise ValueError("the domains do not fit the list of items")
+        raise ValueError("its domains are not one text for each item")
     empty_domains = {*settings.target, *settings.source} - set(names)
     if empty_domains:
         raise ValueError(f"no item is in the domain {empty_domains.pop()}")

@@ -35,9 +35,9 @@ _PASSES = 4
 _PASSES_WITH_STARS = 7
 """Number of passes of a sound fit that also releases means of stars."""
 _PASSES_OF_TARGET = 7
-"""Number of passes of a published fit for each target. One more pass sums the stars of items."""
+"""Number of passes of a published fit for each target, after one pass for all targets together."""
 MOST_NEIGHBOURS = 500
-"""Largest k of `tacit simulate xmap`: half the number of its candidates."""
+"""Largest k of `tacit simulate xmap`: half of `theorems.CANDIDATES`."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ class FitSettings(ExecutionOptions):
 
 
 def fit(settings: FitSettings, run: Run) -> Result:
-    """Fit a model that recommends privately in a domain new to a person.
+    """Fit a model that recommends in a domain new to a person.
 
-    The sound variant fits as  tacit fit private  does, from domain to domain. Only it uses features
-    and stars; only the published variant uses epsilon-prime, k, extender-k, significance, alpha and
-    pnsa.
+    The sound variant is private: it fits as  tacit fit private  does, from domain to domain. Delta,
+    features and stars have an effect on the sound variant only; epsilon-prime, k, extender-k,
+    significance, alpha and pnsa on the published variant only.
     """
     from tacit.data.domains import describe_features
     from tacit.data.stored_ratings import catalogue_of, show_progress
@@ -198,7 +198,7 @@ PLAN = Command(PlanSettings, plan)
 PEOPLE = 3000
 """Number of generated people in the tour."""
 ITEMS = 80
-"""Number of items of each domain in the tour."""
+"""Number of items of each of the tour's two domains."""
 TOUR_EPSILON = 3.0
 """Nats of the tour's private model, for a person's whole profile."""
 FITS = 2
@@ -228,9 +228,10 @@ class SimulateSettings:
 def simulate(settings: SimulateSettings, run: Run) -> Result:
     """Check Theorems 2 to 4 of the paper on small worlds.
 
-    For Theorem 2 it counts how often one person changes a similarity by more than SS. For Theorems
-    3 and 4 it measures how often PNSA draws other neighbours than they promise, under the
-    conditions of their proofs and under those that are printed.
+    For Theorem 2 it counts the random pairs of items whose similarity one person changes by more
+    than SS. For Theorems 3 and 4 it computes the chance that PNSA draws other neighbours than they
+    promise, and measures it on samples: under the conditions of the proofs, and with each of these
+    conditions replaced by what is printed.
     """
     from tacit.designs.xmap.experiment.theorems import (
         CASES,
@@ -285,7 +286,10 @@ SIMULATE = Command(SimulateSettings, simulate)
 
 
 def tour() -> Tour:
-    """Show films for readers of books, and an attack that guesses who was in the data."""
+    """Show films for readers of books, and an attack that guesses who was in the data.
+
+    The attack is on other fits than the tour's model: those of `tables.GAMES`.
+    """
     from tacit.auditing.attacks.membership import play_game
     from tacit.data.synthetic_worlds import generate_domains
     from tacit.designs.xmap.audit.tables import GAMES
@@ -299,9 +303,11 @@ def tour() -> Tour:
     recommendations = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
     listed_films = ", ".join(f"film {row.item_id}" for row in recommendations)
     auc_of_method: dict[str, float] = {}
+    epsilon_of_method: dict[str, float | None] = {}
     for game in GAMES:
-        first_attack = play_game(game, fits=FITS)[0]
-        auc_of_method[first_attack.method] = first_attack.auc
+        attack_from_lists = play_game(game, fits=FITS)[0]
+        auc_of_method[attack_from_lists.method] = attack_from_lists.auc
+        epsilon_of_method[attack_from_lists.method] = attack_from_lists.epsilon
     without_noise = auc_of_method["nx-map"]
     with_noise = auc_of_method["x-map-sound"]
     card = model.guarantees()[0]
@@ -321,13 +327,14 @@ def tour() -> Tour:
         f"and no film gets {listed_films}.",
         left="From the platform: a few noisy sums over people, released once, and the lists that "
         "are made of them. The platform itself sees all ratings and must be trusted.",
-        learned="An attacker who makes accounts with one item of a person each, and reads their "
-        f"lists, recognises who was in the data with an AUC of {without_noise:.2f} from the "
-        f"paper's method without noise, and {with_noise:.2f} from the private one. 0.5 is "
-        "guessing.",
+        learned="An attacker makes accounts, each with one item that a person rated, and reads "
+        "the accounts' lists. In a smaller generated world this recognises who was in the data "
+        f"with an AUC of {without_noise:.2f} from the paper's method without noise, and "
+        f"{with_noise:.2f} from the private one at epsilon {epsilon_of_method['x-map-sound']:g}. "
+        "0.5 is guessing.",
         cost=f"Epsilon {card.epsilon:.3g}, delta {card.delta:g}, for each person's whole profile "
         f"in both domains, once for each fit. NDCG@10 of lists for people new to films: "
-        f"{ndcg['private']:.3f}, where popularity has {ndcg['popularity']:.3f}.",
+        f"{ndcg['private']:.3f}; a list of popular items has {ndcg['popularity']:.3f}.",
         read_on="docs/xmap.md",
         figures={
             "auc": auc_of_method,

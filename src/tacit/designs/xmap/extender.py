@@ -1,15 +1,18 @@
 """Step 2, the Extender: items in layers, and X-SIM along the meta-paths between them.
 
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
-         (PVLDB 2017). An edge joins an item and one of its k most similar items. The items of each
-         domain are in three layers:
+         (PVLDB 2017). The items of each domain are in three layers:
 
          BB   bridge items: they have an edge into the other domain
          NB   other items with an edge to a bridge item of their own domain
          NN   remaining items with an edge to an NB item of their own domain
 
-         A meta-path has at most one item of each layer: it is a contiguous part of
-         NN - NB - BB | BB - NB - NN that crosses from one domain into the other.
+         An edge joins an item and one of its k most similar items in a neighbouring layer of
+         NN - NB - BB | BB - NB - NN, where | is the border between the domains. A meta-path follows
+         edges through a contiguous part of these layers that crosses the border, with one item of
+         each layer. Items that no such edges link to a bridge item are in no layer.
+
+If there are several source domains, their items count as one domain here.
 """
 
 from __future__ import annotations
@@ -27,19 +30,20 @@ from tacit.engine import Engine, Neighbours, Numbers, Stage, blocks, nearest
 
 Floats = NDArray[np.float64]
 MOST_PAIRS = 1 << 22
-"""Largest number of pairs of a source and a target item whose X-SIM is in memory at a time."""
+"""Largest number of pairs of a source and a target item for which X-SIM is computed at a time, if
+this is at least one source item with all target items."""
 
 
 @dataclass(frozen=True, eq=False)
 class DomainLayers:
-    """The layers of one domain, as sorted item numbers. Items in no layer reach no bridge item."""
+    """The layers of one domain, as sorted item numbers. Some items may be in no layer."""
 
     bridge: Numbers
     """BB: bridge items, with an edge into the other domain."""
     non_bridge: Numbers
     """NB: items with an edge to a bridge item of their domain, and none into the other domain."""
     two_steps: Numbers
-    """NN: items with an edge to an NB item of their domain, and none to a bridge item."""
+    """NN: items of neither BB nor NB with an edge to an NB item of their domain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +55,13 @@ class Extension:
     target: DomainLayers
     """Layers of the target domain."""
     stages: tuple[Stage, ...]
-    """Edges from each layer to the next, in the order of `layers`."""
+    """(5) the edges from each layer to the next, in the order of `layers`."""
     targets: Numbers
     """(n_target,) sorted numbers of all items of the target domain."""
 
     @property
     def layers(self) -> tuple[Numbers, ...]:
-        """The layers in the order of a meta-path (`_order_layers`)."""
+        """The six layers in the order of a meta-path (`_order_layers`)."""
         return _order_layers(self.source, self.target)
 
 
@@ -73,10 +77,7 @@ def _order_layers(source: DomainLayers, target: DomainLayers) -> tuple[Numbers, 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourSearch:
-    """Searches for the k nearest neighbours of items, by |similarity|.
-
-    Items without any neighbour are left out of the results.
-    """
+    """Searches for the k neighbours of each item that have the largest |similarity|."""
 
     base: Baseline
     """Centred ratings."""
@@ -88,14 +89,14 @@ class NeighbourSearch:
     """Number of people who rated both items below which a similarity is scaled down; 0: never."""
 
     def __call__(self, *pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
-        """Search for several sets of items in one pass over the ratings.
+        """Search for the neighbours of several sets of items together.
 
         Args:
             *pairs: Each has the numbers of the items whose neighbours are searched for, and the
                 numbers of the items that can be neighbours.
 
         Returns:
-            The neighbours for each pair.
+            The neighbours for each pair, without the items that have none.
         """
         find = partial(
             find_neighbours, engine=self.engine, k=self.k, significance=self.significance
@@ -171,14 +172,15 @@ def extend(
     return Extension(source, target, tuple(stages), targets)
 
 
-def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
+def compute_x_sim(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
     """Compute X-SIM of source items with every target item.
 
     X-SIM is the mean similarity of the meta-paths between two items, weighted by their certainty.
+    `Engine.paths` has the formulas of a path's similarity and certainty.
 
     Args:
         extension: Layers and edges.
-        starts: Numbers of source items.
+        starts: Numbers of the source items.
         engine: Follows the paths.
 
     Returns:
@@ -187,13 +189,13 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
     x_sim = np.full((len(starts), len(extension.targets)), np.nan)
     layers = extension.layers
     # Layers 0 to 2 are those of the source, 3 to 5 of the target; stage i leads from layer i to
-    # i + 1. A path from each source layer to each target layer is followed.
-    for first, source_layer in enumerate(layers[:3]):
+    # i + 1. All paths from each source layer to each target layer are followed.
+    for source_index, source_layer in enumerate(layers[:3]):
         rows = np.flatnonzero(np.isin(starts, source_layer))
         positions_in_layer = np.searchsorted(source_layer, starts[rows]).astype(np.int32)
-        for last, target_layer in enumerate(layers[3:], 3):
+        for target_index, target_layer in enumerate(layers[3:], 3):
             if rows.size and target_layer.size:
-                stages = extension.stages[first:last]
+                stages = extension.stages[source_index:target_index]
                 weighted_sum, certainty = engine.paths(stages, starts=positions_in_layer)
                 mean = np.full(certainty.shape, np.nan)
                 np.divide(weighted_sum, certainty, out=mean, where=certainty > 0)
@@ -203,7 +205,10 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
 
 
 def blocks_of_starts(extension: Extension, starts: Numbers) -> list[slice]:
-    """Cut source items into slices that have at most MOST_PAIRS pairs with target items each."""
+    """Cut source items into slices that have at most MOST_PAIRS pairs with target items each.
+
+    A slice has at least one source item, also if that has more than MOST_PAIRS pairs.
+    """
     return blocks((len(starts), len(extension.targets)), MOST_PAIRS)
 
 
@@ -222,10 +227,10 @@ def _leave_out_empty_lists(neighbours: Neighbours) -> Neighbours:
 def _join_edges(
     base: Baseline, forward: Neighbours, backward: Neighbours, layer: Numbers, next_layer: Numbers
 ) -> Stage:
-    """Join the edges between two layers: those that an item of either layer keeps.
+    """Make the stage from a layer to the next, of the edges that an item of either layer keeps.
 
     Args:
-        base: Has the number of raters of each item, from which the paper's shares F are computed.
+        base: Has the number of raters of each item, from which the shares F of edges are computed.
         forward: Neighbours of the layer's items in the next layer.
         backward: Neighbours of the next layer's items in the layer.
         layer: Sorted item numbers.

@@ -26,7 +26,7 @@ def collect_published_arrays(model: PublishedModel) -> dict[str, NDArray[Any]]:
     """Collect the arrays of an item-based model by their names in the file.
 
     The names of a target's arrays begin with the target's position in the settings: "0.images".
-    The means of items are the same for all targets.
+    "item_means" are the same for all targets.
     """
     arrays: dict[str, NDArray[Any]] = {}
     for position, target in enumerate(model.by_target.values()):
@@ -50,7 +50,7 @@ def read_published(
     scale: RatingScale,
     engine: Engine,
 ) -> PublishedModel:
-    """Read the arrays that `collect_published_arrays` returned.
+    """Make the model whose arrays `collect_published_arrays` returned.
 
     Args:
         header: Header of the file.
@@ -72,7 +72,7 @@ def read_published(
     by_target = {}
     settings = catalogue.settings
     for position, name in enumerate(settings.target):
-        targets = catalogue.targets(name)
+        targets = catalogue.items_of(name)
         n_targets = len(targets)
         means = read_floats(arrays, "item_means", len(ids))
         neighbours = _read_numbers(
@@ -110,13 +110,13 @@ def _read_votes(arrays: Arrays, position: int, n_targets: int, n_items: int) -> 
 
 
 def _read_numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
-    """Read an array of item numbers, in which -1 stands for no item.
+    """Read an array of numbers or positions of items, in which -1 stands for no item.
 
     Args:
         arrays: Arrays of the file.
         name: Name of the array.
         below: Numbers have to be from -1 to `below` - 1.
-        *shape: Shape that the array has to have; None for any length.
+        *shape: Length that the array has to have in each dimension; None for any length.
 
     Raises:
         ValueError: The array has another shape or type, or a number is out of range.
@@ -124,7 +124,7 @@ def _read_numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> 
     """
     numbers = read_array(arrays, name, *shape)
     if numbers.dtype != np.int32:
-        raise ValueError(f"'{name}' does not fit the list of items")
+        raise ValueError(f"'{name}' has numbers of type {numbers.dtype}, not int32")
     if numbers.size and not -1 <= numbers.min() <= numbers.max() < below:
-        raise ValueError(f"'{name}' does not fit the list of items")
+        raise ValueError(f"'{name}' has a number outside -1 to {below - 1}")
     return numbers

@@ -5,8 +5,8 @@ in the target domain: their own ratings there, and the images of the source item
 
 Source   the X-Map paper. NX-Map takes the target item of the largest X-SIM; X-Map draws one by
          Private Replacement Selection (PRS). An image gets the source item's rating and its time.
-Sees     everybody's ratings, through X-SIM.
-Releases one table of images, the same for everybody, drawn once.
+Sees     for images everybody's ratings, through X-SIM; for an AlterEgo also its person's ratings.
+Releases one table of images, the same for everybody, chosen or drawn once.
 Deviations  a rating is centred by the mean of the item that was really rated, not of its image: 4
          stars for a source item with mean 4.5 do not become praise of an image with mean 3. If an
          image is an item that the person rated, their own rating is used. If several rated items
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.xmap.baseliner import person_of_each_rating
-from tacit.designs.xmap.extender import Extension, blocks_of_starts, similarities
+from tacit.designs.xmap.extender import Extension, blocks_of_starts, compute_x_sim
 from tacit.designs.xmap.theory import SPREAD
 from tacit.engine import Engine, Numbers
 from tacit.mechanisms.selection import Selection
@@ -49,12 +49,14 @@ class Profiles:
     """People's profiles in the target domain: their ratings there, and images of source items."""
 
     stars: sparse.csr_array
-    """(people, n_target) CSR of stars, sorted indices."""
+    """(people, n_target) CSR of stars, sorted indices. The stars of several source items with one
+    image are averaged."""
     deviations: Floats
     """(stored,) in the order of `stars.data`: stars minus the mean of the item that was rated. For
     an image this is the source item."""
     times: NDArray[np.int64] | None
-    """(stored,) seconds at which the items were rated; None if unknown."""
+    """(stored,) seconds at which the items were rated, the latest one of several source items with
+    one image; None if unknown."""
 
     def matrix(self, values: Floats) -> sparse.csr_array:
         """Make a (people, n_target) CSR in which `values` (stored,) take the place of the stars."""
@@ -73,10 +75,10 @@ def choose_images(
     Args:
         extension: Layers and edges between the domains.
         starts: Numbers of source items.
-        choose: `nearest_image`, or a function that draws. It draws in this process, block after
-            block.
+        choose: `nearest_image`, or a function that draws. A function that draws is called in this
+            process, block after block.
         engine: Follows the paths.
-        run_blocks: Runs the computation of X-SIM for each block, here or in other processes.
+        run_blocks: Computes X-SIM, or nearest images, for each block, in this process or others.
 
     Returns:
         (len(starts),) position of each image in the target domain; -1 for an item without an image.
@@ -84,29 +86,29 @@ def choose_images(
     images = np.full(len(starts), -1, dtype=np.int32)
     blocks = blocks_of_starts(extension, starts)
     if choose is nearest_image:
-        # It is called where X-SIM is computed: other processes return a number for each item.
+        # It is called where X-SIM is computed, so that processes send one number for each item.
         find = partial(_find_nearest, extension=extension, starts=starts, engine=engine)
         for block, images_of_block in zip(blocks, run_blocks(find, blocks), strict=True):
             images[block] = images_of_block
         return images
-    compute = partial(_compute_x_sim, extension=extension, starts=starts, engine=engine)
+    compute = partial(_compute_x_sim_of_block, extension=extension, starts=starts, engine=engine)
     for block, x_sim in zip(blocks, run_blocks(compute, blocks), strict=True):
         images[block] = choose(x_sim)
     return images
 
 
-def _compute_x_sim(
+def _compute_x_sim_of_block(
     block: slice, *, extension: Extension, starts: Numbers, engine: Engine
 ) -> NDArray[Any]:
-    """Compute X-SIM of one block of source items."""
-    return similarities(extension, starts[block], engine)
+    """Compute (items of the block, n_target) X-SIM of one block of source items."""
+    return compute_x_sim(extension, starts[block], engine)
 
 
 def _find_nearest(
     block: slice, *, extension: Extension, starts: Numbers, engine: Engine
 ) -> NDArray[Any]:
-    """Find the nearest images of one block of source items."""
-    return nearest_image(similarities(extension, starts[block], engine))
+    """Find the (items of the block,) nearest images of one block of source items."""
+    return nearest_image(compute_x_sim(extension, starts[block], engine))
 
 
 def nearest_image(x_sim: Floats) -> Numbers:
@@ -130,8 +132,8 @@ def private_replacement_selection(epsilon: float, source: Source) -> ChooseImage
     data, so the claimed epsilon does not hold.
 
     Args:
-        epsilon: Nats that one item's draw would cost if its candidates were fixed; with infinity
-            `nearest_image` is returned.
+        epsilon: Nats that one item's draw would cost if its candidates were fixed; for infinity
+            the returned function is `nearest_image`, which draws nothing.
         source: Where draws come from.
     """
     if math.isinf(epsilon):

@@ -1,4 +1,4 @@
-"""Guarantee cards of both variants, and the numbers on them."""
+"""Guarantee cards of both variants, with the paper's claims, and the numbers in them."""
 
 from __future__ import annotations
 
@@ -15,36 +15,41 @@ from tacit.profile_sums import guarantees as profile_guarantees
 from tacit.profile_sums import settings as profile_settings
 
 _EXAMPLE_EPSILON_PRIME = 0.8
-"""epsilon' of the counterexamples: that of the paper's item-based recommender."""
+"""epsilon' of the counterexamples to PNSA and PNCF, in nats: that of the paper's item-based
+recommender."""
 _NOT_COVERED = (
     "a person's own list, made from their own ratings in the clear, towards anyone who sees it",
     "the platform, which holds everybody's ratings",
     "which items and domains there are, and the scale of stars: they are assumed public",
     "what others' ratings say about a person without that person's own",
 )
-"""What no card of X-Map covers."""
+"""End of the list of what the published variant's card does not cover."""
 
 
-def card_of_sound(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
-    """Make the card of the sound variant.
+def card_of_sound(
+    epsilon: float, delta: float, card_of_lists: Guarantee | None = None
+) -> Guarantee:
+    """Make the card of the sound variant, fitted with noise.
 
     It states the chosen epsilon, or what the released sums cost if that is more, as after several
-    fits.
+    fits. If an earlier fit that it counts had no noise, it states no epsilon: nobody is protected.
 
     Args:
         epsilon: The epsilon of the settings, in nats.
         delta: Probability that the bound of epsilon fails.
-        spent: Card of the fitted lists, which counts what was spent. None before a fit: then
-            catalogue and scale are assumed to be public.
+        card_of_lists: Card of the fitted lists, which counts what their fits spent. None before a
+            fit: then catalogue and scale are assumed to be public.
     """
     settings = profile_settings.Settings(epsilon=epsilon, delta=delta)
-    lists = spent or profile_guarantees.card_before_fit(settings)
-    assert lists.epsilon is not None
+    card = card_of_lists or profile_guarantees.card_before_fit(settings)
+    stated_epsilon = None
+    if card.epsilon is not None:
+        stated_epsilon = max(epsilon, card.epsilon)
     return replace(
-        lists,
+        card,
         name="X-Map (sound): noisy sums over people",
-        epsilon=max(epsilon, lists.epsilon),
-        sources=(PAPER, *lists.sources),
+        epsilon=stated_epsilon,
+        sources=(PAPER, *card.sources),
     )
 
 
@@ -56,13 +61,13 @@ def card_without_noise(variant: Variant) -> Guarantee:
 
 
 def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
-    """Make the card of the published variant: the paper's claims, and why each fails.
+    """Make the card of the published variant with noise: the paper's claims, and where each fails.
 
     Args:
-        epsilon: Nats claimed for one replaced item.
-        epsilon_prime: Nats claimed for one list of neighbours.
+        epsilon: Nats claimed for one replaced item; infinity if images are chosen without noise.
+        epsilon_prime: Nats claimed for one list of neighbours; infinity if they have no noise.
         k: Number of neighbours of the recommender.
-        images: Number of source items that have an image, over all targets.
+        images: Number of images: pairs of a source item and a target domain in which it has one.
     """
     return Guarantee(
         name="X-Map (published): PRS, PNSA and PNCF as printed",
@@ -70,7 +75,8 @@ def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int)
             "The paper's claim is refuted: no epsilon holds for a person. This variant is for "
             "reproduction, not for use."
         ),
-        protects="nobody reliably: noise is scaled by the private data themselves",
+        protects="nobody reliably: the private data decide what can be drawn, and how much noise "
+        "there is",
         adjacency=UNIT,
         against="other people, who see their lists",
         trust=Trust.PLATFORM,
@@ -81,7 +87,7 @@ def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int)
         assumptions=(),
         not_covered=(
             "means of items, used without noise",
-            "AlterEgos hold a person's stars, times and number of ratings unchanged",
+            "AlterEgos (people's profiles in the target domain): stars and times without noise",
             *_NOT_COVERED,
         ),
         sources=(PAPER,),
@@ -96,55 +102,64 @@ def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int)
 
 
 def _claim_of_replacement(epsilon: float, images: int) -> Claim:
-    """Make the claim of Theorem 1, with what one replacement and all images of a model cost."""
+    """Make the claim of Theorem 1, with what one image and all images of a model cost.
+
+    Args:
+        epsilon: Nats claimed for one replaced item; infinity if images are chosen without noise.
+        images: Number of images of the model.
+    """
     losses = ", ".join(
         f"{theory.replacement_loss(1.0, candidates):.4g} with {candidates:,} candidates"
         for candidates in (2, 10, 100, 10_000)
     )
     if math.isinf(epsilon):
         claim = "Theorem 1: a replacement is epsilon-differentially private"
-        spent = "drawn without noise: no epsilon"
+        spent = "chosen without noise: no epsilon"
     else:
         claim = f"Theorem 1: a replacement is {epsilon:g}-differentially private"
-        epsilon_in_zcdp = theory.concentrated_composition(images, epsilon, 1e-6)
-        spent = f"{images * epsilon:.4g} nats, or at delta 1e-6 {epsilon_in_zcdp:.3g}"
+        epsilon_at_delta = theory.concentrated_composition(images, epsilon, 1e-6)
+        spent = f"{images * epsilon:.4g} nats, or at delta 1e-6 {epsilon_at_delta:.3g}"
     return Claim(
         claim,
-        "true for ONE replacement drawn from a fixed list; but a table of images has many, and "
-        "which items are in the list (those with an X-SIM) depends on private data",
+        "true for ONE replacement drawn from a fixed list of candidates; but a model has a "
+        "replacement for each source item that has candidates, and which items are candidates "
+        "(those with an X-SIM, a similarity along paths of items) depends on private data",
         (
             f"exact loss of one replacement at epsilon 1: {losses}",
-            f"the {images:,} images of this model: {spent}",
+            f"the {images:,} replacements of this model, even from fixed lists: {spent}",
             (
-                "an item that is linked by one person only is drawn with a positive chance, and "
-                "without that person with chance 0: epsilon infinite"
+                "a candidate that has an X-SIM only because of one person is drawn with a positive "
+                "chance, and without that person with chance 0: epsilon infinite"
             ),
         ),
     )
 
 
 def _claim_of_sensitivity() -> Claim:
-    """Make the claim of Theorem 2, with two counterexamples of three or four people."""
+    """Make the claim of Theorem 2, with one counterexample of four people and one of three."""
     r_i = np.array([-1.0, -2, 2, -2])
     r_j = np.array([-2.0, 1, -1, 1])
     printed_sensitivity = theory.similarity_sensitivity(r_i, r_j)
     true_change = theory.largest_change(r_i, r_j)
-    # The third person rated the first item only.
-    first = np.array([2.0, 1.0, 2.0])
-    second = np.array([2.0, 1.0, math.nan])
+    # The third person rated only one of the two items.
+    stars_of_one_item = np.array([2.0, 1.0, 2.0])
+    stars_of_other_item = np.array([2.0, 1.0, math.nan])
+    similarity_of_three = theory.similarity(stars_of_one_item, stars_of_other_item)
+    similarity_of_two = theory.similarity(stars_of_one_item[:2], stars_of_other_item[:2])
     return Claim(
         "Theorem 2: no person changes a similarity by more than SS",
         "false: for centred ratings the products may be negative, and a person who rated only one "
-        "of two items changes its norm",
+        "of two items changes that item's norm",
         (
             (
-                f"people (-1,-2), (-2,1), (2,-1), (-2,1): SS {printed_sensitivity:.3g}, "
-                f"true change {true_change:.3g}"
+                "four people with centred stars (-1,-2), (-2,1), (2,-1), (-2,1) of two items: SS "
+                f"{printed_sensitivity:.3g}; without one of them the similarity changes by up to "
+                f"{true_change:.3g}"
             ),
             (
-                f"without a person who rated one item only, "
-                f"{theory.similarity(first, second):.3g} becomes "
-                f"{theory.similarity(first[:2], second[:2]):.3g}"
+                "three people with (2,2), (1,1), (2,unrated): without the third, who rated only "
+                f"one item, the similarity {similarity_of_three:.3g} becomes "
+                f"{similarity_of_two:.3g}"
             ),
         ),
     )
@@ -152,9 +167,8 @@ def _claim_of_sensitivity() -> Claim:
 
 def _claim_of_selection() -> Claim:
     """Make the claim of PNSA, with the counterexample of `selection_loss`."""
-    ratios = ", ".join(
-        f"{selection_loss(people):.3g} with {people} people each"
-        for people in (10, 30, 60, 100, 300)
+    losses = ", ".join(
+        f"{selection_loss(people):.3g} for n = {people}" for people in (10, 30, 60, 100, 300)
     )
     claimed = _EXAMPLE_EPSILON_PRIME / 2
     return Claim(
@@ -162,43 +176,59 @@ def _claim_of_selection() -> Claim:
         "false: SS is computed from the private data and reveals them",
         (
             (
-                "as many people rate (t_i, t_1) alike as (t_i, t_2), all mildly, and one rates "
-                f"(t_i, t_1) strongly. k = 1, exact log ratio of t_1 with and without it: {ratios}"
+                "n people rate items t_i and t_1 one star above their own means, n others rate t_i "
+                "and t_2 so, and one more person rates t_i and t_1 two stars above. PNSA draws one "
+                "neighbour of t_i, t_1 or t_2. Exact |log ratio| of the chance of t_1 with and "
+                f"without the one person: {losses}"
             ),
-            f"the same with a constant sensitivity: {selection_loss(60, theory.SPREAD):.2g}",
+            (
+                "the same with a constant sensitivity, for n = 60: "
+                f"{selection_loss(60, theory.SPREAD):.2g}"
+            ),
         ),
     )
 
 
 def _claim_of_noise(epsilon_prime: float, k: int) -> Claim:
-    """Make the claim of PNCF, with the scales of the noise in the example of `selection_loss`."""
+    """Make the claim of PNCF, with the scales of the noise in the example of `selection_loss`.
+
+    Args:
+        epsilon_prime: Nats claimed for one list of neighbours; infinity if they have no noise.
+        k: Number of neighbours of the recommender.
+    """
     scales = []
     for people in (10, 100):
         present, absent = noise_scales(people)
         scales.append(
-            f"{present:.3g} with that person and {absent:.3g} without, of {people} people each"
+            f"{present:.3g} with the one person and {absent:.3g} without for n = {people}"
         )
     if math.isinf(epsilon_prime):
-        cost_of_list = f"the k = {k} similarities of this model are drawn without noise: no epsilon"
+        cost_of_list = f"the k = {k} similarities of one list are without noise: no epsilon"
     else:
         cost_of_list = (
-            f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
-            f"{k * epsilon_prime / 2:.3g}"
+            f"even with a constant sensitivity, the k = {k} similarities of one list cost "
+            f"k epsilon'/2 = {k * epsilon_prime / 2:.3g}"
         )
     return Claim(
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
         "moves all k similarities",
-        (f"in the example above the scale of the noise is {', '.join(scales)}", cost_of_list),
+        (
+            (
+                "in the example of the claim of PNSA, the scale of the noise on the similarity of "
+                f"t_i and t_1 is {', '.join(scales)}"
+            ),
+            cost_of_list,
+        ),
     )
 
 
 def _claim_of_utility() -> Claim:
     """Make the claim of Theorems 3 and 4, with values of the width w."""
     bounds = ", ".join(
-        f"{theory.truncation(math.inf, k, theory.SPREAD, epsilon, size):.4g} for k = {k}, "
-        f"epsilon' = {epsilon:g}, {size:,} candidates"
-        for k, epsilon, size in ((50, 0.8, 3000), (5, 1.0, 3000), (1, 8.0, 100))
+        f"{theory.uncut_truncation(k, theory.SPREAD, epsilon_prime, n_candidates):.4g} for "
+        f"k = {k}, epsilon' = {epsilon_prime:g}, {n_candidates:,} candidates"
+        for k, epsilon_prime, n_candidates in ((50, 0.8, 3000), (5, 1.0, 3000), (1, 8.0, 100))
     )
     return Claim(
         "Theorems 3 and 4: neighbours are within w of the k-th similarity",
@@ -206,14 +236,15 @@ def _claim_of_utility() -> Claim:
         "number of candidates; false as printed (tacit simulate xmap)",
         (
             (
-                f"w at rho = 0.1 before the minimum, with a sensitivity that holds: {bounds}. All "
-                "are above 1, the largest similarity, so the minimum cuts w at the k-th "
-                "similarity; then far items are drawn nearly always"
+                f"w at rho = {theory.RHO:g} before its minimum with the k-th similarity is taken, "
+                f"with a sensitivity that holds: {bounds}. All are above 1, the largest "
+                "similarity, so the minimum makes w the k-th similarity itself; then nearly every "
+                "list has a far item, one more than w below the k-th similarity"
             ),
             (
-                "far items are also drawn nearly always if each pair has its own sensitivity; if "
-                "|v| is the length of the longest rating vector, 60 with 1,000 candidates, about "
-                "every second list has a far item"
+                "nearly every list also has a far item if each pair has its own sensitivity; and "
+                "about every second list if |v| is the length of the longest rating vector, such "
+                "as 60 with 1,000 candidates"
             ),
         ),
     )
@@ -223,10 +254,10 @@ def _claim_of_utility() -> Claim:
 def selection_loss(people: int, sensitivity: float | None = None) -> float:
     """Compute the |log-ratio| of the chance that PNSA draws t_1, with and without one person.
 
-    PNSA draws one neighbour of t_i (k = 1) at epsilon' = 0.8; the candidates are t_1 and t_2.
-    `people` people rate t_i and t_1 one star above their means, and as many rate t_i and t_2 so.
-    The one person rates t_i and t_1 two stars above their own mean, such as 5-5-1-1 among people of
-    4-4-2-2.
+    PNSA draws one neighbour of t_i (k = 1) at epsilon' = _EXAMPLE_EPSILON_PRIME; the candidates are
+    t_1 and t_2. `people` people rate t_i and t_1 one star above their means, and as many others
+    rate t_i and t_2 one star above. The one person rates t_i and t_1 two stars above their mean.
+    Everybody also rates further items below their mean, such as 5-5-1-1 and 4-4-2-2 in all.
 
     Args:
         people: Number of people who rate t_i and t_1, and number of those who rate t_i and t_2.
@@ -234,7 +265,7 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
     """
     log_odds = []  # ln(P(t_2) / P(t_1)), with the person and without
     for is_present in (True, False):
-        t_i, *candidates = _columns(people, is_present)
+        t_i, *candidates = _example_columns(people, is_present)
         similarities = np.array([theory.similarity(t_i, t_j) for t_j in candidates])
         if sensitivity is None:
             sensitivities = [theory.similarity_sensitivity(t_i, t_j) for t_j in candidates]
@@ -249,28 +280,36 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
 
 
 def noise_scales(people: int) -> tuple[float, float]:
-    """Compute the scales of PNCF's noise on one similarity, with one person and without.
+    """Compute the scales of PNCF's noise on the similarity of t_i and t_1 in two data sets.
 
-    The scale is SS / (epsilon' / 2).
+    The data sets are those of `selection_loss`, with one person and without. The scale is
+    SS / (epsilon' / 2).
 
     Args:
-        people: Number of people in each group of the example of `selection_loss`.
+        people: Number of people in each of the two groups of both data sets.
 
     Returns:
-        The scale with the person, and the scale without.
+        The scale with the one person, and the scale without.
     """
-    with_person = _columns(people, is_present=True)
-    without_person = _columns(people, is_present=False)
+    with_person = _example_columns(people, is_present=True)
+    without_person = _example_columns(people, is_present=False)
     present = theory.similarity_sensitivity(with_person[0], with_person[1])
     absent = theory.similarity_sensitivity(without_person[0], without_person[1])
     return present / (_EXAMPLE_EPSILON_PRIME / 2), absent / (_EXAMPLE_EPSILON_PRIME / 2)
 
 
-def _columns(people: int, is_present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
+def _example_columns(
+    people: int, is_present: bool
+) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
     """Make the columns of t_i, t_1 and t_2 in the example of `selection_loss`.
 
+    Args:
+        people: Number of people in each of the example's two groups.
+        is_present: Whether the example's one person is in the data.
+
     Returns:
-        For each, centred stars of all people, NaN for unrated.
+        For each item the centred stars of all people: (2 people,), with the one person
+        (2 people + 1,); NaN for unrated.
     """
     mild = np.ones(people)
     unrated = np.full(people, np.nan)

@@ -35,15 +35,16 @@ class XMap(base.ItemRecommender):
     """Recommends in `target` from what people rated in `source`.
 
     source           names of the domains that people have rated in, one or several; None for every
-                     domain except the target
+                     domain except the one that is recommended from
     target           names of the domains to recommend from, one or several; `recommend` can be
                      limited to one of them
     domain           name of the item metadata that says which domain an item is in
     variant          "sound": the design `private` (docs/private.md). "published": the paper as
                      printed, whose claims are refuted
     epsilon          sound: nats for a person's whole profile. published: nats claimed for ONE
-                     replaced item. Infinity: no noise; the published variant is then NX-Map
-    epsilon_prime    published: nats claimed for ONE list of neighbours; None for epsilon
+                     replaced item. Infinity: no noise in this part
+    epsilon_prime    published: nats claimed for ONE list of neighbours; None for epsilon. The
+                     published variant is NX-Map if both are infinite
     delta            sound: probability that the bound of epsilon fails
     recommender      "item-based", or "user-based" (published only)
     engine           computes similarities and paths; None for the compiled engine
@@ -55,7 +56,8 @@ class XMap(base.ItemRecommender):
     significance     number of people who rated both items below which a similarity is scaled down;
                      0 for never
     alpha            how fast a person's old ratings lose weight: by e^-alpha for each rank in time;
-                     0 for not at all. It has no effect on user-based predictions
+                     0 for not at all. It has no effect on user-based models, nor on the lists of
+                     NX-Map, which are ranked by votes
     pnsa             reading of PNSA, which says who can be drawn as a neighbour: "printed",
                      "counted" or "positive" (`settings.Pnsa`)
 
@@ -71,7 +73,7 @@ class XMap(base.ItemRecommender):
     """The fitted published variant; None for the sound one."""
 
     fits_: tuple[Fit, ...] = ()
-    """All fits of the sound variant that the card counts, the earliest first."""
+    """Fits of the sound variant that its card counts, the earliest first."""
 
     def __init__(
         self,
@@ -125,7 +127,10 @@ class XMap(base.ItemRecommender):
 
     @property
     def weighs_by_time(self) -> bool:
-        """Whether the fitted model gives less weight to a person's older ratings."""
+        """Whether the fitted model gives less weight to a person's older ratings in predictions.
+
+        Lists of the published variant are ranked by predictions, those of NX-Map by votes.
+        """
         self._require_fitted()
         return self.published_ is not None and self.settings_.weighs_by_time
 
@@ -142,8 +147,10 @@ class XMap(base.ItemRecommender):
                 operating system. Noise always comes from the operating system.
 
         Raises:
-            ConfigError: A parameter has an invalid value.
-            DataError: A domain has no item, or a target has no rating.
+            ConfigError: A parameter has an invalid value, or does not fit the ratings.
+            PrivacyError: The sound variant is asked for a user-based recommender.
+            DataError: A domain has no item, nobody rated anything in a target of the published
+                variant, or the ratings or the catalogue cannot be used.
         """
         ratings = inputs.as_ratings_source(ratings)
         settings = self.settings
@@ -196,10 +203,11 @@ class XMap(base.ItemRecommender):
             history: The person's own stars by item id.
             n: Length of the list.
             exclude: Ids to leave out, besides the rated ones.
-            candidates: The only ids that may be listed; None for all items of the targets.
+            candidates: Ids of target items that may be listed; None for all target items.
             target: Name of the only target domain to list from; None for all.
             history_times: Second at which each item of the history was rated. It has an effect only
-                if the model gives less weight to older ratings (`weighs_by_time`).
+                if the model gives less weight to older ratings (`weighs_by_time`) and ranks lists
+                by predictions, not by votes.
             keep_seen: Whether rated items may be listed.
 
         Raises:
@@ -250,10 +258,11 @@ class XMap(base.ItemRecommender):
         Args:
             users: Ids of the people.
             n: Length of each list.
-            candidates: The only ids that may be listed; None for all items of the targets.
+            candidates: Ids of target items that may be listed; None for all target items.
 
         Returns:
-            (len(users), n) item numbers, which are positions in `item_ids_`, and scores.
+            (len(users), n) item numbers, which are positions in `item_ids_`, and scores. Where a
+            list is shorter than n, the numbers are -1 and the scores NaN.
         """
         n = inputs.checked_n(n)
         number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
@@ -294,7 +303,9 @@ class XMap(base.ItemRecommender):
             (len(items),) stars; NaN for items outside the target domains.
 
         Raises:
+            NotFittedError: The model is not fitted.
             ConfigError: The sound variant was fitted without `stars`.
+            DataError: The history or an item is not valid.
         """
         target_ids = self._target_ids(None)
         if self.published_ is not None:
@@ -312,6 +323,7 @@ class XMap(base.ItemRecommender):
         """Return the file from which devices make lists, as `Private.device_file` does.
 
         Raises:
+            NotFittedError: The model is not fitted.
             ConfigError: The model is of the published variant, or has several target domains.
         """
         self._require_fitted()
@@ -326,17 +338,18 @@ class XMap(base.ItemRecommender):
     ) -> Reasons:
         """List the person's items and features that add most to an item's score.
 
-        This is `Private.explain`, and costs no epsilon. The published variant gives no reasons: its
-        list is empty.
+        This is `Private.explain`, and costs no epsilon. A model of the published variant returns
+        no reasons.
 
         Args:
             item: Id of the item.
             user: Id of a person of the fit, whose ratings are used if there is no history.
             history: The person's own stars by item id.
-            n: Most items, and most features, that are listed.
+            n: Largest number of items, and largest number of features, that are listed.
 
         Raises:
-            DataError: The item is in no target domain.
+            NotFittedError: The model is not fitted.
+            DataError: The item is in no target domain, or the history is not valid.
         """
         if item not in self._target_ids(None):
             raise DataError("no such item in a target domain", found=item)
@@ -344,7 +357,7 @@ class XMap(base.ItemRecommender):
         return Reasons() if lists is None else lists.explain(item, user, history=history, n=n)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return one card: what the lists that others see can reveal about one person."""
+        """Return one card, on what the lists of other people can reveal about one person."""
         self._require_fitted()
         settings = self.settings_  # those of the fit; parameters may have been changed since
         if settings.noiseless:
@@ -352,15 +365,15 @@ class XMap(base.ItemRecommender):
         elif self.published_ is not None:
             card = self.published_.card()
         else:
-            spent = self._sound_lists().guarantees()[0]
-            card = card_of_sound(settings.epsilon, settings.delta, spent)
+            card_of_lists = self._sound_lists().guarantees()[0]
+            card = card_of_sound(settings.epsilon, settings.delta, card_of_lists)
         return public_facts.name_text_of_rows((card,), self.taken_)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, which holds no person.
 
         Raises:
-            PrivacyError: The model is published and user-based.
+            PrivacyError: The model is fitted and user-based.
         """
         state = base.without_people(self)
         if self.published_ is not None:
@@ -381,9 +394,10 @@ class XMap(base.ItemRecommender):
             )
 
     def save(self, path: str | Path) -> None:
-        """Write the model file, which holds no person.
+        """Write the model file, which holds no person's ratings.
 
         Raises:
+            NotFittedError: The model is not fitted.
             PrivacyError: The model is user-based.
         """
         self._require_fitted()
@@ -413,8 +427,8 @@ class XMap(base.ItemRecommender):
         """Make a model from the header and arrays of a file whose hash was checked.
 
         Raises:
-            ValueError: A part has a wrong type, shape or number, or parts do not fit each other.
-                Other errors of `errors.UNUSABLE_CONTENT`: a part is missing or has another form.
+            ValueError or another of `errors.UNUSABLE_CONTENT`: A part is missing, has a wrong type,
+                shape or number, or does not fit another part.
         """
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))
@@ -439,7 +453,7 @@ class XMap(base.ItemRecommender):
         return model
 
     def _sound_lists(self) -> PrivateLists:
-        """Return the fitted lists of a model of the sound variant."""
+        """Return the lists of a fitted model that is known to be of the sound variant."""
         assert self.sound_ is not None
         return self.sound_
 
@@ -456,15 +470,16 @@ class XMap(base.ItemRecommender):
         if not set(names) <= set(all_targets):
             listed_targets = ", ".join(all_targets)
             raise ConfigError(f"This model has no target '{target}'. It has: {listed_targets}.")
-        ids_of_targets = [self.item_ids_[self.catalogue_.targets(name)] for name in names]
+        ids_of_targets = [self.item_ids_[self.catalogue_.items_of(name)] for name in names]
         return set(np.concatenate(ids_of_targets).tolist())
 
 
 def describe_usefulness(model: XMap) -> str:
-    """Return a sentence on whether a fitted model's lists are expected to beat popularity.
+    """Return sentences on how useful the lists of a fitted model are.
 
-    For the sound variant this is estimated from the released sums. For the published variant the
-    sentence says what was measured on MovieLens (docs/results.md).
+    For the sound variant they are those of `PrivateLists.summary`, estimated from the released
+    sums. For the published variant they compare its lists with a list of popular items, as measured
+    on MovieLens (docs/results.md).
     """
     if model.sound_ is not None:
         return model.sound_.summary()

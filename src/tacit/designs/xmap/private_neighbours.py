@@ -2,7 +2,7 @@
 
 Source   the X-Map technical report, Theorems 2 to 4. All other items are candidates to be
          neighbours of an item. A misprint is corrected: the truncated similarity is
-         max(Sim, Sim_k - w); the authors' code has max(Sim, Sim - w), which is always Sim.
+         max(Sim, Sim_k - w); the authors' code has max(Sim, Sim - w), which is Sim for w >= 0.
 Readings the formula of the width w (`theory.truncation`) has a length |v|. The report says that it
          is the length of the longest rating vector (reading "printed"); the report's proofs use it
          as the number of candidates ("counted"). Reading "positive" deviates from the report: only
@@ -13,7 +13,7 @@ Sampler  draws in proportion to whole weights (`mechanisms/weights.py`); noise f
          discrete Laplace sampler.
 
 The budget is epsilon', the nats claimed for one list of neighbours: half of it is for the draws,
-half for the noise.
+half for the noise. For a user-based model people take the place of items (`PeopleNeighbours`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Candidates(NamedTuple):
     """(n,) SS of each similarity, as printed."""
 
     def where(self, mask: NDArray[np.bool_]) -> Candidates:
-        """Keep the candidates of an (n,) mask."""
+        """Keep the candidates for which an (n,) mask is True."""
         return Candidates(self.numbers[mask], self.similarities[mask], self.sensitivities[mask])
 
 
@@ -77,8 +77,8 @@ def measure_candidates(
 ) -> Candidates:
     """Compute the similarity and SS of one column of centred stars with every column of a matrix.
 
-    Columns are items and rows people, or the other way round. With r_i the column, r_j another, and
-    x a row with entries in both:
+    Columns are items and rows people, or the other way round. r_i is the one column, r_j a column
+    of the matrix, and x a row with entries in both:
 
         Sim = r_i . r_j / (|r_i| |r_j|)
         SS  = max over x of  r_xi r_xj / (|r'_i| |r'_j|)
@@ -93,14 +93,16 @@ def measure_candidates(
             down; 0: never.
 
     Returns:
-        All n columns as candidates, among them the column itself. SS is -inf if no row has entries
-        in both columns, or if each such row is the only one of a column with a value other than 0.
+        All n columns as candidates, also the one column itself if it is in the matrix. SS is -inf
+        if no row has entries in both columns, or if each such row is the only row of one of the two
+        columns with a value other than 0.
     """
     n = columns.shape[1]
     square = float(values @ values)  # |r_i|^2
 
-    # List all pairs of an entry of the column (r_xi) and an entry of any column in the same row x
-    # (r_xj): row x has lengths[x] of them, which are consecutive in the CSR.
+    # List all pairs of an entry of the one column (r_xi) and an entry of the matrix in the same row
+    # (r_xj). The row of entry n of the column, rows[n], has lengths[n] entries in the matrix, which
+    # are consecutive in the CSR.
     lengths = np.diff(columns.indptr)[rows]
     first_pair_of_row = np.cumsum(lengths) - lengths
     shift = np.repeat(columns.indptr[rows] - first_pair_of_row, lengths)
@@ -173,7 +175,8 @@ def draw_neighbours(
 
     # PNSA: the exponential mechanism, k times.
     chosen = _draw_without_repetition(exponents, k, source)
-    is_drawn = chosen >= 0  # results for -1, which reads the last column, are replaced below
+    # -1 reads the last column in `take_along_axis`; such results are replaced at the end.
+    is_drawn = chosen >= 0
 
     # PNCF: Laplace noise of scale SS / (epsilon' / 2), with SS at least FLOOR.
     whole_noise = discrete_laplace(np.zeros(chosen.shape, dtype=np.int64), float(_NOISE_UNIT))
@@ -218,7 +221,7 @@ def longest_rating_vector(values: sparse.csr_array) -> int:
 def draw_item_neighbours(
     values: sparse.csr_array, significance: int, pnsa: PrivateNeighbours, source: Source
 ) -> tuple[Numbers, Floats]:
-    """Draw every target item's neighbours and noisy similarities, which are used for everybody.
+    """Draw the neighbours of every target item, and noisy similarities to them.
 
     Args:
         values: (people, n_target) CSR of everybody's centred target profiles (AlterEgos).
@@ -229,7 +232,7 @@ def draw_item_neighbours(
 
     Returns:
         (n_target, k) positions of the neighbours in the target domain, -1 where an item has fewer
-        than k; and (n_target, k) noisy similarities.
+        than k; and (n_target, k) noisy similarities, 0 where there is no neighbour.
     """
     n_items = values.shape[1]
     longest_vector = longest_rating_vector(values)

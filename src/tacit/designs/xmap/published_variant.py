@@ -1,12 +1,13 @@
 """The published variant: a fit by the paper's four steps for each target, and the fitted model.
 
-The steps are run in the paper's order: baseliner, extender, generator, recommender. If the ratings
-are stored on disk, similarities are computed for a tile of items at a time. The result is the same
-as that of a fit in memory, except that an item's sum of stars is added in another order and so
-rounded differently.
+The steps are run in the paper's order: baseliner, extender, generator, recommender. An item-based
+model without noise can also be fitted to ratings that are stored on disk: similarities are then
+computed for a tile of items at a time. The result is the same as that of a fit in memory, except
+that an item's sum of stars is added in another order and so rounded differently.
 
-Releases   for each target one table of images and one of neighbours, each drawn once; means of
-           items without noise. A model file holds no person's ratings.
+Releases   of an item-based model for each target one table of images and one of neighbours, each
+           drawn once if it has an epsilon; means of items without noise; and the table of votes of
+           a model without any noise. A user-based model is people's profiles, and is in no file.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class TargetModel:
     engine: Engine
     """Computes predictions."""
     votes: VotingTable | None
-    """Votes by which lists are ranked; None if lists are ranked by predictions."""
+    """Votes by which lists of an item-based model without noise are ranked; None for any other
+    model, whose lists are ranked by predictions."""
 
     def predict(self, person: PersonRatings) -> Floats:
         """Predict the (n_target,) stars of one person."""
@@ -128,7 +130,7 @@ class PublishedModel:
     scale: RatingScale
     """Scale of the stars."""
     by_target: Mapping[str, TargetModel]
-    """What is learned for each target domain."""
+    """The model of each target domain, by its name."""
     people: Ratings | None = None
     """Ratings of the people of the fit. They hold no people after a fit to stored ratings, and are
     None for a model that was loaded from a file."""
@@ -143,17 +145,17 @@ class PublishedModel:
     ) -> PersonRatings:
         """Collect one person's ratings, from a history or from the fit.
 
-        Ratings of unknown items have no effect on predictions.
+        Ratings of items that the model does not know have no effect on predictions.
 
         Args:
-            user: Id of a person of the fit, whose ratings are used if there is no history. Anyone
-                else without a history has no ratings.
+            user: Id of a person of the fit, whose ratings are used if there is no history. Any
+                other id stands for a person without ratings.
             history: Stars by item id; None to use the ratings of the fit.
             history_times: Seconds by item id, for each item of the history; None if unknown.
 
         Raises:
-            DataError: Stars are off the scale, or times are given without a history or not for just
-                its items.
+            DataError: The history is not valid, stars are off the scale, or times are given without
+                a history or for other items than those of the history.
         """
         if history is None:
             if history_times is not None:
@@ -225,7 +227,7 @@ def fit_published(
 
     Raises:
         DataError: Nobody rated anything in a target domain.
-        ConfigError: The ratings are stored, and the settings need them in memory.
+        ConfigError: The ratings are stored, and the model is user-based or has noise.
     """
     people_and_items = catalogue_of(ratings)
     if isinstance(ratings, StoredRatings):
@@ -234,7 +236,7 @@ def fit_published(
         sums, counts = _sum_stars_of_items(ratings)
     means = np.zeros(len(counts))
     for name in np.unique(catalogue.domains.astype(str)):
-        items = catalogue.targets(name)
+        items = catalogue.items_of(name)
         mean_of_domain = sums[items].sum() / max(1.0, counts[items].sum())
         means[items] = np.divide(
             sums[items],
@@ -276,18 +278,19 @@ class TargetFit:
         return self.catalogue.settings
 
     def run(self) -> TargetModel:
-        """Run the paper's four steps, and make the voting table of a model without noise.
+        """Run the paper's four steps, and make the voting table if the model has one.
 
         Raises:
             DataError: Nobody rated anything in the target domain.
-            ConfigError: The ratings are stored, and the settings need them in memory.
+            ConfigError: The ratings are stored, and the model is user-based or has noise.
         """
         settings = self.settings
         if settings.user_based or not settings.noiseless:
-            # A user-based model holds everybody, and a private draw needs all candidates at once.
+            # A user-based model holds everybody's profile, and a private draw needs all candidates
+            # at once.
             require_in_memory(self.ratings)
         sources = self.catalogue.sources(self.target)
-        targets = self.catalogue.targets(self.target)
+        targets = self.catalogue.items_of(self.target)
         if not self.raters[targets].any():
             raise DataError("nobody rated anything in the target domain", found=self.target)
         is_used = np.zeros(len(self.raters), np.bool_)
@@ -348,7 +351,10 @@ class TargetFit:
     def _make_neighbours(
         self, read_stars: ReadRows, alter_egos_of: Callable[..., Profiles], means: Floats
     ) -> ItemNeighbours | PeopleNeighbours:
-        """Make the recommender's neighbours: of items or of people, drawn if they are private.
+        """Make the recommender's neighbours, of items or of people.
+
+        With an epsilon', neighbours of items are drawn here, and those of a person when stars are
+        first predicted for them.
 
         Args:
             read_stars: Reads the stars of a block of people, for source and target items.
@@ -387,8 +393,8 @@ def _make_table(
 
     Args:
         ratings: Ratings of everybody.
-        read_rows: Reads the rows of a block of people, and their means.
-        make: Makes a table from both.
+        read_rows: Reads the rows of a block of people, and the mean of each row.
+        make: Makes a table from rows and their means.
         raters: (items,) number of people with an entry in each column of the rows; None to count
             them if they are needed.
     """
@@ -419,7 +425,13 @@ def _read_stars(block: Ratings, *, is_used: NDArray[np.bool_]) -> tuple[sparse.c
 def _read_alter_egos(
     block: Ratings, *, read_stars: ReadRows, alter_egos_of: Callable[..., Profiles]
 ) -> tuple[sparse.csr_array, Floats]:
-    """Make the AlterEgos of a block of people, and return their stars and each person's mean."""
+    """Make the AlterEgos of a block of people; return their stars and each AlterEgo's mean.
+
+    Args:
+        block: Ratings of some people.
+        read_stars: Reads the stars of these people, for source and target items.
+        alter_egos_of: Makes their AlterEgos from stars and times; times have no effect on stars.
+    """
     stars, _ = read_stars(block)
     profiles = alter_egos_of(stars, None).stars
     return profiles, mean_stars_of_people(profiles)

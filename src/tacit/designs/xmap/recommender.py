@@ -1,14 +1,16 @@
 """Step 4, the Recommender: predicted stars in the target domain from people's profiles there.
 
 Source   the X-Map paper. Item-based: the prediction for an item is computed from the person's
-         ratings of its k most similar items; older ratings weigh less. User-based: it is computed
-         from the ratings of the k people most similar to the person.
+         ratings of its k most similar items; with an alpha above 0 older ratings weigh less.
+         User-based: the prediction is computed from the ratings of the k people most similar to the
+         person.
 Deviations  without privacy only items or people of positive similarity are neighbours, because an
-         item that is unlike another says little about it; an item's mean is over people's own
-         ratings, not over images; a rating's rank in time is its rank in the whole profile;
-         predictions are not rounded.
+         item that is unlike another says little about it. An item's mean is over people's own
+         ratings, not over images. A rating's rank in time is its rank in the whole profile.
+         Predictions are not rounded.
 
-With privacy, neighbours and their similarities are drawn: private_neighbours.py has PNSA and PNCF.
+With privacy, PNSA draws the neighbours and PNCF adds noise to their similarities
+(private_neighbours.py).
 """
 
 from __future__ import annotations
@@ -66,9 +68,9 @@ class ItemNeighbours:
     def predict(self, profiles: Profiles, alpha: float, engine: Engine) -> Floats:
         """Predict (people, n_target) stars; the item's mean if none of its neighbours is rated.
 
-        With s_ij the similarity of item i and its neighbour j, w_j the weight of the person's
-        rating of j by its age, and d_j its deviation from the item's mean, over the neighbours j of
-        i that the person rated:
+        The sums are over the neighbours j of item i that are in the person's profile. s_ij is the
+        similarity of i and j, w_j the weight of the rating of j by its age, and d_j its deviation
+        (`Profiles.deviations`):
 
             stars of i = mean of i + (sum of s_ij w_j d_j) / (sum of |s_ij| w_j)
 
@@ -114,29 +116,33 @@ def find_item_neighbours(
 
 
 def _find_positive(
-    table: Table, of: Numbers, among: Numbers, *, engine: Engine, k: int, significance: int
+    table: Table, items: Numbers, candidates: Numbers, *, engine: Engine, k: int, significance: int
 ) -> Neighbours:
-    """Find the k most similar items of positive similarity, for each item of `of`.
+    """Find for each item the up to k candidates of the largest positive similarity.
 
-    The engine ranks by |similarity|. If fewer than k of an item's first 2 k neighbours are
-    positive, the search is repeated for twice as many, until there are k positive ones or no more
-    items.
+    The engine ranks by |similarity|. If fewer than k of an item's first 2 k neighbours have a
+    positive similarity, the search is repeated for twice as many, until there are k of positive
+    similarity or no more candidates.
 
     Args:
         table: Everybody's centred target profiles.
-        of: Numbers of the items whose neighbours are searched for.
-        among: Numbers of the items that can be neighbours.
+        items: Numbers of the items whose neighbours are searched for.
+        candidates: Numbers of the items that can be neighbours.
         engine: Computes similarities.
         k: Most neighbours of an item.
         significance: Number of people who rated both items below which a similarity is scaled
             down; 0: never.
     """
-    result = make_empty_lists(of, k)
-    unfinished = np.arange(len(of))  # positions in `of`
-    n_searched = min(2 * k, len(among))
+    result = make_empty_lists(items, k)
+    unfinished = np.arange(len(items))  # positions in `items`
+    n_searched = min(2 * k, len(candidates))
     while unfinished.size:
         searched = engine.neighbours(
-            table, of=of[unfinished], among=among, k=n_searched, significance=significance
+            table,
+            of=items[unfinished],
+            among=candidates,
+            k=n_searched,
+            significance=significance,
         )
         is_positive = searched.similarities > 0
         # Positions of the first k positive neighbours in their order; if there are fewer, positions
@@ -144,8 +150,8 @@ def _find_positive(
         order = np.argsort(~is_positive, axis=1, kind="stable")[:, :k]
         is_used = np.take_along_axis(is_positive, order, axis=1)
         columns = slice(0, order.shape[1])
-        items = np.take_along_axis(searched.items, order, axis=1)
-        result.items[unfinished, columns] = np.where(is_used, items, -1)
+        neighbours = np.take_along_axis(searched.items, order, axis=1)
+        result.items[unfinished, columns] = np.where(is_used, neighbours, -1)
         for result_values, searched_values in (
             (result.similarities, searched.similarities),
             (result.co_counts, searched.co_counts),
@@ -154,23 +160,23 @@ def _find_positive(
             values = np.take_along_axis(searched_values, order, axis=1)
             result_values[unfinished, columns] = np.where(is_used, values, 0)
         has_too_few = is_positive.sum(axis=1) < k
-        has_more = (searched.items[:, -1] >= 0) & (n_searched < len(among))
+        has_more = (searched.items[:, -1] >= 0) & (n_searched < len(candidates))
         unfinished = unfinished[has_too_few & has_more]
-        n_searched = min(2 * n_searched, len(among))
+        n_searched = min(2 * n_searched, len(candidates))
     return result
 
 
 def recency_weights(profiles: Profiles, alpha: float) -> Floats:
     """Compute the weight of each rating by its age: (stored,) e^(-alpha (t - t_j)).
 
-    t_j is the rank of the rating's time in its profile, in which equal times have one rank and no
-    rank is left out; t is the rank of the profile's latest rating. Only ratios of weights matter.
-    All weights are 1 if times are unknown or alpha is 0.
+    t_j is the rank of the rating's time in its profile: equal times share a rank, and the next
+    later time has the next rank. t is the rank of the profile's latest rating. All weights are 1 if
+    times are unknown or alpha is 0.
     """
     times = profiles.times
     if times is None or alpha == 0 or not len(times):
         return np.ones(profiles.stars.nnz)
-    people = np.repeat(np.arange(profiles.stars.shape[0]), np.diff(profiles.stars.indptr))
+    people = person_of_each_rating(profiles.stars)
     # Ranks continue from one person to the next: only differences within a person are used.
     order = np.lexsort((times, people))
     has_next_rank = (np.diff(times[order]) != 0) | (np.diff(people[order]) != 0)
@@ -186,12 +192,12 @@ def recency_weights(profiles: Profiles, alpha: float) -> Floats:
 class PeopleNeighbours:
     """The user-based model: stars from the k people most similar to a person. No guarantee.
 
-    Source   the X-Map paper. PNSA and PNCF are used with the roles of people and items swapped; the
-             report prints no formula for this.
+    Source   the X-Map paper. With privacy, PNSA and PNCF are used with the roles of people and
+             items swapped; the report prints no formula for this.
     Sees     everybody's profile. The model consists of people's profiles, so no file holds it.
 
-    With privacy, the people similar to a profile are drawn by PNSA. The mean of repeated draws for
-    one profile would have hardly any noise, so this object stores the first draw and uses it again.
+    The mean of repeated draws for one profile would have hardly any noise, so this object stores
+    the first draw and uses it again.
     """
 
     means: Floats
@@ -205,7 +211,7 @@ class PeopleNeighbours:
     source: Source
     """Where draws come from."""
     _neighbours_of: dict[bytes, tuple[Numbers, Floats]] = field(default_factory=dict)
-    """Neighbours and similarities that were chosen before, by the bytes of the profile."""
+    """Stored neighbours and similarities, by the bytes of a profile's items and stars."""
 
     def predict(self, profile: Profiles, *_: object) -> Floats:
         """Predict the (1, n_target) stars of one profile.
@@ -215,8 +221,9 @@ class PeopleNeighbours:
             stars of i = mean of the profile + (sum of s_p (stars of p for i - mean of p))
                                                / (sum of |s_p|)
 
-        For a profile without ratings the first term is the item's mean. Further arguments are those
-        of `ItemNeighbours.predict`, and have no effect.
+        For a profile without ratings the first term is the item's mean. The second term is 0 if no
+        neighbour rated the item. Further arguments are those of `ItemNeighbours.predict`, and have
+        no effect.
         """
         people, similarities = self.neighbours(profile)
         weight = self.support(profile)
@@ -243,7 +250,7 @@ class PeopleNeighbours:
     def neighbours(self, profile: Profiles) -> tuple[Numbers, Floats]:
         """Return the up to k neighbours of a profile, with their similarities: (n,) and (n,).
 
-        They are chosen once for each profile.
+        They are chosen when the profile is first asked for, and stored.
         """
         key = profile.stars.indices.tobytes() + profile.stars.data.tobytes()
         if key not in self._neighbours_of:
@@ -253,8 +260,9 @@ class PeopleNeighbours:
     def _choose(self, profile: Profiles) -> tuple[Numbers, Floats]:
         """Choose the neighbours of a profile among all people with another profile.
 
-        With privacy they are drawn by PNSA. Otherwise they are those of the largest positive
-        similarity; of equal ones the smaller number goes first.
+        With privacy PNSA draws them, and PNCF adds noise to their similarities. Otherwise they are
+        the up to k people of the largest positive similarity; of equal ones the smaller number goes
+        first.
         """
         rated = profile.stars.indices
         deviations = profile.deviations
@@ -286,12 +294,12 @@ class PeopleNeighbours:
         return squares.astype(np.float64)
 
     def _has_same_profile(self, stars: sparse.csr_array) -> NDArray[np.bool_]:
-        """Return for each person whether their profile has the same items and stars: (people,).
+        """Return (people,) whether a person's profile has the same items and stars as one profile.
 
-        Such a person is taken for the one whose profile it is, and nobody is their own neighbour.
+        Such a person may be the one whose profile it is, and nobody is their own neighbour.
 
         Args:
-            stars: (1, n_target) CSR of one profile.
+            stars: (1, n_target) CSR of the one profile.
         """
         profiles = self.profiles.stars
         stars_of_items = np.full(stars.shape[1], np.nan)

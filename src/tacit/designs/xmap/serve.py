@@ -25,13 +25,19 @@ GENRES = 12
 EPSILON = 4.0
 """Nats of the model for one person's whole profile."""
 DELTA = 1e-6
+"""Probability that the bound of epsilon fails."""
 SEED = 5
+"""Seed of the generated ratings."""
 _FIRST_BOOK = 1001
 """Films are numbered from 1, books from here."""
 
 
 def make_demo(folder: Path) -> str:
-    """Fit the demonstration's model, write it to a folder, and return its section of tacit.toml."""
+    """Fit the demonstration's model, and write it to a folder as films.tacit.
+
+    Returns:
+        The model's section of the service's tacit.toml.
+    """
     model = XMap(source="books", target="films", epsilon=EPSILON, delta=DELTA, stars=True)
     model.fit(population()).save(folder / "films.tacit")
     return """[models.films]
@@ -43,7 +49,8 @@ item_word = "film"
 def population() -> Ratings:
     """Generate ratings of books and films, with a public catalogue.
 
-    With the catalogue a fit need not assume that items and domains seen in ratings are public.
+    Without a catalogue, the model's card would have to assume that the items and domains seen in
+    the ratings are public.
     """
     generated = generate_domains(
         PEOPLE,

@@ -1,4 +1,4 @@
-"""Parameters of an X-Map model, which are checked when `Settings` are made."""
+"""Parameters of an X-Map model, checked when `Settings` are made, and texts of its cards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Settings:
     """
 
     source: tuple[str, ...]
-    """Names of the domains that people have rated in; empty for every domain except the target."""
+    """Names of the domains that people have rated in; empty for every domain except the one that is
+    recommended from."""
     target: tuple[str, ...]
     """Names of the domains to recommend from. A domain may be a source of other targets."""
     domain: str
@@ -45,14 +46,14 @@ class Settings:
     variant: Variant
     """"sound" or "published"."""
     epsilon: float
-    """Sound variant: nats for a person's whole profile. Published: nats claimed for ONE replaced
-    item. Infinity: no noise."""
+    """Sound variant: nats for a person's whole profile. Published variant: nats claimed for ONE
+    replaced item. Infinity: no noise in this part."""
     epsilon_prime: float | None
     """Published variant: nats claimed for ONE list of neighbours; None for the same as epsilon."""
     delta: float
     """Sound variant: probability that the bound of epsilon fails."""
     recommender: Kind
-    """"item-based" or "user-based"."""
+    """"item-based", or "user-based" (published variant only)."""
     k: int
     """Published variant: number of neighbours of the recommender."""
     extender_k: int
@@ -61,8 +62,8 @@ class Settings:
     """Published variant: number of people who rated both items below which a similarity is scaled
     down; 0: never."""
     alpha: float
-    """Published variant: how fast old ratings lose weight, by e^-alpha for each rank in time; 0:
-    not at all."""
+    """Published variant: how fast old ratings lose weight in item-based predictions, by e^-alpha
+    for each rank in time; 0: not at all."""
     pnsa: Pnsa = "printed"
     """Published variant: reading of PNSA."""
     features: Sequence[str] | None = None
@@ -101,7 +102,7 @@ class Settings:
         """Convert the numbers to int or float.
 
         Raises:
-            ConfigError: A value is not a number of the kind.
+            ConfigError: A value is not a whole number, or not a real number, as its name needs.
         """
         parameters = asdict(self)
         for name in _WHOLE_NUMBERS:
@@ -121,7 +122,7 @@ class Settings:
         """Check the names of the variant, the recommender and the reading of PNSA.
 
         Raises:
-            ConfigError: There is no such name.
+            ConfigError: There is no variant, recommender or reading of this name.
         """
         if self.variant not in get_args(Variant):
             raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
@@ -153,8 +154,10 @@ class Settings:
     def _check_sound(self) -> None:
         """Check that the parameters fit the sound variant.
 
+        The other parameters of the published variant are accepted, and have no effect.
+
         Raises:
-            ConfigError: One is for the published variant only, or delta is 0.
+            ConfigError: epsilon_prime or pnsa has another value than its default, or delta is 0.
             PrivacyError: The recommender is user-based.
         """
         if self.epsilon_prime is not None:
@@ -171,8 +174,8 @@ class Settings:
             )
         if self.user_based:
             raise PrivacyError(
-                "The sound variant has no user-based recommender, because no release about items "
-                "can name people: use 'item-based', or the published variant."
+                "The sound variant has no user-based recommender, because its releases are about "
+                "items and name no people: use 'item-based', or the published variant."
             )
 
     @property
@@ -194,8 +197,8 @@ class Settings:
     @property
     def noiseless(self) -> bool:
         """Whether a fit has neither noise nor random draws: all its epsilons are infinite."""
-        has_exact_neighbours = self.variant == "sound" or self.neighbour_budget is None
-        return math.isinf(self.epsilon) and has_exact_neighbours
+        has_no_drawn_neighbours = self.variant == "sound" or self.neighbour_budget is None
+        return math.isinf(self.epsilon) and has_no_drawn_neighbours
 
     @property
     def weighs_by_time(self) -> bool:
@@ -221,7 +224,7 @@ def _names(value: object, expected: str) -> tuple[str, ...]:
         expected: What the value should be, for the error.
 
     Raises:
-        ConfigError: The value is neither.
+        ConfigError: The value is neither a name nor a sequence of names.
     """
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
@@ -245,8 +248,8 @@ PAPER = (
     "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "
     "(PVLDB 2017), and its technical report, Theorems 1 to 4"
 )
-"""Citation on the cards."""
+"""Citation on all cards."""
 UNIT = Adjacency("user", "add or remove")
 """Neighbouring data sets of the published variant's card."""
 LIFETIME = "per fit: fitting again on the same people spends again"
-"""What the cards say about several fits."""
+"""What the cards of the published variant, and of a model without noise, say about several fits."""

@@ -21,10 +21,10 @@ SOUND_VERSION = 2
 
 
 def make_sound_lists(settings: Settings) -> PrivateLists:
-    """Make the sound variant's lists, not fitted yet.
+    """Make the sound variant's model of lists, before its fit.
 
-    With several targets, the lists do not distinguish domains if no source is named or a source is
-    also a target: then people's ratings of every item are used, and every item gets a score.
+    If there are several targets, and no source is named or a source is also a target, the lists do
+    not distinguish domains: people's ratings of every item are used, and every item gets a score.
     """
     targets = settings.target
     sources = tuple(name for name in settings.source if name not in targets)
@@ -46,7 +46,7 @@ def make_sound_lists(settings: Settings) -> PrivateLists:
 def read_sound_lists(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ids: Column, catalogue: Catalogue
 ) -> PrivateLists:
-    """Read the sound variant from a model file.
+    """Read the lists of the sound variant from a model file.
 
     Args:
         header: Header of the file.
@@ -55,8 +55,9 @@ def read_sound_lists(
         catalogue: Settings, and the domain of each item.
 
     Raises:
-        ValueError: The file has another format, or the lists lack an item of a target domain, or
-            have one that the model lacks.
+        ValueError or another of `errors.UNUSABLE_CONTENT`: The file has another format, a part of
+            the lists is missing or has another form, or the lists lack an item of a target domain
+            or have an item that the model lacks.
     """
     if header.get("version") != SOUND_VERSION:
         raise ValueError(
@@ -65,7 +66,7 @@ def read_sound_lists(
     lists = PrivateLists.from_parts(dict(header["lists"]), dict(arrays))
     target_ids: set[Any] = set()
     for name in catalogue.settings.target:
-        target_ids |= set(ids[catalogue.targets(name)].tolist())
+        target_ids |= set(ids[catalogue.items_of(name)].tolist())
     if not (target_ids <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
-        raise ValueError("the lists do not fit the list of items")
+        raise ValueError("its lists lack a target item, or have an item that the model lacks")
     return lists

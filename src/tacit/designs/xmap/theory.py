@@ -1,8 +1,10 @@
-"""Formulas of X-Map: pure functions, without randomness.
+"""Formulas of X-Map, and exact chances of draws by PNSA: pure functions, without randomness.
 
 Source     the X-Map technical report, Theorems 1 to 4. Its symbols here: Sim, the similarity of a
-           candidate; Sim_k, the k-th largest of them; SS, the sensitivity of a similarity, GS the
-           global one; |v|, a length; w, the width; epsilon', the budget of one list of neighbours.
+           candidate; Sim_k, the k-th largest Sim; SS, the sensitivity of one similarity; GS, the
+           sensitivity of all similarities; |v|, a length; w, the width; epsilon', the nats claimed
+           for one list of neighbours. The chances of draws (`chance_of_any`, `chance_of_a_gap`)
+           are not in the report.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SPREAD = 2.0
-"""GS, the global sensitivity: a similarity in [-1, 1] cannot change by more. No smaller bound
-holds, because changes can come arbitrarily close to it."""
+"""GS, the global sensitivity: no similarity in [-1, 1] changes by more than 2. No smaller number is
+a bound, because a change can be arbitrarily close to 2."""
 FLOOR = 1e-6
 """Least value of SS as a divisor: with SS = 0 an exponent would be infinite, with SS below 0 it
 would have the wrong sign."""
@@ -31,17 +33,17 @@ def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) ->
     """Exact privacy loss, in nats, of ONE replacement drawn from a fixed list of N candidates.
 
     It is a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)] with a = epsilon change / (2 GS). This is the
-    worst case: the similarity of the drawn image rises by `change`, and those of all others fall
-    by `change`.
+    worst case: the similarity of the drawn candidate rises from -change / 2 to change / 2, and that
+    of each other candidate falls from change / 2 to -change / 2.
 
     Args:
         epsilon: Nats for which PRS draws.
         candidates: N.
-        change: The most that one person changes a similarity.
+        change: Largest change of a similarity by one person.
     """
     a = epsilon * change / (2 * SPREAD)
-    others = candidates - 1
-    return a + math.log((1 + others * math.exp(a)) / (math.exp(a) + others))
+    n_others = candidates - 1
+    return a + math.log((1 + n_others * math.exp(a)) / (math.exp(a) + n_others))
 
 
 def concentrated_composition(replacements: int, epsilon: float, delta: float) -> float:
@@ -118,11 +120,11 @@ def largest_change(r_i: Floats, r_j: Floats, people: Mask | None = None) -> floa
 def uncut_truncation(
     k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """Width w before the minimum of `truncation`: 4 k SS / epsilon' ln(k (|v| - k) / rho).
+    """Second term of the minimum in `truncation`: 4 k SS / epsilon' ln(k (|v| - k) / rho).
 
     Args:
         k: Number of neighbours.
-        sensitivity: SS, the largest over all candidates.
+        sensitivity: The largest SS of all candidates.
         epsilon: epsilon', the budget of one list of neighbours.
         length: |v|.
         rho: Chance with which PNSA may miss its bound.
@@ -143,7 +145,7 @@ def truncation(
     Args:
         kth: Sim_k, the k-th largest similarity. If it is below 0, so is w, as printed.
         k: Number of neighbours.
-        sensitivity: SS, the largest over all candidates.
+        sensitivity: The largest SS of all candidates.
         epsilon: epsilon', the budget of one list of neighbours.
         length: |v|.
         rho: Chance with which PNSA may miss its bound.
@@ -195,9 +197,9 @@ function between two points, about 1/200."""
 
 
 def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:
-    """Compute the chance that any marked candidate is among the k that PNSA draws.
+    """Compute the chance that at least one marked candidate is among the k that PNSA draws.
 
-    One is if the first marked clock rings before k unmarked ones have rung.
+    That is so if the first marked clock rings before k unmarked ones have rung.
 
     Args:
         exponents: (n,) logarithms of the candidates' weights.
@@ -221,8 +223,7 @@ def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:
 def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
     """Compute the chance that not all marked candidates are among the k that PNSA draws.
 
-    All m marked ones are, if the last of their clocks rings before more than k - m unmarked clocks
-    have rung.
+    All m marked ones are drawn if at most k - m unmarked clocks ring before the last marked clock.
 
     Args:
         exponents: (n,) logarithms of the candidates' weights.
@@ -247,8 +248,8 @@ def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
 def _times_around(rate: float) -> Floats:
     """Choose the points of an integral: (times,), dense where a clock of this rate rings.
 
-    Half of them are quantiles of the time at which the clock rings. For clocks of other rates, the
-    other half are spaced geometrically, from 1e-9 to 60 mean times of the clock.
+    Half of them are quantiles of the time at which the clock rings. The other half are for clocks
+    of other rates: they are spaced geometrically, from 1e-9 to 60 mean times of the clock.
     """
     shares = np.linspace(0, 1, _TIMES // 2, endpoint=False)
     quantiles = -np.log1p(-shares)

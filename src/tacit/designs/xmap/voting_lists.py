@@ -1,4 +1,4 @@
-"""Lists of NX-Map: each item that a person likes votes for items that the same people rated.
+"""Lists of item-based NX-Map: liked items vote for items that the same people rated.
 
 This is an addition to the paper, which makes no lists and predicts stars (docs/xmap.md). The table
 of votes has no noise, so models with privacy do not use it.
@@ -35,7 +35,8 @@ class VotingTable:
     companions: Numbers
     """(n_target, k) numbers of the items that vote for each target item; -1 if there are fewer."""
     weights: Floats
-    """(n_target, k) weights of their votes: cosines of the two items' sets of raters."""
+    """(n_target, k) weights of their votes: cosines of the two items' sets of raters; 0 where
+    `companions` has -1."""
     popularity: Floats
     """(n_target,) the item's share of all ratings in the target domain."""
     width: int
@@ -61,9 +62,9 @@ class VotingTable:
 
 
 def mark_rated(stars: sparse.csr_array, _: Floats | None = None) -> Table:
-    """Make a table with a 1 for each rating, whatever its stars; every rating is a like.
+    """Make a table with a 1 for each rating, whatever its stars, in which every rating is a like.
 
-    The second argument, means of people, has no effect: `center_stars` has it.
+    The second argument is a person's mean stars, as in `center_stars`, and has no effect.
     """
     ones = sparse.csr_array((np.ones(stars.nnz), stars.indices, stars.indptr), stars.shape)
     return Table(ones, np.ones(stars.nnz, dtype=np.bool_))
@@ -72,7 +73,7 @@ def mark_rated(stars: sparse.csr_array, _: Floats | None = None) -> Table:
 def make_voting_table(
     table: Table, raters: NDArray[np.int64], targets: Numbers, voters: Numbers, engine: Engine
 ) -> VotingTable:
-    """Find the items that vote for each target item: those with the most similar sets of raters.
+    """Find the items that vote for each target item: those whose sets of raters are most similar.
 
     Args:
         table: Marks of who rated what (`mark_rated`).
@@ -91,7 +92,10 @@ def make_voting_table(
 
 
 def mark_likes(stars: sparse.csr_array) -> sparse.csr_array:
-    """Mark likes: (people, items) CSR, 1 for a rating of at least the person's mean, else 0."""
+    """Mark ratings of at least the person's mean: (people, items) CSR, 1 for these, else 0.
+
+    These are the likes that vote; `center_stars` compares a rating with the item's mean.
+    """
     means = mean_stars_of_people(stars)
     likes = (stars.data >= means[person_of_each_rating(stars)]).astype(np.float64)
     return sparse.csr_array((likes, stars.indices, stars.indptr), stars.shape)

@@ -1,9 +1,10 @@
 """Audited claims of X-Map: the paper's, which are refuted, and those of the sound variant.
 
-The card of the published variant says what the paper claims and why it fails. Here a whole fit is
-executed once for every possible outcome of its draws, whose chances follow from the weights with
-which the shipped code draws. So the chance of each result is exact, and results can be sampled with
-these chances.
+The card of the published variant says what the paper claims and why it fails. For the claims on
+images (Theorem 1) and on PNSA, a whole fit is executed once for every possible outcome of its draws
+of this kind. Their chances follow from the weights with which the shipped code draws: they are
+exact, and results can be sampled with them. For PNCF, noise of the scale of two fits is sampled.
+For the whole published model, fits are repeated.
 
 The sound variant releases the sums of the design `private`, which has its own audits. Here the same
 sums are audited as `XMap` fits them, with and without one person.
@@ -67,7 +68,8 @@ REPLACEMENT = 1.0
 _MODULES_OF_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
 """Modules that draw images; all other draws of a fit are of neighbours."""
 _REQUESTED_SAMPLES_PER_FIT = 500
-"""Number of requested samples for which one whole fit is made, since fits are slow."""
+"""Number of requested samples for which one whole fit is made, since fits are slow. At least four
+fits are made."""
 _REQUESTED_SAMPLES_PER_RATIO = 10
 """Number of requested samples for which one log likelihood ratio is sampled."""
 
@@ -102,7 +104,7 @@ class DrawnPart:
     settings: Mapping[str, Any]
     """Parameters of XMap."""
     film: int | None = None
-    """Number of the film among the films, whose neighbours are compared; None for images."""
+    """Number, among the films, of the film whose neighbours are compared; None for images."""
 
     def list_executions(self, table: Ratings) -> list[Execution[Hashable]]:
         """Execute a fit for every possible outcome of this part of its draws.
@@ -264,7 +266,7 @@ def one_image() -> AuditedClaim:
 def all_images() -> AuditedClaim:
     """Make the claim of Theorem 1 for whole AlterEgos: all images together cost epsilon.
 
-    One person can change all images, not only one.
+    The audit refutes the claim, because one person can change all images and not only one.
     """
     checks = (choice_check("three books, four films", _IMAGES, reversing_tables(3, 4)),)
     return AuditedClaim("alterego-published", REPLACEMENT, checks, published=True)
@@ -295,7 +297,8 @@ def published_selection() -> AuditedClaim:
 def published_noise() -> AuditedClaim:
     """Make the claim that PNCF's noise on the similarities of neighbours costs epsilon' / 2.
 
-    If the noise has different scales with and without a person, no epsilon holds.
+    The audit refutes the claim: the noise has different scales with and without a person, so no
+    epsilon holds.
     """
     pair = strong_among_mild(people=10)
     claim = PRIME / 2
@@ -345,8 +348,8 @@ def published_noise() -> AuditedClaim:
 def published_fit() -> AuditedClaim:
     """Make the claim that the whole published model costs epsilon + epsilon'.
 
-    The model is fitted many times on both tables. The exact loss is infinite if the mean of any
-    item differs, because means have no noise.
+    The lower bound is from the neighbours of many fits on both tables. The exact loss is that of
+    the items' means alone, which have no noise: infinite if any of them differs, else 0.
     """
     pair = strong_among_mild(people=60)
     epsilon = 0.3

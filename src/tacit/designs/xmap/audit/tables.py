@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.auditing.attacks.membership import (
     FromLists,
@@ -135,8 +136,9 @@ def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Round
     """Play one round of the game: generate ratings, fit a model, and run each attack.
 
     Args:
-        settings: Parameters of XMap.
-        generator: Source of the ratings.
+        settings: Parameters of XMap besides the domains.
+        generator: Source of the ratings, and of which targeted people are in the data. The fit
+            draws from the operating system.
 
     Returns:
         (targets,) 1 for targeted people in the data, else 0; and for each attack by name the
@@ -146,7 +148,7 @@ def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Round
     films = [f"film {number:02}" for number in range(ITEMS)]
     popularity = 1 / (1 + np.arange(ITEMS))
 
-    def draw_people(count: int, weights: Any) -> list[Stars]:
+    def draw_people(count: int, weights: NDArray[np.float64]) -> list[Stars]:
         """Draw people who rate items drawn in proportion to (items,) weights, with random stars."""
         chances = weights / weights.sum()
         people: list[Stars] = []
@@ -184,3 +186,4 @@ GAMES = (
 against a private one, in which it has to fail."""
 
 STUDY = membership_study(lambda: GAMES, "recommender", "attack")
+"""The membership games as a part of `tacit audit xmap`."""

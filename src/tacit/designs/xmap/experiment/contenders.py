@@ -87,13 +87,16 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """Name in tables, such as `X-Map (item-based), sound`; only X-Map's has the variant."""
+        """Name in tables, such as `X-Map (item-based), sound`.
+
+        Only methods of `PRIVATE` have several variants, and so a variant in their names.
+        """
         name = NAMES[self.method]
         return f"{name}, {self.variant}" if self.method in PRIVATE else name
 
     @property
     def budget(self) -> str:
-        """Budget in words, such as `ε = 1, δ = 1e-06`; empty without privacy."""
+        """Budget in words, such as `ε = 1, δ = 1e-06`; empty for methods other than `PRIVATE`."""
         if self.method not in PRIVATE:
             return ""
         if math.isinf(self.epsilon):
@@ -123,7 +126,7 @@ class Contender:
             source: Domain that people have rated in.
             target: Domain to recommend from.
             options: Further keywords of XMap, by name.
-            seed: Seed of the methods that draw.
+            seed: Seed of matrix factorisation. X-Map draws from the operating system.
         """
         from tacit.designs.xmap.model import XMap
         from tacit.recommenders import baselines

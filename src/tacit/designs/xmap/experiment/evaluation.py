@@ -1,8 +1,8 @@
-"""Recommendations in a domain where a person has rated nothing yet: the figures of X-Map's paper.
+"""Recommendations in a domain where people have rated little or nothing: the paper's figures.
 
 Split   A share of the people who rated in both domains are test people: all but `profile_size` of
-        their ratings in the target domain are held out. All contenders with the same seed are
-        judged on the same people and the same ratings.
+        their ratings in the target domain are held out. All contenders with the same seed and
+        profile size are judged on the same people and the same ratings.
 MAE     In stars; predictions are clipped to the scale and not rounded. The authors' code rounds
         them to whole stars, which changes an MAE by more than many methods differ.
 """
@@ -90,7 +90,8 @@ class CrossDomainTable:
     points: tuple[Point, ...]
     """Results of each contender in each setting, over all seeds."""
     comparisons: tuple[Comparison, ...]
-    """Differences between contenders in the base setting, and differences between alphas."""
+    """Differences between contenders with all base values, and of each contender between another
+    alpha and the base value of alpha."""
 
     @property
     def base_values(self) -> dict[str, float]:
@@ -140,10 +141,10 @@ def evaluate_cross_domain(
     progress: Progress | None = None,
     **grid_fields: Any,
 ) -> CrossDomainTable:
-    """Run every method in every setting and seed.
+    """Run the contenders of each setting (`Grid.plan`) with each seed, and compare them.
 
-    Splits depend on the seed only. Noise takes no seed, so the results of private methods differ a
-    little from run to run. These are simulations, not releases.
+    Test people depend on the seed only. Noise takes no seed, so the results of private methods
+    differ a little from run to run. These are simulations, not releases.
 
     Args:
         ratings: Ratings in memory, with the item metadata `domain`.
@@ -293,7 +294,7 @@ def count_similarities(ratings: Ratings, source: str, target: str) -> dict[str, 
         neighbours. `pairs`: all pairs.
     """
     from tacit.designs.xmap.baseliner import make_baseline
-    from tacit.designs.xmap.extender import blocks_of_starts, extend, similarities
+    from tacit.designs.xmap.extender import blocks_of_starts, compute_x_sim, extend
     from tacit.designs.xmap.model import XMap
     from tacit.engine import Engine
 
@@ -317,6 +318,6 @@ def count_similarities(ratings: Ratings, source: str, target: str) -> dict[str, 
         items = sources[block]
         products = centred[:, items].T @ centred[:, targets]
         with_cosine += int(products.count_nonzero())
-        with_x_sim += int(np.isfinite(similarities(extension, items, engine)).sum())
+        with_x_sim += int(np.isfinite(compute_x_sim(extension, items, engine)).sum())
     all_pairs = len(sources) * len(targets)
     return {"adjusted_cosine": with_cosine, "x_sim": with_x_sim, "pairs": all_pairs}

@@ -2,7 +2,8 @@
 
 One of k, overlap, profile size, alpha and budget is varied at a time. The others have their base
 values: the largest overlap, the smallest profile size and alpha, k = 50 if it is among the ks and
-else the largest k, and the first epsilon.
+else the largest k, and the first budget of each method and variant. Every reading of PNSA is run in
+each setting.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Grid:
     budgets, and with every pair of numbers of `surface` as (epsilon, epsilon_prime).
 
     Raises:
-        ConfigError: A method, variant or reading is unknown, a number is out of range, or there is
-            none of them where one is needed.
+        ConfigError: A method, variant or reading is unknown, a number is out of range, or a field
+            that needs an entry is empty.
     """
 
     ks: tuple[int, ...] = option(
@@ -129,9 +130,10 @@ class Grid:
     def plan(self) -> dict[Setting, list[Contender]]:
         """List the contenders of each setting.
 
-        In the base setting there is a contender for every k, and one for every budget. In other
-        settings there are only those with the base value of k and the first budget, and with
-        another alpha only those that use it.
+        In the base setting, a method has a contender for every k with the first budget, and one for
+        every budget with the base value of k. In other settings there are only contenders with the
+        base value of k and the first budget; and if alpha is not the base value, only those that
+        use it.
         """
         with_first_budget = list(self._contenders(self.epsilons[:1], ()))
         with_base_k = [self._set_base_k(contender) for contender in with_first_budget]
@@ -175,10 +177,10 @@ class Grid:
                     yield Contender(method, "sound", epsilon, None, self.delta)
             if "published" in self.variants:
                 for reading in self.readings:
-                    pair = PAPERS_BUDGETS[method]
-                    yield Contender(method, "published", *pair, pnsa=reading)
-                for pair in product(surface, surface):
-                    yield Contender(method, "published", *pair, pnsa=self.readings[0])
+                    budgets = PAPERS_BUDGETS[method]
+                    yield Contender(method, "published", *budgets, pnsa=reading)
+                for budgets in product(surface, surface):
+                    yield Contender(method, "published", *budgets, pnsa=self.readings[0])
 
 
 def _check_names(quantity: str, names: Sequence[str], allowed: Sequence[str]) -> None:
@@ -200,8 +202,12 @@ def _check_names(quantity: str, names: Sequence[str], allowed: Sequence[str]) ->
 def _require_any(quantity: str, values: Sequence[Any]) -> None:
     """Check that there is a value.
 
+    Args:
+        quantity: What the values are, for the error.
+        values: The values.
+
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no value.
     """
     if not values:
         raise ConfigError(f"The evaluation needs at least one {quantity}.")

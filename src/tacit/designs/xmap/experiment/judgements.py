@@ -110,7 +110,7 @@ def run_setting(
 
 
 def judge_target(
-    recommender: Recommender, split: Split, target: NDArray[np.bool_], *, stars: bool
+    recommender: Recommender, split: Split, is_target: NDArray[np.bool_], *, stars: bool
 ) -> Judgement:
     """Judge errors on the held-out ratings, and lists of ten from all items of the target domain.
 
@@ -120,7 +120,7 @@ def judge_target(
     Args:
         recommender: A recommender fitted on `split.train`.
         split: Training ratings, and the held-out ratings of the test people.
-        target: (items,) whether each item is in the target domain.
+        is_target: (items,) whether each item is in the target domain.
         stars: Whether the recommender predicts stars.
 
     Raises:
@@ -133,7 +133,7 @@ def judge_target(
         raise DataError(
             "nobody has held-out ratings in the target domain", fix="Hold out more people."
         )
-    in_target = target[split.train.items]
+    in_target = is_target[split.train.items]  # (training ratings,)
     if not in_target.any():
         raise DataError(
             "no training rating is left in the target domain", fix="Hold out fewer people."
@@ -145,7 +145,7 @@ def judge_target(
             expected="a held-out rating in the top quarter of the scale",
             fix="Hold out more people.",
         )
-    lists = lists_of(recommender, test, people, candidates=test.item_ids[target].tolist())
+    lists = lists_of(recommender, test, people, candidates=test.item_ids[is_target].tolist())
     counts = np.diff(test.offsets)[people]
     errors = np.full(len(people), np.nan)
     if stars:
@@ -197,9 +197,10 @@ def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tu
     """Compute the difference of the MAE of two methods over all seeds.
 
     The MAE weighs ratings equally, and people have different numbers of ratings. So the difference
-    is a ratio of two means over people: of the difference of a person's summed errors, and of their
-    number of ratings. Its interval is computed by linearisation (Cochran, Sampling techniques,
-    1977, chapter 6).
+    is a ratio of two means over people. The upper one is the mean of a person's errors with the
+    first method, summed, minus those with the second; the lower one is the mean number of a
+    person's ratings. The interval is computed by linearisation (Cochran, Sampling techniques, 1977,
+    chapter 6).
 
     Args:
         mine: The first method's judgements, one for each seed.
@@ -224,7 +225,8 @@ def ndcg_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> t
         theirs: The second method's.
 
     Returns:
-        The mean over people with a relevant held-out item, with its interval; and their number.
+        The mean difference over people with a relevant held-out item, with its interval; and the
+        number of these people. For a person with several seeds the mean over their lists counts.
     """
     differences_by_seed = [a.ndcg - b.ndcg for a, b in zip(mine, theirs, strict=True)]
     finite_by_seed = [np.isfinite(values).astype(float) for values in differences_by_seed]

@@ -36,7 +36,7 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
 }
 """Colour and dashes of the line of each (method, variant). Popularity has no MAE, so no line."""
 SHADES = ("var(--nx)", "var(--printed)", "var(--sound)", "var(--b1)", "var(--b2)", "var(--b3)")
-"""Colours of the lines of a surface, one for each epsilon."""
+"""Colours of the lines of a surface, for its epsilons in turn."""
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
@@ -96,7 +96,7 @@ def _table_of_methods(table: CrossDomainTable) -> Table:
 
 
 def _mark(contender: Contender) -> str:
-    """Return the mark with which the page shows methods without privacy; "" for other methods."""
+    """Return the page's mark of NX-Map's methods, "plain"; "" for other methods."""
     return "plain" if contender.method in NON_PRIVATE else ""
 
 

@@ -2,12 +2,13 @@
 
 Theorem 2   One person changes a similarity by at most SS. Here random pairs of items are counted
             for which leaving out one person changes the similarity by more than SS.
-Theorem 3   All k neighbours have a similarity above Sim_k - w, except with probability rho.
+Theorem 3   All k neighbours have a similarity of at least Sim_k - w, except with probability rho.
 Theorem 4   All items with a similarity above Sim_k + w are neighbours, except with probability rho.
 
 Theorems 3 and 4 are proved under three conditions: all candidates have one SS, the minimum does not
-cut w, and |v| is the number of candidates. The report's definitions meet none of them. For each
-condition there is a case in which it alone is not met, and the chance that a theorem then fails.
+cut w, and |v| is the number of candidates. The report's definitions meet none of them. `CASES` has
+a case that meets all three, and for each condition a case that meets only the other two. For each
+case the chance is computed that a list of neighbours breaks the theorem.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tacit.randomness import Source
 Floats = NDArray[np.float64]
 
 EPSILON_PRIME = 0.8
-"""The paper's epsilon' for the item-based recommender."""
+"""The paper's epsilon' for the item-based recommender, in nats."""
 CANDIDATES = 1000
 """Number of items that can be neighbours."""
 SHORT_VECTOR = 60
@@ -49,7 +50,7 @@ CASES = {
     "v printed": f"one SS, |v| the longest rating vector, {SHORT_VECTOR} ratings",
     "SS printed": "each pair has its own SS, 0 where nobody rated both",
 }
-"""For each case, a description."""
+"""For each case by its name, the conditions: one SS, no cut of w, |v| the number of candidates."""
 _STARS = (-2.0, -1.0, 1.0, 2.0, np.nan)
 """Values of the random pairs of Theorem 2: centred stars, or unrated."""
 _TAIL = 0.025
@@ -77,7 +78,7 @@ class TheoremCase:
     exact: float
     """The chance of a miss, by numerical integration."""
     share: float
-    """Share of the sampled lists of neighbours with a miss."""
+    """Share of the sampled lists of neighbours that break the theorem: each is a miss."""
     low: float
     """Lower end of the 95 % interval of the chance, from the samples."""
     high: float
@@ -105,7 +106,7 @@ class SensitivityCount:
 
 @dataclass(frozen=True)
 class DrawingWorld:
-    """Candidates to be neighbours of one item, and the |v| and w with which PNSA draws them."""
+    """Candidates to be neighbours of one item, and PNSA's |v| and w when it draws from them."""
 
     candidates: Candidates
     """Candidates with their similarities and sensitivities."""
@@ -139,11 +140,11 @@ def make_world(case: str, k: int) -> DrawingWorld:
 
 
 def check_theorems(k: int, samples: int, source: Source) -> Iterator[TheoremCase]:
-    """Check Theorems 3 and 4 in every case.
+    """Yield the results for Theorems 3 and 4 in every case.
 
     Args:
         k: Number of neighbours, 2 or more.
-        samples: Number of lists of neighbours that are drawn by `draw_neighbours`.
+        samples: Number of lists of neighbours that are drawn by `draw_neighbours` in each case.
         source: Where draws come from.
     """
     for case in CASES:
@@ -189,6 +190,10 @@ def count_exceeded_sensitivities(pairs: int, seed: int) -> list[SensitivityCount
     Args:
         pairs: Number of pairs to draw; those for which SS has no term are not counted.
         seed: Seed of the draws.
+
+    Returns:
+        The counts for centred and for positive stars, each without anyone who may be left out and
+        without a person who rated both items.
     """
     generator = np.random.default_rng(seed)
     drawn_pairs = [generator.choice(_STARS, (2, generator.integers(3, 7))) for _ in range(pairs)]
