@@ -249,6 +249,16 @@ def test_an_item_that_earlier_tables_decided(served, tmp_path):
     assert replace(served, model=model, log=log).read_letter(letter.encode()) == letter
 
 
+def test_a_letter_of_averages(tmp_path):
+    """A device that sends averages sends no whole levels; its letters are read."""
+    model = StandardScheme(release="movie-average+selection", service_sees_items=False)
+    model.fit(population())
+    letter = made(model.disclosure_, 0)
+    assert any(level % 1_000_000 for _, level in Release.decode(letter).ratings)
+    log = DigestLog(tmp_path / "log", model.disclosure_.epoch_length)
+    assert ServedDisclosure("averages", model, log).read_letter(letter).encode() == letter
+
+
 def test_another_disclosure(shared_shop):
     """A letter for another disclosure is refused."""
     assert post(shared_shop, "elsewhere", Release("0" * 16, 0, ()).encode()).status_code == 422

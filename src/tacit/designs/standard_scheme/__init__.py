@@ -1,4 +1,4 @@
-"""The standard scheme: hide an attribute from a recommender by what one's device sends.
+"""The standard scheme: hide an attribute from a recommender by what a person's device sends.
 
 Source   US patent application "Privacy protection against curious recommenders"; Ioannidis,
          Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive analytics
@@ -10,14 +10,14 @@ x0        value of an attribute
 v_i0      offset of an item
 L(v_i)    `Disclosure`
 y_i       `Release`
-p^{+-}    `keep`, in equation 7
+p_i^{+-}  chances that an item is rated, from which equation 7 makes `keep`
 alpha     `mix` of a `Rule`
 
 Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
 cross-validation, the shares of people who rate an item by empirical Bayes; counts are rounded
-first; chances to show an item are below 1; unrounded whole stars are refused; item means are
-subtracted before the factorisation; each item is decided once; and devices send letters by the
-calendar.
+first; chances to show an item are below 1; the scheme without rounding is refused; item means are
+subtracted before the factorisation; each item is decided once; and devices send letters (encoded
+releases) by the calendar.
 Added to the paper: several attributes and attributes with more than two values, quantile coupling,
 a differentially private disclosure.
 

@@ -4,8 +4,9 @@ A letter is the encoded `Release` of one epoch. The device sends one letter an e
 does not depend on any rating, even if nothing is new. Each letter holds all items that are shown so
 far. Items are decided on the account's first day, and later only until a letter has shown an item:
 letters that grew would reveal in which order items were rated. Where the device may not decide more
-(another attribute value, or a disclosure that is not in the public log), it still sends a letter,
-because a missing letter would reveal something: it repeats the last one and tells its owner why.
+(another attribute value, say, or a disclosure that is not in the public log), it tells its owner
+why and, once it has sent a letter, goes on to send the items that are shown: a missing letter would
+reveal something.
 Standard library only.
 """
 
@@ -43,9 +44,10 @@ class Account:
     """The account's secret; it never leaves the device."""
     store_state: Callable[[State], object]
     """Stores the state durably, and then its `spoken` in the file of the secret. It is called
-    before a letter is returned; if it raises, no letter is returned."""
+    before a new letter is returned; if it raises, no letter is returned."""
     notify_owner: Callable[[str], object] = str
-    """Receives a sentence for the owner: why some or all new ratings are not decided."""
+    """Receives a sentence for the owner: why some or all new ratings are not decided. By default
+    the sentence is dropped."""
 
     def make_due_letter(
         self, history: History, entered: Mapping[ItemId, int], now: int
@@ -58,12 +60,13 @@ class Account:
         Args:
             history: All present stars, each under the item id with which it was entered. New ids of
                 renamed items are used from the next letter on.
-            entered: Unix second at which each star was first entered. For items without an entry,
-                the second at which this object first saw them.
+            entered: Unix second at which each star was first entered. An item without an entry
+                counts as entered at the first call that has it in `history`.
             now: Unix seconds.
 
         Returns:
-            The letter's bytes; None if no letter is due.
+            The letter's bytes; None if no letter is due, or if the device may decide nothing and
+            has never sent a letter.
         """
         state = self.state
         epoch_length = state.epoch_length or self.disclosure.epoch_length
@@ -94,7 +97,7 @@ class Account:
     def _find_refusal(self, epoch: int) -> RefusalError | None:
         """Return the reason not to follow the disclosure in this epoch; None if there is none.
 
-        A log that continues the one seen before is stored in the state.
+        The log is stored in the state if `check_log` accepts it.
         """
         try:
             self.state.log = check_log(self.log, self.state.log, self.disclosure, epoch)
@@ -106,6 +109,8 @@ class Account:
 
     def _note_arrivals(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
         """Note when each undecided item was first rated, and forget items that are not rated now.
+
+        The new id of an early rename (`_find_early_renames`) is no new item and is not noted.
 
         Args:
             history: Stars by the ids of the last letter.
@@ -145,13 +150,15 @@ class Account:
     ) -> Release | None:
         """Decide the items that arrived before the epoch's end, and release all shown items.
 
+        Where the device refuses to decide, shown items are released without a new decision.
+
         Args:
             by_entered_id: Stars by the ids with which they were entered.
             by_followed_id: The same stars by the ids of the last letter.
             epoch: Label of the epoch.
 
         Returns:
-            The release; None if the account is closed and never made a letter.
+            The release; None if the device refuses, the account is closed and no letter was made.
         """
         state = self.state
         disclosure = self.disclosure
@@ -159,8 +166,8 @@ class Account:
         end = epoch_end(epoch, state.created, state.epoch_length)
         arrived = {}
         for item, star in follow_aliases(by_followed_id, disclosure.aliases).items():
-            is_undecided = item in state.arrivals
-            if not is_undecided or state.arrivals[item] < end:
+            is_waiting = item in state.arrivals
+            if not is_waiting or state.arrivals[item] < end:
                 arrived[item] = star
         try:
             device = Device(disclosure, self.values, state, self.secret)
@@ -183,7 +190,8 @@ class Account:
 
         If aliases were followed first, a deleted item that is merged with a rated one would come
         back. In between, ratings that a merge would move onto a shown item are set aside. Otherwise
-        such a rating would keep the shown item in the letters after its own rating is deleted.
+        such a rating would keep the shown item in the letters after the shown item's own rating is
+        deleted.
         """
         state = self.state
         aliases = self.disclosure.aliases
@@ -213,8 +221,8 @@ class Account:
 def check_log(log: Log, seen: Log, disclosure: Disclosure, epoch: int) -> Log:
     """Return the service's log if the device may follow the disclosure by it.
 
-    The log must begin with the part that this device has seen before and have at most one digest an
-    epoch. Its latest digest up to the present epoch must be the disclosure's.
+    The log must begin with the part that this device has seen before, and its epochs must ascend:
+    each has one digest. Its latest digest up to the present epoch must be the disclosure's.
 
     Args:
         log: The log as the service shows it now.

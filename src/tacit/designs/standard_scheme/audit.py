@@ -1,7 +1,8 @@
 """Audit of the private disclosure: noisy sums over training people, with and without one of them.
 
-The disclosure, which devices fetch, claims an epsilon for every training person; this audit looks
-for violations of it. What a device sends claims no epsilon: it is measured by attacks, not audited.
+A private disclosure, which devices fetch, claims an epsilon for every training person; this audit
+looks for violations of the claim. What a device sends claims no epsilon: it is measured by attacks,
+not audited.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.standard_scheme.training.people import Statistics, add_noise, sum_statistics
 
 EPSILON = 1.0
+"""Epsilon that the audited release claims."""
 ITEMS = 3
+"""Items of the audited histogram."""
 LEVELS = 2
+"""Levels of the audited histogram."""
 CONTRIBUTIONS = 3
 """Most ratings that one person adds to the sums."""
 _OTHERS = 80

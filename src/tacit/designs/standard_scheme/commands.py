@@ -1,4 +1,4 @@
-"""Commands `tacit fit` and `simulate standard-scheme`; its `tacit demo` and `tacit compare`."""
+"""Commands `tacit fit` and `tacit simulate standard-scheme`; the scheme in `tacit demo` and `compare`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class FitSettings(experiment.TrainingOptions):
     )
 
     @property
-    def known_values(self) -> dict[str, list[str]]:
+    def public_values(self) -> dict[str, list[str]]:
         """Public values by attribute, from texts such as gender=F,M."""
         return experiment.split_assignments("values", self.values, "its values, such as gender=F,M")
 
@@ -108,8 +108,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         factors=settings.factors,
         disclosure_epsilon=settings.disclosure_epsilon,
         contributions=settings.contributions,
-        values=settings.known_values,
-        edges=settings.known_edges,
+        values=settings.public_values,
+        edges=settings.public_edges,
         service_sees_items=None if sees_items is None else sees_items == Sees.YES,
         item_table=settings.item_table,
         random_state=settings.seed,
@@ -158,30 +158,30 @@ def fit(settings: FitSettings, run: Run) -> Result:
     return Result(data, shown, guarantee_command(settings.out))
 
 
-def _load_previous(named: Path | None, out: Path) -> StandardScheme | None:
+def _load_previous(previous: Path | None, out: Path) -> StandardScheme | None:
     """Load the model that this one replaces.
 
     Args:
-        named: The path of `--previous`; None if it was not given.
+        previous: The path of `--previous`; None if it was not given.
         out: The path of `--out`, where the earlier model is by default.
 
     Returns:
-        The earlier model; None if none is named and `out` holds none.
+        The earlier model; None if no path is given and `out` holds no such model.
 
     Raises:
-        TacitError: The named path holds no model of the standard scheme.
+        TacitError: The path of `--previous` holds no model of the standard scheme.
     """
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.recommenders.model_files import load_model
 
     try:
-        model = load_model(named or out)
+        model = load_model(previous or out)
         if not isinstance(model, StandardScheme):
             raise ConfigError(
-                f"--previous {named}: holds another recommender than a StandardScheme."
+                f"--previous {previous}: holds another recommender than a StandardScheme."
             )
     except TacitError:
-        if named is not None:
+        if previous is not None:
             raise
         return None
     return model
@@ -272,10 +272,11 @@ def tour() -> Tour:
 
 
 class ReleaseRecommender:
-    """The standard scheme as a recommender of `tacit compare`. It is fitted to everybody.
+    """The standard scheme as a recommender of `tacit compare`.
 
-    With `hides`, lists for people whose attribute is known are made from releases, as devices send
-    them. Lists for other people, and all lists without `hides`, are made from true stars.
+    It is fitted to everybody whose attribute is known. With `hides`, lists for these people are made
+    from releases, as devices send them. Lists for other people, and all lists without `hides`, are
+    made from true stars.
     """
 
     def __init__(self, *, attribute: str, hides: bool) -> None:
@@ -283,7 +284,7 @@ class ReleaseRecommender:
         self.hides = hides
 
     def fit(self, ratings: Ratings) -> ReleaseRecommender:
-        """Fit the standard scheme to everybody's ratings."""
+        """Fit the standard scheme to the ratings of everybody whose attribute is known."""
         from tacit.designs.standard_scheme import StandardScheme
 
         model = StandardScheme(attributes=(self.attribute,), service_sees_items=False)

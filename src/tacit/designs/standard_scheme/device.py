@@ -5,14 +5,17 @@ Source      US patent application "Privacy protection against curious recommende
             (SIGMETRICS 2014).
 Runs at     the person's own device.
 Sees        the person's true stars and attributes, and the recommender's public disclosure.
-Releases    obfuscated stars of some of the items that were rated on the account's first day. Each
-            item is decided once, and the decision is final.
-Guarantee   none with an epsilon. If stars follow the linear model exactly, and people choose what
-            to rate independently item by item, the release is independent of the attribute. Nobody
-            who sees only tables and releases can be certain of a person's attribute value.
+Releases    obfuscated stars of some of the items that were rated on the account's first day, or
+            later before a release showed an item. Each item is decided once, and the decision is
+            final.
+Guarantee   none with an epsilon. If stars follow the linear model exactly, people choose what to
+            rate independently item by item, and the public numbers are the true ones, the release
+            is independent of the attribute. Nobody who sees only tables and releases can be certain
+            of a person's attribute value, unless the device was told to `reproduce` the paper.
 Deviations  rounding probabilities and the selection rule are the corrected ones (the patent swaps
             the two chances of rounding, and prints max for min in the selection rule); every draw
-            is an integer below an integer; no chance to show an item is 1.
+            is an integer below an integer; in tables of the sound variant no chance to show an item
+            is 1.
 
 account.py says when a device sends a letter. Experiments make the same decisions for many people at
 once, in training/population.py: a test compares the two.
@@ -52,16 +55,20 @@ class Device:
 
     Args:
         disclosure: The public tables that it follows.
-        values: The person's value of each disclosed attribute, which never leaves this object.
+        values: The person's value of each disclosed attribute. The state holds a hash of them; keep
+            both on the device.
         state: What was decided before. The device changes it; store it durably before a release
-            leaves the device. It is bound to the rule, the scale and the person's values.
+            leaves the device. It is bound to the rule, the scale, the epoch length and the person's
+            values.
         dice: The account's secret, or the dice themselves.
         reproduce: Follow even a disclosure that reveals the attribute; for experiments on the
             paper.
 
     Raises:
-        RefusalError: The disclosure would reveal the attribute, the state was made under another
-            rule, scale, epoch length or value, or another memory of the account exists.
+        RefusalError: The disclosure would reveal the attribute or does not have the person's value,
+            the state was made under another rule, scale, epoch length or value, or another memory
+            of the account exists.
+        ValueError: The secret has fewer than 32 bytes.
     """
 
     def __init__(
@@ -96,14 +103,15 @@ class Device:
     def release(self, history: History, epoch: int) -> Release:
         """Decide the undecided items of a history; then release all shown items.
 
-        After the account's first day nothing may be left to decide: see `State.may_decide`.
+        Only epochs in which `State.may_decide` is true decide anything.
 
         Args:
             history: All present stars.
             epoch: Label of the epoch that the release is for.
 
         Raises:
-            ValueError: An undecided item has stars off the scale; nothing was decided then.
+            ValueError: An item to decide has stars off the scale; then nothing is decided.
+            RefusalError: The disclosure's aliases contradict those that were followed before.
         """
         self._state.follow(self._disclosure.aliases)
         rated = follow_aliases(history, self._disclosure.aliases)
@@ -121,7 +129,12 @@ class Device:
         return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History, epoch: int) -> list[ItemId]:
-        """List the undecided items whose stars `release` refuses in this epoch."""
+        """List the items that `release` would decide in this epoch, but for their stars.
+
+        Args:
+            history: Stars by the item ids of the disclosure, its aliases followed.
+            epoch: Label of the epoch.
+        """
         levels = self._levels_to_decide(history, epoch)
         return [item for item, level in levels.items() if level is None]
 
@@ -209,8 +222,8 @@ class Device:
     def _couple(self, number: int, level: int, draw: Draw) -> int:
         """Draw a level, in micro-levels, by each attribute's coupling, one after the other.
 
-        The row of a coupling holds cumulative chances of the released levels. A draw below 1 picks
-        the first level whose cumulative chance is above it.
+        A coupling holds the cumulative chances of the released levels, in parts per million. A draw
+        below a million picks the first level whose cumulative chance is above the draw.
         """
         whole_level = level // MICRO
         for table, row in zip(self._disclosure.attributes, self._value_rows, strict=True):

@@ -1,12 +1,13 @@
-"""Dice of an account: all draws for an item depend on the account's secret and the item alone.
+"""Dice of an account: random words that depend on its secret and on one item alone.
 
-They do not depend on stars, earlier draws, the disclosure, the epoch or the rule. So it does not
+They do not depend on stars, other items, the disclosure, the epoch or the rule. So it does not
 matter when an item is decided, nor how many others were decided before, and a device that decides
-an item twice by mistake makes the same draws.
+an item twice by mistake, by the same tables, makes the same draws.
 
 root   HMAC(secret, "tacit standard scheme 2" followed by a byte 0)
 word   first 8 bytes of HMAC(root, {"draw":n,"item":...}), where n = 0, 1, ... counts the words of
        one item
+draw   an integer below a bound: the remainder of the item's next word (`secret_dice`)
 
 HMAC is HMAC-SHA256, and the braces are canonical JSON. The TypeScript client draws by the same
 rules.
@@ -30,6 +31,7 @@ Dice = Callable[[ItemId], Draw]
 """Makes the `Draw` of one item, which starts with the item's first draw."""
 
 _PURPOSE = b"tacit standard scheme 2\0"
+"""What the secret is used for: another use of one secret gives another key."""
 
 
 def secret_dice(secret: bytes) -> Dice:
@@ -47,8 +49,8 @@ def secret_dice(secret: bytes) -> Dice:
         def draw(bound: int) -> int:
             """Draw a uniform integer below a bound, by rejection.
 
-            A word is used if it is below the largest multiple of the bound; without this, small
-            integers would be more likely.
+            A word counts only if it is below the largest multiple of the bound up to 2^64; with
+            the other words, small integers would be more likely.
             """
             limit = (1 << 64) - (1 << 64) % bound
             while True:

@@ -39,8 +39,9 @@ smaller chance is decided for nobody."""
 MOST_OFFSET = MICRO // 2
 """Largest offset of an item, in micro-levels, summed over the attributes."""
 MOST_LEVELS = 11
-"""Most levels of a scale. On a finer scale people give round numbers, and a star that rounding
-moved by one level away from one reveals the sign of its offset."""
+"""Most levels of a scale on which devices subtract offsets. On a finer scale people give round
+numbers, and a star that rounding moved one level away from a round number reveals the sign of its
+offset."""
 
 Table = tuple[tuple[int, ...], ...]
 Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-average"]
@@ -104,7 +105,8 @@ class AttributeTable:
     values: tuple[str, ...]
     """Its values."""
     offsets: Table
-    """Micro-levels to subtract for a person with this value; they sum to 0 over the values."""
+    """Micro-levels to subtract for a person with this value; they sum to about 0 over the values.
+    """
     keep: Table
     """Chance that a rated item is shown, in parts per million; 0 if the item is not decided."""
     means: Table
@@ -179,7 +181,7 @@ class Disclosure(Message):
     items: tuple[ItemId, ...]
     """Ids of the items, in the order of all tables."""
     epoch_length: int
-    """Seconds between two ends of an epoch."""
+    """Seconds of a calendar epoch."""
     aliases: tuple[tuple[ItemId, ItemId], ...]
     """(old id, new id) of items that were renamed, merged or split. Each old id comes once and is
     not an item any more; no new id is an old id of another alias."""
@@ -270,7 +272,7 @@ class Disclosure(Message):
 
 
 class RefusalError(ValueError):
-    """The device refuses to decide, because that would reveal the attribute."""
+    """The device refuses to decide, because that could reveal the attribute."""
 
 
 def refuse_unsafe(disclosure: Disclosure) -> None:
@@ -324,7 +326,11 @@ def _check_offsets(disclosure: Disclosure) -> None:
 
 
 def _check_chances(disclosure: Disclosure) -> None:
-    """Refuse chances of an item, over the values, that are neither all 0 nor from FLOOR to CAP."""
+    """Refuse tables in which an item has other chances than the rule's.
+
+    Over the values, the chances of an item are all 0, or the largest is CAP and none is below
+    FLOOR.
+    """
     for table in disclosure.attributes:
         for chances_by_value in zip(*table.keep, strict=True):
             is_undecided = not any(chances_by_value)
@@ -349,12 +355,12 @@ def _check_couplings(disclosure: Disclosure) -> None:
                 reachable_levels(coupling_of_value[number], true_levels)
                 for coupling_of_value in table.coupling
             ]
-            first = released_by_value[0]
-            if any(released != first for released in released_by_value):
+            released_for_first_value = released_by_value[0]
+            if any(released != released_for_first_value for released in released_by_value):
                 raise RefusalError(
                     "the disclosure's couplings release levels that only one value can give"
                 )
-            true_levels = first
+            true_levels = released_for_first_value
 
 
 def reachable_levels(coupling: Table, true_levels: set[int]) -> set[int]:

@@ -6,8 +6,8 @@ starts, and its letter may be sent from a random second of the following day on.
 a device send a letter: no rating, no number of ratings, no button. All times are Unix seconds, all
 lengths are seconds.
 
-Labels   0 and 1 for the first two epochs, afterwards the calendar's number k, which is above 1 at
-         any time after January 1970. The TypeScript client follows the same rules.
+Labels   0 and 1 for the first two epochs, afterwards the calendar's number k. No letter is made for
+         calendar epochs 0 and 1, which lie near 1970. The TypeScript client follows the same rules.
 
 Standard library only.
 """
@@ -36,7 +36,13 @@ def epoch_start(epoch: int, length: int) -> int:
 
 
 def epoch_end(epoch: int, created: int, length: int) -> int:
-    """Return the first second after the epoch with this label."""
+    """Return the first second after the epoch with this label.
+
+    Args:
+        epoch: Label of the epoch: 0 or 1 for those of the account's first day.
+        created: Second of the account's creation.
+        length: Seconds of a calendar epoch.
+    """
     if epoch == 0:
         return created + FIRST_END
     if epoch == 1:

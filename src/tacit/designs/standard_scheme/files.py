@@ -24,7 +24,7 @@ from tacit.recommenders.fits_in_process import CountedFit
 from tacit.recommenders.header_types import check_types, make_from_header
 
 FORMAT = 3
-"""Version of the arrays in a model file."""
+"""Version of the model file."""
 
 LARGEST_LEVEL = 1e4
 """Largest absolute value of an intercept or factor that a file may have."""
@@ -33,7 +33,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def write_model(path: str | Path, settings: Settings, fitted: Fitted) -> None:
-    """Write settings, items, public tables, item profiles, weights, and hashes of the people."""
+    """Write a model file: `make_header` and `collect_arrays` list what it holds."""
     container.write(path, make_header(settings, fitted), collect_arrays(fitted))
 
 
@@ -101,7 +101,8 @@ def read_settings(header: Header) -> dict[str, Any]:
     """Read the arguments of `StandardScheme` from a file's header.
 
     Raises:
-        ValueError: The file has another format, or an argument another type.
+        ValueError or another of `errors.UNUSABLE_CONTENT`: The file has another format, or an
+            argument is missing or has another type.
     """
     if header.get("format") != FORMAT:
         raise ValueError(f"its format is {header.get('format')}, and this program reads {FORMAT}")

@@ -41,7 +41,8 @@ OUTSIDE_KNOWLEDGE_PUBLISHED = (
     "their number with .95; from one, three and ten known items the value of 14, 38 and 77 % of "
     "people was certain."
 )
-"""These figures were measured by `tacit evaluate standard-scheme`: see docs/results.md."""
+"""Both texts on outside knowledge have figures of `tacit evaluate standard-scheme`, but for the
+outside measurement that the first one names: see docs/results.md."""
 _NOT_COVERED = (
     "anything that gives away the number of your ratings or of the held-back ones",
     "items that are known to be rated by you, and true stars that are known beside their release",
@@ -78,9 +79,12 @@ _NOT_COVERED_CONSENTING: tuple[str, ...] = (
 )
 _AGAINST = "the recommender: it knows the method, all public tables and every release"
 _AGAINST_READERS = "everybody who reads the disclosure"
-_OF_CONSENTING = "consenting people, in what devices get to know about items"
-_PROTECTS_CONSENTING = "one consenting person's ratings and attribute, in the disclosure"
-_PER_DISCLOSURE = "per disclosure: fitting again on the same people spends again"
+_CARD_OF_CONSENTING = "consenting people, in the public tables"
+_PROTECTS_CONSENTING = "one consenting person's ratings and attribute, in the public tables"
+_LIFETIME_OF_PRIVATE_DISCLOSURE = (
+    "all disclosures so far together: a further fit on the same people adds its own epsilon"
+)
+_LIFETIME_OF_EXACT_DISCLOSURE = "none: each fit on the same people discloses exact statistics again"
 _SOURCES_OF_NOISE = (
     "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
     "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the sampler",
@@ -142,8 +146,8 @@ def cards(
 def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, ...]) -> Guarantee:
     """Make the card of people whose devices send releases of the sound variant.
 
-    It never states an epsilon. How hard it is to guess the attribute is stated only if attacks were
-    measured.
+    It never states an epsilon. How hard it is to guess the attribute from this model's releases is
+    stated only if attacks on them were measured.
     """
     hidden = " and ".join(settings.attributes)
     basis = Basis.MEASURED if measurements else Basis.UNMEASURED
@@ -162,11 +166,11 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
         epsilon=None,
         delta=None,
         lifetime=(
-            "items rated on the account's first day are decided, each once, even if their stars "
-            "or the tables change; later releases show nothing new while the device's memory "
-            "is kept. Attackers who read several releases had AUC .651 at most, 95 % interval to "
-            ".686 (MovieLens 100K). No "
-            "bound over a lifetime is proved, and other attackers may do better"
+            "items are decided on the account's first day, and later until a release has shown "
+            "one; each once, even if its stars or the tables change. After that, releases show "
+            "nothing new while the device's memory is kept. Attackers who read several releases "
+            "had AUC .651 at most, 95 % interval to .686 (MovieLens 100K). No bound over a "
+            "lifetime is proved, and other attackers may do better"
         ),
         assumptions=list_assumptions(hidden, settings.release),
         not_covered=_NOT_COVERED,
@@ -178,7 +182,7 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
 def card_of_published_release(
     settings: Settings, measurements: tuple[Measurement, ...]
 ) -> Guarantee:
-    """Make the card of releases as the patent prints them: its claims are refuted."""
+    """Make the card of releases as the patent prints them; it says why the claims are refuted."""
     hidden = " and ".join(settings.attributes)
     return Guarantee(
         name=f"standard scheme (published), {settings.release}",
@@ -203,7 +207,11 @@ def card_of_published_release(
 
 
 def describe_protection(hidden: str) -> str:
-    """Say what a release does for the attribute, and what it does not."""
+    """Say what a release does for the attribute, and what it does not.
+
+    Args:
+        hidden: Names of the hidden attributes, in words.
+    """
     return (
         f"your {hidden}: harder to guess, not hidden, for everybody who reads what your device "
         "sends"
@@ -232,14 +240,15 @@ def card_of_private_disclosure(
         epsilons: Epsilons of all disclosures made of these people; they add up.
     """
     epsilon = sum(epsilons)
-    total = f" That is {len(epsilons)} disclosures together." if len(epsilons) > 1 else ""
+    sentence_on_disclosures = ""
+    if len(epsilons) > 1:
+        sentence_on_disclosures = f" That is {len(epsilons)} disclosures together."
     return Guarantee(
-        name=_OF_CONSENTING,
+        name=_CARD_OF_CONSENTING,
         sentence=(
-            "All that devices get to know about items is "
-            f"{epsilon:g}-differentially private for each person whose ratings "
-            f"trained it; the recommender's own item profiles are not.{total}"
-            + describe_condition(assumed_public)
+            f"The public tables are {epsilon:g}-differentially private for each person whose "
+            "ratings they were made from. The scores that answer a release are made from exact "
+            f"ratings, and are not.{sentence_on_disclosures}" + describe_condition(assumed_public)
         ),
         protects=_PROTECTS_CONSENTING,
         adjacency=Adjacency("user", "add or remove"),
@@ -248,12 +257,13 @@ def card_of_private_disclosure(
         basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
         epsilon=epsilon,
         delta=0.0,
-        lifetime=_PER_DISCLOSURE,
+        lifetime=_LIFETIME_OF_PRIVATE_DISCLOSURE,
         assumptions=(
             f"at most {settings.contributions} ratings of a person count, chosen at random",
             (
-                "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
-                "noise from the operating system's generator, by an exact integer sampler"
+                "each disclosure is one histogram release: L1 sensitivity contributions + 1, "
+                "discrete Laplace noise from the operating system's generator, by an exact integer "
+                "sampler"
             ),
             *describe_assumptions(
                 "the scale of stars, the items and the attribute's values", assumed_public
@@ -278,7 +288,7 @@ def card_of_exact_disclosure(settings: Settings) -> Guarantee:
         )
         not_covered = (*not_covered, _ITEM_TABLE)
     return Guarantee(
-        name=_OF_CONSENTING,
+        name=_CARD_OF_CONSENTING,
         sentence=sentence,
         protects=_PROTECTS_CONSENTING,
         adjacency=Adjacency("user", "add or remove"),
@@ -287,15 +297,23 @@ def card_of_exact_disclosure(settings: Settings) -> Guarantee:
         basis=Basis.NONE,
         epsilon=None,
         delta=None,
-        lifetime=_PER_DISCLOSURE,
+        lifetime=_LIFETIME_OF_EXACT_DISCLOSURE,
         assumptions=(),
         not_covered=not_covered,
-        sources=_SOURCES_OF_NOISE,
+        sources=_SOURCES,
     )
 
 
 def list_assumptions(hidden: str, release: str) -> tuple[str, ...]:
-    """List the assumptions under which a release says nothing about the attribute."""
+    """List the assumptions under which a release says nothing about the attribute.
+
+    Releases without scheme or coupling get no assumption on the stars, only one on which items are
+    rated.
+
+    Args:
+        hidden: Names of the hidden attributes, in words.
+        release: Name of the release, in `disclosure.RELEASES`.
+    """
     assumptions = []
     if release.startswith("coupling"):
         assumptions.append(

@@ -133,10 +133,9 @@ class State(Message):
     def follow(self, aliases: Aliases) -> None:
         """Move everything stored under an old id to its new id.
 
-        Letters show no new item because of it. If several items with records become one item, one
-        record is kept: preferably that of an item that is shown, and among these or without such a
-        record the one that is stored under the new id. A withdrawn record becomes one that is held
-        back.
+        Following aliases adds no item to the letters. If both ids have a record, one is kept: a
+        shown one before one that is held back, and otherwise that of the new id. A withdrawn record
+        becomes one that is held back.
 
         Raises:
             RefusalError: An alias that was followed before is missing or contradicted.
@@ -226,14 +225,14 @@ class State(Message):
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Self:
         letter = content["letter"]
-        collections = {
+        decoded_fields = {
             "records": {item: Record(*record) for item, *record in content["records"]},
             "frozen": set(content["frozen"]),
             "arrivals": dict(content["arrivals"]),
             "merged": set(content["merged"]),
             "letter": None if letter is None else letter.encode(),
         }
-        return super()._from_content(content | collections)
+        return super()._from_content(content | decoded_fields)
 
 
 def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
@@ -299,9 +298,11 @@ def open_state(
 ) -> State:
     """Return the state with which a device starts.
 
-    If letters were made after the stored memory, or there is no memory, anything rated since may
-    have been decided: it is frozen. If the secret was made on another device, that device may still
-    decide items, so this one decides nothing: its state is closed.
+    Without a memory and without a letter, the account is new. Without a memory, but after a letter,
+    everything that is rated may have been decided, and is frozen. A memory that is older than the
+    last letter is continued by `restore_old_copy`, any other one unchanged. If there is no memory
+    and the secret was made on another device, that device may still decide items, so this one
+    decides nothing: its state is closed.
 
     Args:
         state: The stored memory; None if there is none.
@@ -322,7 +323,10 @@ def open_state(
 
 
 def _close_past_epochs(state: State, now: int, length: int) -> None:
-    """Make no letter for the epochs that ended before now: one may have been sent already."""
+    """Set `last_epoch` so that no letter is made for an epoch that ended before now.
+
+    Its letter may have been sent already.
+    """
     ended = latest_ended_epoch(state.created, now, state.epoch_length or length)
     state.last_epoch = max(state.last_epoch, state.spoken, -1 if ended is None else ended)
 

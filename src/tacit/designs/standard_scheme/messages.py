@@ -1,17 +1,18 @@
 """Messages between a device and the recommender, and their canonical bytes.
 
 Disclosure   recommender -> device   public numbers about items: see `disclosure.py`
-Release      device -> recommender   obfuscated stars of all items the device has shown so far; an
-                                     encoded release is called a letter
+Release      device -> recommender   obfuscated stars of all items that the device shows, earlier
+                                     ones too; an encoded release is called a letter
 Scores       recommender -> device   predicted levels, without the effect of the hidden attribute,
                                      and preferences, by which lists are ranked
 ItemTable    recommender -> device   item-item weights, for lists from true stars; nothing is sent
 
-All numbers are integers, so that two languages agree to the byte: stars travel as levels (0 is the
-lowest star), offsets and unrounded levels in micro-levels (one level = 1,000,000), probabilities in
-parts per million. Messages are canonical JSON in UTF-8: sorted keys, no spaces, no NaN or infinity.
-Decoded bytes are encoded again and compared, so that equal messages always have equal bytes. A
-message is checked whenever it is made, decoded or not: inconsistent fields raise MessageError.
+All numbers are integers, except for the minimum and the step of a scale, so that two languages
+agree to the byte: levels (0 is the lowest star) and offsets travel in micro-levels (one level =
+1,000,000), probabilities in parts per million. Messages are canonical JSON in UTF-8: sorted keys,
+no spaces, no NaN or infinity. Decoded bytes are encoded again and compared, so that equal messages
+always have equal bytes. A message is checked whenever it is made, decoded or not: inconsistent
+fields raise MessageError.
 Standard library only: the device half imports this file.
 """
 
@@ -42,7 +43,8 @@ SHOWN = 3
 LARGEST_COLUMN = 256
 """Most weights that an item may have, so that a table stays small enough to send."""
 LARGEST_WEIGHT = 10**9
-"""Largest absolute weight, in thousandths."""
+"""Largest absolute weight, in thousandths: preferences, which are sums of weights, stay below
+LARGEST."""
 
 ItemId = int | str
 
@@ -263,7 +265,7 @@ class ItemTable(Message):
             preference 0.
 
         Raises:
-            ValueError: The table was made for other items or another scale.
+            ValueError: The number of items is not the table's, or a level is not on its scale.
         """
         if len(items) != len(self.columns):
             raise ValueError("this item table was made for another disclosure")

@@ -102,12 +102,13 @@ class StandardScheme:
     """Whether the consenting people agreed that `item_table_` is published. Devices then make lists
     from true stars."""
     epoch_length: int = WEEK
-    """Seconds between two releases of a device, a day at least."""
+    """Seconds of a calendar epoch, a day at least. After the first day a device sends one release
+    in each epoch."""
     aliases: Mapping[Any, Any] = field(default_factory=dict)
     """New id of each renamed item by its old id, as in `Disclosure`."""
     random_state: int = 0
-    """Seed of the factorisation and the cross-validation; no draw of a device and no privacy noise
-    depends on it."""
+    """Seed of the factorisation, of cross-validation and of the people on whom the penalty of the
+    weights is chosen; no draw of a device and no privacy noise depends on it."""
 
     def __post_init__(self) -> None:
         """Bring the parameters into one form, such as sorted values, and check them."""
@@ -149,11 +150,12 @@ class StandardScheme:
                 of earlier fits to equal ratings in this process.
 
         Raises:
-            ConfigError: From 1 to 49 of the people changed since `previous`, so that the two models
-                would reveal what these people like; or devices could show hardly any item.
+            ConfigError: From 1 to 49 of the people changed since the replaced model, so that the
+                two models would reveal what these people like; devices could show hardly any item;
+                or the settings do not fit the ratings.
             PrivacyError: The settings do not say that the service learns of no items in another
                 way, or the release would reveal the attribute on this scale.
-            DataError: An attribute or the item features are missing.
+            DataError: An attribute or the item features are missing, or their values are unusable.
         """
         ratings = inputs.as_ratings(ratings)
         replaced = self if previous is None and hasattr(self, "fitted_") else previous
@@ -181,7 +183,8 @@ class StandardScheme:
             dice: The account's secret, or the dice themselves; by default a new secret.
 
         Raises:
-            DataError: The disclosure does not name such an attribute or value.
+            DataError: The value of a hidden attribute is missing or not disclosed, the memory was
+                made under other choices, or the secret is too short.
         """
         self._require_fit()
         memory = State(created=0) if memory is None else memory
@@ -212,7 +215,7 @@ class StandardScheme:
             list_options: `n`, `user`, `exclude` and `candidates`, as for `recommend`.
 
         Raises:
-            DataError: A star is off the scale.
+            DataError: A star is off the scale, or as for `device`.
         """
         release = Release.decode(self._release(history, attributes, memory, epoch).encode())
         scores = Scores.decode(self.server_.score(release).encode())
@@ -224,7 +227,7 @@ class StandardScheme:
         """Make the release of a person's device for one epoch, by the arguments of `exchange`.
 
         Raises:
-            DataError: A star is off the scale.
+            DataError: A star is off the scale, or as for `device`.
         """
         device = self.device(attributes, memory)
         try:
@@ -260,8 +263,8 @@ class StandardScheme:
         """List the n best unseen items for a person with this history.
 
         With `attributes`, the list is made from the obfuscated release of the person's device.
-        Without them it is made from the true stars: by the item table if the model publishes one,
-        as on a device that sends nothing, and otherwise by all weights. The model stores no person:
+        Without them it is made from the true stars: on the device by the item table, if the model
+        publishes one, and otherwise by the recommender's weights. The model stores no person:
         without a history, everybody gets the list of a person without ratings.
 
         Args:
@@ -342,7 +345,7 @@ class StandardScheme:
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """Predict stars from true stars, as on the device.
+        """Predict stars from true stars. No effect of an attribute is subtracted or added.
 
         Args:
             items: Ids of items.
@@ -424,7 +427,7 @@ class StandardScheme:
         Args:
             preferences: (items,) preferences of the server, in thousandths.
             history: The person's true stars by item.
-            exclude: Ids to leave out, as the further arguments those of `recommend`.
+            exclude: Ids to leave out, besides the rated ones.
             n: Length of the list.
             user: The person's name in the returned rows.
             candidates: The only ids that may be listed; None for all.

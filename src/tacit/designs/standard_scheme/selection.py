@@ -5,8 +5,8 @@ Source      the patent's equation (7), with min in place of the printed max. The
             the device draws by them.
 Runs at     the person's own device.
 Sees        the owner's chances to show an item, from the public tables; random draws.
-Deviations  no chance is 1 (`disclosure.CAP`): if a value had chance 1, an item that is held back
-            would prove that the owner does not have this value.
+Deviations  no chance of the sound variant is 1 (`disclosure.CAP`): if a value had chance 1, an item
+            that is held back would prove that the owner does not have this value.
 
 Standard library only.
 """

@@ -1,10 +1,12 @@
 """The recommender half of the standard scheme: a release comes in, scores go out.
 
+`Profiles` predict stars, `Ease` ranks lists, and `Server` answers releases by both.
+
 Source      the patent's estimator: p = argmin sum_i (y_i - <v_i, x>)^2 + ridge |x|^2.
 Runs at     the recommender.
 Sees        releases; never an attribute, never a true star, never the sender of a release.
 Releases    predicted levels without the attribute's effect, which the device adds itself, and
-            preferences in thousandths.
+            preferences in thousandths; and the item table, if the consenting people agreed.
 Deviations  ridge 10 instead of 0.1 on centred levels in the sound variant (0.1 overfits: its error
             on left-out people is larger than the item mean's on MovieLens 100K).
 """
@@ -101,8 +103,10 @@ class Ease:
         has_weights = self.has_weights
         level_weights = weigh_levels(levels, self.n_levels)
         sums = (level_weights @ self._weights_by_row).toarray()  # in units of a device
-        ratio = PREFERENCE_UNIT_OF_DEVICE // PREFERENCE_UNIT_OF_SERVER
-        preferences: Ints = (sums + ratio // 2) // ratio  # rounded to units of the server
+        device_units = (
+            PREFERENCE_UNIT_OF_DEVICE // PREFERENCE_UNIT_OF_SERVER
+        )  # in one of the server
+        preferences: Ints = (sums + device_units // 2) // device_units  # rounded
         shows_no_weighted_item = level_weights @ has_weights.astype(np.int64) == 0
         preferences[shows_no_weighted_item] = -self.popularity_rank
 
@@ -153,7 +157,7 @@ def weigh_levels(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
 
 
 class Server:
-    """Answers releases made for one disclosure: levels from the profiles, preferences from EASE."""
+    """Answers releases made for one disclosure: levels by profiles, preferences by weights."""
 
     def __init__(self, disclosure: Disclosure, profiles: Profiles, ease: Ease) -> None:
         self._disclosure = disclosure

@@ -41,7 +41,8 @@ class Settings:
     """Settings of a model. The fields are documented in `StandardScheme`.
 
     Raises:
-        ConfigError: A setting has no such value, or two settings contradict each other.
+        ConfigError: A setting has an unknown name or a number out of range, or two settings
+            contradict each other.
         PrivacyError: The settings would reveal the attribute.
     """
 

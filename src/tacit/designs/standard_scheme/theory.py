@@ -1,7 +1,7 @@
 """Closed formulas of the standard scheme: pure functions without data or randomness.
 
 Source     the patent: equations (3), (4) and (7), Theorem 1 with Lemmas 1 and 2. Equation (7) is
-           corrected here, which `keep_probability` says.
+           corrected here: see `keep_probability`. `quantile_coupling` is an addition to the patent.
 Model      equation (1): r_i = <v_i, x> + x0 v_i0 + z_i with independent noise of mean 0 and
            variance sigma^2. `profiles` are the (items, d) v_i, `gaps` the (items,) v_i0.
 """

@@ -65,7 +65,7 @@ class AttackOptions:
     workers: int = option(WORKERS, default=0, least=0)
 
     @property
-    def known_edges(self) -> dict[str, tuple[float, ...]]:
+    def public_edges(self) -> dict[str, tuple[float, ...]]:
         """Public edges by attribute, from texts such as age=25,45."""
         texts_by_name = split_assignments(
             "edges", self.edges, "ascending numbers, such as age=25,45"
@@ -129,7 +129,7 @@ def evaluation_arguments(settings: AttackOptions) -> dict[str, Any]:
         "variant": settings.variant,
         "panel": settings.panel,
         "folds": settings.folds,
-        "edges": settings.known_edges,
+        "edges": settings.public_edges,
         "seed": settings.seed,
         "workers": settings.workers,
     }

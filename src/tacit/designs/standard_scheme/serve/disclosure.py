@@ -53,7 +53,7 @@ _FORGOTTEN = b"forgotten"
 
 @dataclass(frozen=True)
 class ServedDisclosure(ServedThing):
-    """One disclosure, its public log, and the item profiles behind it."""
+    """One disclosure, its public log, and the model that scores letters."""
 
     SETTINGS: ClassVar = DisclosureSettings
 
@@ -106,7 +106,12 @@ class ServedDisclosure(ServedThing):
         )
 
     def check_stored_states(self, _: Callable[[str], bytes | None]) -> None:
-        """Enter the digest in the log, once everything that is served was read."""
+        """Enter the digest in the log, once everything that is served was read.
+
+        Raises:
+            ConfigError: The log refuses the entry.
+            OutputError: The log cannot be written.
+        """
         self._log_digest()
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
@@ -151,7 +156,8 @@ class ServedDisclosure(ServedThing):
         """Enter the digest for the present calendar epoch in the log, and return that epoch.
 
         Raises:
-            Problem: Status 503; the entry cannot be written.
+            Problem: Status 503; the log has another digest for this epoch, a later entry or a
+                changed line, or cannot be written.
         """
         try:
             return self._log_digest()
@@ -180,7 +186,8 @@ class ServedDisclosure(ServedThing):
         """Read a letter that a device made for this disclosure in an epoch that has ended.
 
         Raises:
-            Problem: Status 422; the bytes are not such a letter, or its epoch has not ended.
+            Problem: Status 422; the bytes are not such a letter, or its epoch has not ended. Status
+                503 as for `enter_present_epoch`.
         """
         if len(data) > self.largest_letter:
             raise _invalid_letter()
@@ -212,7 +219,10 @@ class ServedDisclosure(ServedThing):
         return accept
 
     def latest_epoch(self, stored: bytes | None) -> int:
-        """Read the epoch of the latest accepted letter from a stored state; -1: none yet."""
+        """Read the epoch of the latest accepted letter from a stored state.
+
+        It is -1 if no letter was accepted yet, or the person was forgotten.
+        """
         content = remove_salt(stored)
         return -1 if content in (None, _FORGOTTEN) else int(content)
 
@@ -230,7 +240,9 @@ class ServedDisclosure(ServedThing):
         numbers = [number_of.get(item, -1) for item, _ in letter.ratings]
         if -1 in numbers or numbers != sorted(numbers):
             return False
-        sends_whole_levels = self.disclosure.rule.rounding or self.disclosure.levels
+        rule = self.disclosure.rule
+        # Averages, which other rules send, are no whole levels, on any scale.
+        sends_whole_levels = rule.rounding or rule.transform == "coupling"
         unit = MICRO if sends_whole_levels else 1
         return all(0 <= level <= self._highest and level % unit == 0 for _, level in letter.ratings)
 

@@ -1,10 +1,10 @@
 """Settings, model and public log of a served disclosure.
 
 The log has the digest of the disclosure for every epoch in which it was served. It is a file of
-canonical JSON lines to which lines are only added. Each line holds the SHA-256 of its own content
-and of all lines before it, so that a changed, moved or removed line is detected. An operator could
-still write a whole new file; devices detect that, because they store the log that they saw and
-compare it with the next one.
+canonical JSON lines to which lines are only added. Each line after the first holds the SHA-256 of
+its own content and of all lines before it, so that a change of earlier lines is detected. An
+operator could still write a whole new file or cut the end off; devices that saw more detect that,
+because they store the log that they saw and compare it with the next one.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _log_path(section: Section) -> Path:
     """Return the path of the log: by default `NAME.digests` beside the model.
 
     Raises:
-        ConfigError: The path lies outside of the folder of the settings.
+        ConfigError: The path lies outside of the folder of the settings, or is a folder.
     """
     if "log" not in section.values:
         return section.file_path("file").with_name(f"{section.name}.digests")
@@ -129,7 +129,9 @@ class DigestLog:
         """Enter a digest as that of a calendar epoch, unless it is entered already.
 
         Raises:
-            ConfigError: Another digest was served in this epoch, or the file was changed.
+            ConfigError: The file has a later entry or another digest for this epoch, belongs to
+                another epoch length, or was changed.
+            OutputError: The file cannot be written.
         """
         if self._digests.get(epoch) != digest:
             with _lock_folder(self._path.parent):
@@ -139,22 +141,22 @@ class DigestLog:
         """Read the file again, and add a line for this epoch if there is none.
 
         Raises:
-            ConfigError: The file has a later entry or another digest for this epoch, or was
-                changed.
+            ConfigError: As for `enter_digest`.
+            OutputError: The file cannot be written.
         """
         data = self._path.read_bytes() if self._path.exists() else self._first_line
         digests = self._read(data)
-        last = max(digests, default=epoch)
-        if last > epoch:
+        latest_epoch = max(digests, default=epoch)
+        if latest_epoch > epoch:
             raise ConfigError(
-                f"{self._path}: has an entry of epoch {last}, and by the clock it is epoch "
+                f"{self._path}: has an entry of epoch {latest_epoch}, and by the clock it is epoch "
                 f"{epoch}. Set the clock of this machine."
             )
-        served = digests.get(epoch, digest)
-        if served != digest:
+        logged_digest = digests.get(epoch, digest)
+        if logged_digest != digest:
             raise ConfigError(
-                f"{self._path}: the disclosure {served} was served in this epoch, and devices "
-                f"accept one in each. Serve that one again, or wait for epoch {epoch + 1}."
+                f"{self._path}: the disclosure {logged_digest} was served in this epoch, and "
+                f"devices accept one in each. Serve that one again, or wait for epoch {epoch + 1}."
             )
         if epoch not in digests:
             line = _make_line({"digest": digest, "epoch": epoch}, data)
@@ -212,6 +214,9 @@ def _lock_folder(folder: Path) -> Iterator[None]:
     """Lock the folder against other processes that add to a log in it.
 
     At the end the folder is synced, so that a new file in it is durable.
+
+    Raises:
+        OutputError: The folder cannot be opened.
     """
     try:
         handle = os.open(folder, os.O_RDONLY)
