@@ -1,4 +1,7 @@
-"""Commands `tacit fit` and `tacit simulate standard-scheme`; the scheme in `tacit demo` and `compare`."""
+"""Commands `tacit fit standard-scheme` and `tacit simulate standard-scheme`.
+
+Here are also the scheme's parts of `tacit demo` and `tacit compare`.
+"""
 
 from __future__ import annotations
 
@@ -274,9 +277,9 @@ def tour() -> Tour:
 class ReleaseRecommender:
     """The standard scheme as a recommender of `tacit compare`.
 
-    It is fitted to everybody whose attribute is known. With `hides`, lists for these people are made
-    from releases, as devices send them. Lists for other people, and all lists without `hides`, are
-    made from true stars.
+    It is fitted to everybody whose attribute is known. With `hides`, lists for these people are
+    made from releases, as devices send them. Lists for other people, and all lists without `hides`,
+    are made from true stars.
     """
 
     def __init__(self, *, attribute: str, hides: bool) -> None:

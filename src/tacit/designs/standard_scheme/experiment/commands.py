@@ -37,7 +37,7 @@ LEAK_LEVELS = (
     (0.3, "strong leak"),
     (0.5, "very strong leak"),
 )
-"""Largest distance of an AUC from 0.5 at each level, and the level in words."""
+"""(largest distance of an AUC from 0.5, name) of each level of a leak, the smallest first."""
 TOP_LEVEL = len(LEAK_LEVELS) - 1
 _LEVEL_KEY = [
     Mark(f"{word} ≤ {end:.2f}" if level < TOP_LEVEL else word, level=level)
@@ -280,7 +280,7 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
 
 
 def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
-    """Yield a tile for the judged release, one for true stars, and one for the control."""
+    """Yield tiles for the judged release, true stars and the control, where they were measured."""
     worst = {row.release: row for row in table.worst}
     for release, title in {judged: "After obfuscation", "none": "True stars"}.items():
         if release in worst:
@@ -324,7 +324,7 @@ def _attack_cell(row: AttackRow | KnownRow | None) -> Cell | None:
 
 
 def attackers_table(table: HidingTable) -> Table:
-    """Tabulate every attacker on true stars and on the release that is judged."""
+    """Tabulate the attackers on true stars, on the judged release and on permuted labels."""
     names = {
         ("none", "union", "raw"): "true stars",
         (table.judged, "union", "raw"): "frozen",

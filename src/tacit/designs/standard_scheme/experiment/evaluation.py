@@ -1,8 +1,9 @@
 """How well an attribute is hidden from a panel of attackers, and what that costs.
 
-People are split into folds; the recommender that is fitted without a fold's people is attacked on
-these. An attacker is as strong as its AUC is far from 0.5, above or below. Each release is judged
-by its strongest attacker, with a bound that holds for all attackers at once.
+People are split into folds. The releases of each fold's people, made with tables that were
+estimated without these people, are attacked. An attacker is as strong as its AUC is far from 0.5,
+above or below. Each release is judged by its strongest attacker, with a bound that holds for all
+attackers at once.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def evaluate_hiding(
     workers: int = 0,
     progress: Progress | None = None,
 ) -> HidingTable:
-    """Attack every release, fold by fold.
+    """Attack every release, fold by fold, and measure what it costs in errors and lists.
 
     Results depend only on the seed and the data, not on the number of workers. With a finite
     `disclosure_epsilon` they also depend on its noise, which takes no seed. Everything here is
@@ -106,17 +107,19 @@ def evaluate_hiding(
         ratings: Ratings of people with the attribute in `user_attributes`.
         attribute: Name of the attribute.
         folds: Number of folds.
-        releases: What the attacked people send: names in `RELEASES`.
+        releases: What the attacked people send: names in `RELEASES`. Couplings are left out on a
+            continuous scale.
         panel: `quick` or `full`: which attackers there are.
         attacks: Names of attackers in place of those of the panel.
         schedules: Schedules under which the judged release is also attacked over time; by default
-            all schedules with the full panel, and two with the quick one.
+            all schedules with the full panel, and two with the quick one. Weekly epochs are left
+            out if ratings have no times.
         variant: As in `Settings`.
         disclosure_epsilon: As in `Settings`.
         contributions: As in `Settings`.
         profiles: As in `Settings`.
         factors: As in `Settings`.
-        edges: Public edges of the attribute, if it is a number.
+        edges: Public edges at which a numeric attribute is cut, by name of the attribute.
         attackers_only: Whether to measure only what a guarantee card states: attackers of each
             release, once and over time. Their figures are the same; the other fields of the table
             are empty.
@@ -125,8 +128,9 @@ def evaluate_hiding(
         progress: Called with the number of steps that are done, of `count_steps(folds)`.
 
     Raises:
-        ConfigError: An unknown name, or fewer than 3 folds.
-        DataError: Too few people have one of the attribute's values.
+        ConfigError: An unknown name, fewer than 3 folds, or wrong or missing edges.
+        DataError: Too few people have one of the attribute's values, or the attribute or the item
+            features are missing or unusable.
     """
     attackers = panel_names(panel) if attacks is None else check_attackers(attacks)
     if schedules is None:
@@ -176,7 +180,7 @@ def evaluate_hiding(
 
 
 def count_steps(folds: int) -> int:
-    """Count the steps of `evaluate_hiding`: a fit for each pair of folds, and each fold."""
+    """Count the steps of `evaluate_hiding`: one for each pair of folds, and one for each fold."""
     pairs = folds * (folds + 1) // 2  # with pairs of a fold and itself
     return pairs + folds
 
@@ -190,7 +194,7 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
         tables = dict(zip(pairs, tables_of_pairs, strict=True))
         penalty = 0  # no lists are made if only attackers are measured
         if not experiment.attackers_only:
-            table_without_fold_0, *_ = tables[0, 0]  # the others are of refits
+            table_without_fold_0, *_ = tables[0, 0]  # the rest are tables of refits
             penalty = accuracy.choose_list_penalty(experiment, table_without_fold_0)
         tasks = []
         for fold in range(folds):

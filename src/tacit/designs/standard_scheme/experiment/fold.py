@@ -1,12 +1,15 @@
 """One fold of the standard scheme's experiment: attacks on people whom the recommender never saw.
 
+`run_fold` also measures errors and lists for these people, by `accuracy.FoldEvaluation`.
+
 An attacker is frozen (trained on true stars) or retrained: a retrained one knows the method and
 trains on releases of people whose attribute it knows. The releases of a person are made with tables
 that were estimated without this person and without the people under attack. Otherwise the releases
 that an attacker trains on would follow their tables better than those that it attacks.
 
-At the end are attackers who also know some rated items, or the number of rated items. They are not
-part of the panel: they show what a release does not protect from.
+At the end are attackers that are not part of the panel: one computes with the public offsets alone,
+the others also know some rated items, or the number of rated items. They show what a release does
+not protect from.
 """
 
 from __future__ import annotations
@@ -94,7 +97,8 @@ def run_fold(experiment: Experiment, fold: int, tables: Pairs, penalty: int) -> 
     Args:
         experiment: Data and settings.
         fold: Number of the fold.
-        tables: Tables estimated without this fold and another one, for each other fold.
+        tables: For each pair of this fold and a fold, this one included: the tables estimated
+            without the people of both.
         penalty: Penalty of the item-item weights that make the lists.
     """
     with simulation():
@@ -113,7 +117,7 @@ class _Fold:
         self.train = np.concatenate([experiment.people_inside(other) for other in self.other_folds])
         self.test = experiment.people_inside(fold)
         self.labels = experiment.labels[self.train]
-        # Tables of the test people's releases, then those of each other fold's.
+        # Tables of the test people's releases, then those of the people of each other fold.
         self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.other_folds)]
         self.true_stars = experiment.stars(experiment.people.levels[self.train])
         self.evaluation: FoldEvaluation | None = None
@@ -123,11 +127,14 @@ class _Fold:
             self.result.lists = self.evaluation.lists
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
-        """Look up the tables estimated without this fold and another, then those of refits."""
+        """Look up the tables estimated without this fold and `other`, then those of refits.
+
+        For `other`, this fold itself stands for the tables without this fold alone.
+        """
         return self.tables_by_pair[min(self.fold, other), max(self.fold, other)]
 
     def measure(self) -> FoldResult:
-        """Attack every value, and judge every release unless only attackers are measured."""
+        """Attack every target value, and judge every release unless only attackers are measured."""
         for target in self.experiment.targets:
             self.attack(target)
         if self.evaluation is None:
@@ -170,7 +177,8 @@ class _Fold:
                 self.attack_over_time(name, target, public)
                 if RELEASES[name].selection and not experiment.attackers_only:
                     self.attack_with_knowledge(name, target, train, test)
-                    self.count_certain(test)  # of all values at once: the same for each target
+                    # Of all values at once: the same for each target.
+                    self.measure_certain_share(test)
         is_last_target = target == experiment.targets[-1]
         if self.evaluation is None or not is_last_target:
             return
@@ -180,8 +188,9 @@ class _Fold:
     def make_public_knowledge(self, target: int) -> PublicKnowledge:
         """Collect what every attacker knows when it guesses whether a person has this value.
 
-        Offsets are the target value's minus the mean of the other values'; `log_keep` is the
-        logarithm of the ratio of the chances to show an item.
+        (tables, items) `offsets` are the target value's minus the mean of the other values', in
+        stars; (tables, items) `log_keep` is the logarithm of the target value's chance to show an
+        item over the mean chance of the other values.
         """
         levels = self.experiment.people.levels
         raters = np.bincount(levels[self.train].indices, minlength=levels.shape[1])
@@ -304,7 +313,7 @@ class _Fold:
         scores = attacker.score(test, counts[self.test], keep)
         self.add_scores(name, COUNTED, "released", target, {COUNTED: scores})
 
-    def count_certain(self, test: Releases) -> None:
+    def measure_certain_share(self, test: Releases) -> None:
         """Compute the share of people whose value is certain if some rated items are known."""
         rated = self.experiment.people.levels[self.test]
         keep = self.tables[0].keep / MICRO
@@ -396,8 +405,9 @@ def lattice_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICR
 
     Nothing has to be learned for this attack, because offsets are public. True levels are multiples
     of the lattice. An unrounded release plus the offset of the person's own value is on the
-    lattice, and plus another value's offset it is not: everybody's value is read exactly. A rounded
-    release fits no value.
+    lattice; plus another value's offset it is not, unless the two offsets are almost equal. So
+    nearly everybody's value is read. A rounded release plus an offset is on the lattice only if the
+    offset is almost 0, whatever the person's value.
 
     Args:
         levels: (people, items) CSR of released levels.

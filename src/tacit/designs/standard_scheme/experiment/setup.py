@@ -61,7 +61,7 @@ ONE_REFIT = "one refit"
 THREE_REFITS = "three refits"
 """Schedule: four releases, the last three with tables that were fitted again."""
 SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
-"""All schedules."""
+"""All schedules: the epochs in which devices send, in experiments over time."""
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
 """Schedules with the quick panel."""
 RELEASES_OF_SCHEDULE = {ONE_REFIT: 2, THREE_REFITS: 4}
@@ -124,7 +124,7 @@ class Experiment:
     attacks: tuple[str, ...]
     """Names of the attackers."""
     schedules: tuple[str, ...]
-    """How the judged release is also watched over time."""
+    """Names of the schedules under which the judged release is also attacked over time."""
     seed: int
     """Seed of folds, draws and attackers."""
     quick: bool = False
@@ -132,7 +132,7 @@ class Experiment:
     attackers_only: bool = False
     """Whether errors, lists, released fractions and attackers with other knowledge are left out."""
     penalty: int = 0
-    """Penalty of the item-item weights that make the lists."""
+    """Penalty of the item-item weights that make the lists; 0 until it is chosen."""
 
     @property
     def labels(self) -> Ints:
@@ -285,7 +285,8 @@ def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
     times = ratings.timestamps.astype(np.int64)
     first_times = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))
     created = first_times[ratings.users]
-    # 0 and 1 are the labels of the first day, also if a clock was wrong and a time is near 1970.
+    # Labels 0 and 1 mean the first day. A wrong clock gives a time near 1970, whose calendar label
+    # may be lower; it becomes 2.
     calendar_label = np.maximum(2, (times - epoch_start(0, WEEK)) // WEEK)
     label = np.where(times < created + DAY, LAST_EPOCH_OF_FIRST_DAY, calendar_label)
     label[times < created + FIRST_END] = 0
@@ -293,7 +294,7 @@ def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
 
 
 def select_people(people: ConsentingPeople, numbers: Ints) -> ConsentingPeople:
-    """Keep the people with these numbers."""
+    """Return the people with these numbers, in this order."""
     return replace(people, levels=people.levels[numbers], labels=people.labels[numbers])
 
 

@@ -136,7 +136,7 @@ class WorstRow:
     rarest: int
     """How many of them have the rarest value."""
     too_few: bool
-    """Whether they are too few for the bound to say anything."""
+    """Whether these are too few people for the bound to say anything."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class HidingTable:
     judged: str | None
     """The release that the verdict is about; None where only true stars were attacked."""
     rows: tuple[AttackRow, ...]
-    """Every attacker on every release."""
+    """Attackers on each release, and on the judged one also with the weeks of its items."""
     worst: tuple[WorstRow, ...]
     """The strongest attacker on each release."""
     over_time: tuple[AttackRow, ...]
@@ -226,9 +226,10 @@ class HidingTable:
     def to_dict(self) -> dict[str, Any]:
         """Return the results as JSON values.
 
-        Lists made on the device follow the releases in `accuracy`; rows over time name their
-        schedule; fields that are the same in all rows of a list are left out; and the judged
-        release is called `default_release`.
+        Lists made on the device follow the releases in `accuracy`. Rows over time name their view
+        `schedule`; these rows, those of counts and those of the control leave out their release,
+        view and training data. The judged release is called `default_release`; if only true stars
+        were attacked, it is the name of the release that devices send by default.
         """
         plain = asdict(self)
         plain["accuracy"] = [*plain["accuracy"], *plain.pop("at_device")]

@@ -39,7 +39,7 @@ Z_95 = 1.959963984540054
 def compute_statements(
     *, items: int, dimensions: int, sigma: float, draws: int, seed: int
 ) -> dict[str, Any]:
-    """Compute every statement of the patent.
+    """Compute figures for every statement of the patent.
 
     Args:
         items: Items of the Gaussian world.
@@ -69,9 +69,8 @@ def compute_distances() -> dict[str, Any]:
     """Compute, for Theorem 1, part 1, how far apart both attribute values are in a release.
 
     Returns:
-        Values of the enumerated world.
-
-        `outcomes`: number of vectors of ratings that a person with an attribute value can have.
+        `outcomes`: number of vectors of ratings that a person with an attribute value can have in
+            the enumerated world.
         `distance_of_releases`: total variation distance of the releases of both attribute values.
         `distance_of_true_ratings`: that of their true ratings.
     """
@@ -299,7 +298,7 @@ def describe_shift(data: dict[str, Any]) -> str:
 
 
 def describe_disclosure(data: dict[str, Any]) -> str:
-    """State the risk if two gaps are not distinguished, for the longest tastes."""
+    """State the risk if two gaps are not distinguished, for the largest bound on |x|."""
     longest = data["coarse_disclosure"]["risks"][-1]
     return (
         f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "
