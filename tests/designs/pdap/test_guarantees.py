@@ -7,8 +7,10 @@ import math
 import pytest
 
 from tacit.designs.pdap import guarantees as cards
+from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.joint import JointSetting
 from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.privacy import Adjacency, Basis, Trust
 from tacit.randomness import secure
 
@@ -68,3 +70,16 @@ def test_without_noise_nothing_is_claimed():
     ):
         assert card.epsilon is None
         assert card.basis is Basis.NONE
+
+
+def test_the_card_of_a_whole_visit_does_not_exclude_what_it_covers():
+    """What is learned about neighbours, and what they are sent, is in its sum of epsilons."""
+    parts = (
+        cards.joint_card(setting()),
+        cards.forwarded_context_card(Agreement(2, 2, 1.0), asks_all=True),
+        cards.neighbour_trust_card(TrustSettings()),
+    )
+    assert any("its own card" in line for line in parts[0].not_covered)
+    whole = cards.forwarded_visit_card(parts, epsilon=2.1)
+    assert not any("its own card" in line for line in whole.not_covered)
+    assert set(parts[2].not_covered) <= set(whole.not_covered)

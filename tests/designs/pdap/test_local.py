@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.audit.devices import TableDevice
+from tacit.designs.pdap.audit.devices import TableLearner
 from tacit.designs.pdap.local_learner import (
     PRIOR_VISITS,
     Device,
@@ -120,7 +120,7 @@ def test_weights_of_the_draw_lose_what_is_stated():
     """From the integers that are really drawn from: the mixed chances of the worst two rows of
     means are within the loss of the draw."""
     table = np.array([np.eye(23)[0], 1 - np.eye(23)[0]])
-    policy = TableDevice(setting(videos=20, neighbours=3), table, replay(0))
+    policy = TableLearner(setting(videos=20, neighbours=3), table, replay(0))
     # An arm at a chance of a fiftieth is none of 1,000 draws in one of 10^8 runs.
     likely, unlikely = (
         next(one.chance for one in (policy.select(side) for _ in range(1000)) if one.arm == 0)
@@ -142,7 +142,7 @@ def test_a_visit_costs_epsilon(epsilon):
 def test_draw_follows_the_stated_chances():
     """Of 6,000 draws each arm has the share stated, within five standard errors."""
     table = np.array([[0.9, 0.1, 0.5, 0.3], [0.1, 0.9, 0.5, 0.3]])
-    policy = TableDevice(setting(epsilon=6.0, explore=0.2), table, replay(0))
+    policy = TableLearner(setting(epsilon=6.0, explore=0.2), table, replay(0))
     choices = [policy.select(HERE) for _ in range(6000)]
     for arm in range(4):
         (chance,) = {choice.chance for choice in choices if choice.arm == arm}

@@ -11,7 +11,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
 from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
-from tacit.designs.pdap.published_guarantees import without_noise as without_noise
+from tacit.designs.pdap.published_guarantees import card_without_noise
 from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
@@ -19,10 +19,15 @@ from tacit.randomness import secure
 
 _LEARNED = Adjacency("visit", "learn or not learn")
 _CONTEXT = Adjacency("visit", "replace")
+_NEIGHBOURS_APART = (
+    "a neighbour that is asked: a forwarded context has its own card",
+    "what a vendor learns about its neighbours: that costs extra and has its own card",
+)
+"""What the card of the joint learner does not cover, and the card of a whole visit does."""
 _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)"
 
 
-def _prove_card(
+def _make_proved_card(
     epsilon: float, visits: int | None = None, *, trust: Trust = Trust.OWN_VENDOR, **card: Any
 ) -> Guarantee:
     """Make a card with a proved, pure epsilon.
@@ -43,12 +48,12 @@ def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
     """Return all cards for the sizes of `design.CardSettings`.
 
     Args:
-        epsilon: nats of one visit for the learner, and for its forwarded context; trust in
-            neighbours costs a tenth of it in addition. inf gives the card of a learner without
-            noise.
+        epsilon: nats of one visit for the joint learner; a forwarded context costs as many again,
+            and trust in neighbours a tenth in addition. Also nats of one visit for the local
+            learner. inf gives the card of a learner without noise alone.
     """
     if math.isinf(epsilon):
-        return (without_noise("sound-joint"),)
+        return (card_without_noise("sound-joint"),)
     sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": epsilon}
     return (
         joint_card(JointSetting(**sizes, horizon=200_000)),
@@ -61,7 +66,7 @@ def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
 def joint_card(
     setting: JointSetting, *, visits_per_person: int | None = None, fits: int = 1
 ) -> Guarantee:
-    """Make the card of the sound learner.
+    """Make the card of the joint learner.
 
     Args:
         setting: of the learner.
@@ -70,7 +75,7 @@ def joint_card(
         fits: number of fits of the learner; each may have learned the visit.
     """
     if math.isinf(setting.epsilon):
-        return without_noise("sound-joint")
+        return card_without_noise("sound-joint")
     accountant = PureAccountant()
     for _ in range(fits):
         accountant.add(setting.noise.event)
@@ -87,9 +92,9 @@ def joint_card(
     else:
         lifetime += f"; of one person {visits_per_person} visits are learned, the others are not"
         not_covered_by_limit = (
-            "one visit of a person beyond their limit: it lets another of their visits in",
+            "one visit of a person beyond their limit: without it, another of theirs is learned",
         )
-    return _prove_card(
+    return _make_proved_card(
         epsilon,
         visits_per_person,
         name="Sound joint privacy: noisy sums of rewards and features",
@@ -115,15 +120,15 @@ def joint_card(
             "every choice is made from the visitor's own context, released sums and fresh draws",
             "a reward is clipped to its public range; one from a neighbour is noised again",
             "rows of a log are counted in public; which arms they show is used from releases alone",
-            "the newest stored state is gone on from: a restored backup releases visits twice",
+            "only the newest stored state is continued: a restored backup releases visits twice",
         ),
         not_covered=(
-            "a user's own video, towards anyone who sees it: it depends on the user's own context",
-            "the user's own vendor, which sees contexts and rewards; a neighbour that is asked",
+            "the video that a user is shown, towards anyone who sees it: their context decides it",
+            "the user's own vendor, which sees contexts and rewards",
             "what the vendor stores: a visit's context, in 16-bit steps, while an answer may come",
             "that a visit took place, and when: arrivals are counted in public",
             "public counters of views or clicks beside the learner",
-            "what a vendor learns about its neighbours: that costs extra and has its own card",
+            *_NEIGHBOURS_APART,
             "a person with several visits, beyond what `lifetime` says",
             *not_covered_by_limit,
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
@@ -149,13 +154,14 @@ def forwarded_visit_card(
     """
     epsilons = " + ".join(f"{card.epsilon:g}" for card in cards)
     assumptions = list(itertools.chain.from_iterable(card.assumptions for card in cards))
-    not_covered = list(itertools.chain.from_iterable(card.not_covered for card in cards))
+    not_covered_by_parts = itertools.chain.from_iterable(card.not_covered for card in cards)
+    not_covered = [line for line in not_covered_by_parts if line not in _NEIGHBOURS_APART]
     lifetime = f"a person with N visits pays N times {epsilon:g}"
     if visits_per_person is not None:
         lifetime = (
             f"{visits_per_person} visits of one person are learned and forwarded, then none is"
         )
-    return _prove_card(
+    return _make_proved_card(
         epsilon,
         visits_per_person,
         name="One visit, everything together",
@@ -167,8 +173,9 @@ def forwarded_visit_card(
         protects="one visit: its context, what was shown, and the click",
         adjacency=_LEARNED,
         against=(
-            "everyone but the own vendor together, neighbours included; where the visit is not "
-            "learned it still takes place, and is forwarded with any other context"
+            "everyone except the visitor's own vendor, even all together, neighbours included; "
+            "compared with: the visit takes place, is not learned, and is forwarded with any other "
+            "context"
         ),
         lifetime=lifetime,
         # dict.fromkeys removes repeated lines and keeps the order
@@ -181,9 +188,9 @@ def forwarded_visit_card(
 def local_card(policy: LocalLearner) -> Guarantee:
     """Make the card of the local learner: the arm that a device draws, and its report."""
     if math.isinf(policy.epsilon):
-        return without_noise("sound-context")
+        return card_without_noise("sound-context")
     epsilon = PureAccountant().add(policy.event).epsilon()
-    return _prove_card(
+    return _make_proved_card(
         epsilon,
         trust=Trust.NOBODY,
         name="Sound local privacy of the context",
@@ -198,7 +205,7 @@ def local_card(policy: LocalLearner) -> Guarantee:
         assumptions=(
             "the device draws the arm itself, from published tables; means are clamped to [0, 1]",
             "the vendor learns from reports alone and never sees the context",
-            f"the draw loses exactly {policy.draw_loss:.6g}; the rest is the report's",
+            f"the draw loses {policy.draw_loss:.6g} at most, and the report at most the rest",
         ),
         not_covered=(
             "that a visit took place, when, and from which address",
@@ -238,9 +245,9 @@ def forwarded_context_card(
 def _card_of_requests_to_all(agreement: Agreement, epsilon: float, visits: int | None) -> Guarantee:
     """Make the card for a vendor that asks all neighbours at every visit.
 
-    No context then decides who is asked. Args are those of `_prove_forwarded_context`.
+    No context then decides who is asked. Args are those of `_make_forwarding_card`.
     """
-    return _prove_forwarded_context(
+    return _make_forwarding_card(
         agreement,
         epsilon,
         visits,
@@ -261,9 +268,9 @@ def _card_of_requests_to_all(agreement: Agreement, epsilon: float, visits: int |
 def _card_of_request_content(agreement: Agreement, epsilon: float, visits: int | None) -> Guarantee:
     """Make the card for a vendor whose policy decides who is asked.
 
-    It only covers the content of a request. Args are those of `_prove_forwarded_context`.
+    It only covers the content of a request. Args are those of `_make_forwarding_card`.
     """
-    return _prove_forwarded_context(
+    return _make_forwarding_card(
         agreement,
         epsilon,
         visits,
@@ -281,7 +288,7 @@ def _card_of_request_content(agreement: Agreement, epsilon: float, visits: int |
     )
 
 
-def _prove_forwarded_context(
+def _make_forwarding_card(
     agreement: Agreement,
     epsilon: float,
     visits: int | None,
@@ -305,7 +312,7 @@ def _prove_forwarded_context(
     lifetime = "every visit costs as much again"
     if visits is not None:
         lifetime = f"{visits} visits of one person, then nothing of theirs is forwarded"
-    return _prove_card(
+    return _make_proved_card(
         epsilon,
         visits,
         name="Context that is forwarded",
@@ -332,7 +339,7 @@ def _prove_forwarded_context(
 def neighbour_trust_card(
     settings: TrustSettings, *, visits_per_person: int | None = None
 ) -> Guarantee:
-    """Make the card of `trust.py`, for a vendor whose own learner has a card.
+    """Make the card of trust in neighbours (`trust.py`), for a vendor whose own learner has noise.
 
     Args:
         settings: of the rules of trust.
@@ -348,7 +355,7 @@ def neighbour_trust_card(
     reports = "what a neighbour states about rewards is not used"
     if settings.uses_reports:
         reports = f"stated rewards are clamped to {settings.low:g} to {settings.high:g}"
-    return _prove_card(
+    return _make_proved_card(
         epsilon,
         visits_per_person,
         name="What is learned about neighbours",
@@ -366,8 +373,8 @@ def neighbour_trust_card(
         ),
         lifetime="a person with N visits pays N times",
         assumptions=(
-            "which arms were open at a visit, and when neighbours join or leave, is public",
-            "a visit counts for the one whose offer is to be shown; each part once, in any epoch",
+            "which arms could be shown at a visit, and when neighbours join or leave, is public",
+            "a visit counts for the neighbour that was chosen: each part once, in any epoch",
             reports,
         ),
         not_covered=(

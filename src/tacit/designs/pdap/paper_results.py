@@ -143,8 +143,8 @@ RESULTS = (
     _bound(
         "Corollary 2",
         "bound",
-        "as printed, two terms have one another's factors and Lemma 3's is false; corrected beside "
-        "it. It cannot hold together with Theorem 4",
+        "as printed, the factors of two terms are exchanged, and the term of Lemma 3 is false; "
+        "the corrected bound is beside it. The claim cannot hold together with Theorem 4",
     ),
     PaperResult(
         "Theorem 4",
@@ -158,7 +158,7 @@ RESULTS = (
         "Theorem 5",
         "refuted",
         _AUDIT,
-        "four noise scales are printed; none gives the claim",
+        "four noise scales are printed for one claim, and most decisions use rewards without noise",
         shows=("audits[unit=reward].verdict", "audits[unit=reward].lower_bound"),
         small="--samples 1000",
     ),
@@ -177,7 +177,7 @@ RESULTS = (
         "refuted",
         _ALONE,
         "the proof drops R(T) in its last step: more is said to be saved than is lost. What GP-DAP "
-        "saves is measured, and the corrected bound is that of both policies' bounds",
+        "saves is measured; `corrected` is the difference of both policies' upper bounds",
         shows=_bound_paths("Theorem 6"),
         small="--arrivals 40 --seeds 1",
     ),

@@ -1,4 +1,7 @@
-"""Cards of the published policies: the paper's claims of privacy, and why they do not hold."""
+"""Cards of the published policies: the paper's claims of privacy, and why they do not hold.
+
+`card_without_noise` is also the card of the sound learners at epsilon = inf.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def cards_of_policy(
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
     has_noise = name in ("p-dap", "gp-dap") and not math.isinf(epsilon)
     if not has_noise:
-        return (without_noise(name.upper()),)
+        return (card_without_noise(name.upper()),)
     gp_dap_claims: tuple[Claim, ...] = ()
     if name == "gp-dap":
         gp_dap_claims = (_claim_of_growing_epsilon(setting, epsilon),)
@@ -87,7 +90,7 @@ def _card_of_refuted_claim(name: str, unit: str, **card: Any) -> Guarantee:
     return _without_epsilon(Basis.REFUTED, name=name, sentence=sentence, **card)
 
 
-def without_noise(name: str) -> Guarantee:
+def card_without_noise(name: str) -> Guarantee:
     """Make the card of a learner without noise: CAP, solo, DUP, DAP, or any at epsilon = inf."""
     return _without_epsilon(
         Basis.NONE,
@@ -206,7 +209,7 @@ def _card_of_forwarded_users(
 
 
 def _claim_of_draws(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
-    """Refute the claimed cost of one draw, whose Delta u is too small, by exact losses."""
+    """Refute the claimed cost of one draw, which rests on too small a Delta u, by exact losses."""
 
     def losses(videos: int) -> str:
         """List the exact losses of one draw among `videos` videos at some levels."""

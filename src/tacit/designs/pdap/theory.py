@@ -34,7 +34,7 @@ def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
 
 
 def gamma(T: int, M: int, epsilon: float, sigma: float) -> float:
-    """Compute Gamma, which the noise in a sum of rewards exceeds with a chance of sigma. Lemma 5.
+    """Compute Gamma, which noise in a sum of rewards exceeds with chance sigma at most. Lemma 5.
 
     Gamma = th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1. It is 0 without
     neighbours and at epsilon = inf.
@@ -116,7 +116,10 @@ def tree_loss(T: int, scale: float) -> float:
 
 
 def deepest_level(T: float, A: float, p: float, m: float) -> int:
-    """Compute l_max = ceil(log_m(T / A) / p) + 1: no cell is deeper, for any contexts. Lemma 7."""
+    """Compute l_max = ceil(log_m(T / A) / p) + 1: no cell is deeper, for any contexts. Lemma 7.
+
+    T must be at least A; with fewer rounds the whole cube does not split.
+    """
     # The subtraction keeps rounding from lifting a whole number to the next one.
     return math.ceil(math.log(T / A, m) / p - 1e-12) + 1
 
@@ -390,7 +393,9 @@ def mixed_loss(a: float, K: int, explore: float) -> float:
         ConfigError: K is below 1, a is negative, or `explore` is not in [0, 1).
     """
     if K < 1 or not 0 <= explore < 1 or a < 0:
-        raise ConfigError("A draw has an arm or more, explores with a chance below 1, and a >= 0.")
+        raise ConfigError(
+            "A draw has at least one arm, explores with a chance below 1, and has an exponent >= 0."
+        )
     if K == 1:
         return 0.0
     # Both fractions are multiplied by e^-a, so that nothing overflows.

@@ -34,7 +34,7 @@ SAMPLES_OF_A_TEST = 1_000
 @pytest.mark.parametrize("arms", [2, 10])
 def test_draw_loses_what_the_closed_form_says(arms):
     """From the weights that the shipped device draws with, on the worst tables."""
-    make = devices.worst_table(arms)
+    make = devices.maker_with_worst_table(arms)
     p, q = (devices.arm_distribution(make, side) for side in (devices.LEFT, devices.RIGHT))
     told, explore = make(secure()).setting, float(make(secure()).explore)
     assert sum(p.values()) == sum(q.values()) == Fraction(1)
@@ -46,19 +46,19 @@ def test_draw_loses_what_the_closed_form_says(arms):
 
 def test_laws_of_a_visit_are_whole():
     """Arm and answer together: chances add up to 1, for all combinations."""
-    found = devices.visit_distribution(devices.worst_table(2), devices.LEFT, 1.0)
+    found = devices.visit_distribution(devices.maker_with_worst_table(2), devices.LEFT, 1.0)
     assert sum(found.values()) == Fraction(1)
     assert len(found) == 2 * 4
-    whole = devices.life_distribution(devices.worst_table(2), devices.LEFT, 1.0)
+    whole = devices.life_distribution(devices.maker_with_worst_table(2), devices.LEFT, 1.0)
     assert sum(whole.values()) == Fraction(1)
     assert len(whole) == (2 * 4) ** 2 * 2  # two visits that are reported, and one that is not
 
 
 def test_a_life_leaves_the_device_as_its_law_says():
     """What the shipped device sends in three visits is an outcome of the law: two answers."""
-    whole = devices.life_distribution(devices.worst_table(2), devices.LEFT, 1.0)
+    whole = devices.life_distribution(devices.maker_with_worst_table(2), devices.LEFT, 1.0)
     for _ in range(50):
-        seen = devices.simulate_life(devices.worst_table(2), devices.LEFT, 1.0)
+        seen = devices.simulate_life(devices.maker_with_worst_table(2), devices.LEFT, 1.0)
         assert seen in whole
         assert [answer is None for _, answer in seen] == [False, False, True]
 
@@ -67,7 +67,7 @@ def test_the_metered_audit_is_sure_to_see_something():
     """Of a whole life's law an event is known that shows a quarter of the claim at the audit's
     samples."""
     p, q = (
-        devices.life_distribution(devices.worst_table(2), *side)
+        devices.life_distribution(devices.maker_with_worst_table(2), *side)
         for side in ((devices.LEFT, 1.0), (devices.RIGHT, 0.0))
     )
     code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}

@@ -39,11 +39,11 @@ VISITS_MADE = 3
 """Number of visits that the device's owner makes."""
 _NOT_EXPLORED = (1 << 63) - 1
 """A random word whose last 20 bits are ones, so that the draw is above any chance to explore."""
-MakeDevice = Callable[[Source], "TableDevice"]
-"""Makes a device whose randomness comes from a source."""
+MakeLearner = Callable[[Source], "TableLearner"]
+"""Makes the local learner of a device, whose randomness comes from a source."""
 
 
-class TableDevice(LocalLearner):
+class TableLearner(LocalLearner):
     """A local learner with a fixed table of means that a vendor may publish.
 
     Attributes:
@@ -71,8 +71,8 @@ class TableDevice(LocalLearner):
         self.answer = report.answer
 
 
-def worst_table(arms: int) -> MakeDevice:
-    """Return a function that makes devices with the worst table for this number of arms.
+def maker_with_worst_table(arms: int) -> MakeLearner:
+    """Return a function that makes learners with the worst table for this number of arms.
 
     In the table, the first arm has mean 1 in the left cell, all others have mean 1 in the right
     cell, and the other means are 0. The last arm is a neighbour.
@@ -81,10 +81,10 @@ def worst_table(arms: int) -> MakeDevice:
     table = np.zeros((2, arms))
     table[0, 0] = 1.0
     table[1, 1:] = 1.0
-    return partial(TableDevice, setting, table)
+    return partial(TableLearner, setting, table)
 
 
-def arm_distribution(make: MakeDevice, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
+def arm_distribution(make: MakeLearner, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
     """Compute the distribution of the arm that a device draws.
 
     It is a mixture: uniform with the chance to explore, otherwise by the weights.
@@ -100,25 +100,25 @@ def arm_distribution(make: MakeDevice, context: NDArray[np.float64]) -> dict[Has
 
 
 def visit_distribution(
-    make: MakeDevice, context: NDArray[np.float64], reward: float
+    make: MakeLearner, context: NDArray[np.float64], reward: float
 ) -> dict[Hashable, Fraction]:
     """Compute the distribution of what leaves a device at one visit: (arm, randomised answer)."""
-    device = make(secure())
-    cell = device.grid.find_cell(context)
+    policy = make(secure())
+    cell = policy.grid.find_cell(context)
 
     def report_answer(source: Source) -> Hashable:
         return make(source).report(Choice(0, "exploit", cell), reward).answer
 
     # Before the answer, one random word is drawn to turn the reward into a like.
     answers = response_distribution(
-        report_answer, device.response.categories, device.response.truth, words_before=1
+        report_answer, policy.response.categories, policy.response.truth, words_before=1
     )
     pairs = product(arm_distribution(make, context).items(), answers.items())
     return {(arm, answer): p * q for (arm, p), (answer, q) in pairs}
 
 
 def life_distribution(
-    make: MakeDevice, context: NDArray[np.float64], reward: float, *, metered: bool = True
+    make: MakeLearner, context: NDArray[np.float64], reward: float, *, metered: bool = True
 ) -> Distribution:
     """Compute the distribution of what leaves a device in `VISITS_MADE` visits.
 
@@ -126,7 +126,7 @@ def life_distribution(
     reported.
 
     Args:
-        make: makes the device.
+        make: makes the learner.
         context: (1,) of all visits.
         reward: of all visits.
         metered: whether the device stops reporting when its budget is spent; False is a planted
@@ -146,7 +146,7 @@ def life_distribution(
     return lives
 
 
-def simulate_life(make: MakeDevice, context: NDArray[np.float64], reward: float) -> Hashable:
+def simulate_life(make: MakeLearner, context: NDArray[np.float64], reward: float) -> Hashable:
     """Run `VISITS_MADE` visits of a metered device.
 
     Returns:
@@ -176,17 +176,17 @@ def visits_claim() -> AuditedClaim:
     """
 
     def check(arms: int) -> Check:
-        make = worst_table(arms)
-        left_device = make(secure())
-        right_device = make(secure())
+        make = maker_with_worst_table(arms)
+        left_learner = make(secure())
+        right_learner = make(secure())
         return distribution_check(
             f"another cell, and no click, {arms} arms",
             lambda: (visit_distribution(make, LEFT, 1.0), visit_distribution(make, RIGHT, 0.0)),
             (
-                partial(run_visit, left_device, LEFT, 1.0),
-                partial(run_visit, right_device, RIGHT, 0.0),
+                partial(run_visit, left_learner, LEFT, 1.0),
+                partial(run_visit, right_learner, RIGHT, 0.0),
             ),
-            sample_divisor=1 if arms == 2 else 4,
+            sample_divisor=1 if arms == 2 else 4,  # fewer samples where each takes longer
         )
 
     checks = (check(2), check(10))
@@ -194,8 +194,8 @@ def visits_claim() -> AuditedClaim:
 
 
 def lives_claim() -> AuditedClaim:
-    """Make the claim about `VISITS_MADE` visits, of which a device pays for `PAID_VISITS`."""
-    make = worst_table(2)
+    """Make the claim about `VISITS_MADE` visits, of which a budget covers `PAID_VISITS`."""
+    make = maker_with_worst_table(2)
     check = distribution_check(
         f"{VISITS_MADE} visits, paid for {PAID_VISITS}",
         lambda: (life_distribution(make, LEFT, 1.0), life_distribution(make, RIGHT, 0.0)),

@@ -1,16 +1,18 @@
 """Audit of joint privacy: whole streams of visits through JointLearner, end to end.
 
-Neighbours  two streams that differ in whether one visit is learned; that it takes place is public.
-Log         rows of a log are learned without choices of the learner; two neighbouring logs differ
+Neighbours  two streams that differ in one visit: it is learned in one stream alone, or it has
+            another content in the other stream. That it takes place is public.
+Log         rows of a log are learned, for which another policy chose. Two neighbouring logs differ
             in the content of one row.
-Moves       The learner runs over both streams without noise, and over one of them with noises of
-            which one is 1 and all others are 0, for each noise in turn. The differences of the
-            releases show which noises cover the visit, and by how much their centres move. Arms
-            are prescribed here, so that nothing depends on the noise.
-Replay      Then the learner chooses itself in the first stream. Both streams get the same random
-            words, and the noises of the second stream are those of the first plus the moves. So all
-            releases are equal bit for bit, and all beliefs, and all choices for other visitors,
-            must be equal, too.
+Moves       The learner runs over both streams without noise, and over the second one also with one
+            noise set to 1 and all others to 0, for each noise in turn. The releases show by how
+            much the centre of each noise moves between the streams. A difference between releases
+            that no noise covers is a violation. Arms are prescribed in these runs, so that no
+            choice depends on the noise.
+Replay      Then the learner chooses the arms in both streams. Both get the same random words, and
+            the noises of the second stream are those of the first plus the moves. So all releases
+            are equal bit for bit. All beliefs, and the choices for all visitors but that of the
+            visit that differs, must then be equal, too.
 """
 
 from __future__ import annotations
@@ -195,7 +197,7 @@ def _compare_runs(
         streams = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (rows_a, rows_b)]
     noise_moves = measure_moves(release_by(make, run_stream), *streams)
     if noise_moves.is_unprotected:
-        yield "something that is released moves without noise"
+        yield "releases of the two streams differ by more than noise explains"
         return
     replay_b = _replay(make, rows_b, seed, run_stream, replay_a.noises, noise_moves)
     if replay_a.draws != replay_b.draws:
@@ -287,7 +289,7 @@ LARGE_EPSILON = 8.0
 _LEFT = 0.0
 """A feature at one end of the cube, where the norm of phi is at its bound."""
 _RIGHT = 1.0
-"""A feature at the other end."""
+"""A feature at the other end, where the norm of phi is at its bound, too."""
 _LARGEST_DIVISOR = 1_000_000
 """The `sample_divisor` of pairs for which as few samples as possible are drawn."""
 _STREAM_VISITS = 6
@@ -322,7 +324,7 @@ def stream(*visits: tuple[float, int, float]) -> Rows:
 UNEXPLORED = stream((_RIGHT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0))
 """A stream in which the second visit is the only one of its arm."""
 FORWARDED = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
-"""A stream with a neighbour's reward at the end of its range."""
+"""A stream with a neighbour's reward at the upper end of its range."""
 TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
 """A stream in which two arms have the same rewards."""
 ANSWERED_TWICE = FORWARDED.copy()
@@ -339,7 +341,7 @@ second stream."""
 
 
 LOG = np.array([[_LEFT, 0, 1, 1.0], [_RIGHT, 1, 1, 1.0], [_LEFT, 1, 1, 0.0], [_RIGHT, 0, 1, 0.0]])
-"""Rows of a log: each is learned."""
+"""A log of four rows, with the columns of `Rows`; all rows are learned."""
 
 
 def unlearned_visit_claim() -> AuditedClaim:
@@ -452,3 +454,4 @@ LINES: tuple[Callable[[], AuditedClaim], ...] = (
     replaced_log_row_claim,
     replaced_visit_claim,
 )
+"""Each makes one line of the audit's table."""

@@ -1,4 +1,8 @@
-"""Bugs that the audits must catch: each replaces one step of the code by a faulty one."""
+"""Bugs that the audits must catch.
+
+A `StreamBug` replaces methods of the joint learner by faulty ones. An `EnumeratedBug` has the exact
+distribution of what a faulty forwarder, or a faulty device, would send.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,7 @@ import numpy as np
 
 from tacit.auditing.bugs import EnumeratedBug, plant
 from tacit.auditing.claims import Bug, Tool, exceeds
-from tacit.auditing.output_distributions import (
-    Distribution,
-)
+from tacit.auditing.output_distributions import Distribution
 from tacit.auditing.sampler_spy import laplace_loss, measure_moves
 from tacit.designs.pdap.audit import joint
 from tacit.designs.pdap.audit.devices import (
@@ -24,7 +26,7 @@ from tacit.designs.pdap.audit.devices import (
     PAID_VISITS,
     RIGHT,
     life_distribution,
-    worst_table,
+    maker_with_worst_table,
 )
 from tacit.designs.pdap.audit.forwarded_messages import PEERS, sent_distribution
 from tacit.designs.pdap.audit.joint import Rows, find_differences, release_by, unlearn_visit
@@ -58,7 +60,7 @@ def add_no_noise_to_likes(noise: SumNoise, exact: Ints) -> Ints:
 
 
 def scale_noise_to_data(sums: EpochSums, epoch: int) -> Release:
-    """Scale the noise to the largest exact sum of an arm in this epoch, not to the public bound."""
+    """Scale the noise to the largest L1 norm of an arm's exact sums, not to the public bound."""
     exact, _ = sums.export_state()
     largest = int(np.abs(exact).sum(axis=(1, 2)).max(initial=1))
     noise_by_public_bound = sums.noise
@@ -87,7 +89,7 @@ def release_twice(sums: EpochSums, epoch: int) -> Release:
 
 
 def add_to_two_arms(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Add each visit to the sums of the arm before its own, too."""
+    """Add each visit to the sums of the arm before its own, too; to those of the last for arm 0."""
     _shipped_add(sums, arms, phi, rewards)
     _shipped_add(sums, arms - 1, phi, rewards)
 
@@ -102,7 +104,10 @@ def add_without_clipping(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floa
 
 
 def explore_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None) -> Any:
-    """Choose an arm that has no learned visit in this epoch, if there is one."""
+    """Choose an arm that has no learned visit in this epoch, if no arms are prescribed.
+
+    If there is no such arm, or arms are prescribed, choose correctly.
+    """
     _, arrays = policy.export_state()
     exact_counts = arrays["exact"][:, :, 0].sum(axis=1)
     is_unexplored = exact_counts == 0
@@ -112,9 +117,9 @@ def explore_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None
 
 
 _exact_counts: list[Floats] = [np.zeros(1)]
-"""One array (K,): exact visits of each arm in the epoch that was released last."""
+"""One array (K,): exact number of learned visits of each arm in the epoch released last."""
 _exact_rates: list[float] = []
-"""Exact mean reward of each epoch that was released, in order."""
+"""Exact mean reward of each epoch that was released, in the order of all runs of all learners."""
 
 
 def release_and_remember(sums: EpochSums, epoch: int) -> Release:
@@ -128,7 +133,7 @@ def release_and_remember(sums: EpochSums, epoch: int) -> Release:
 
 
 def observe_exact_shares(policy: JointLearner, release: Release) -> Observation:
-    """Observe an epoch with the exact share of each arm in its learned visits as the policy."""
+    """Take each arm's exact share of the learned visits for the policy of an epoch."""
     observation = _shipped_make_observation(policy, release)
     exact_shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
     points = len(observation.shares)
@@ -136,7 +141,7 @@ def observe_exact_shares(policy: JointLearner, release: Release) -> Observation:
 
 
 def observe_learned_visits_as_arrivals(policy: JointLearner, release: Release) -> Observation:
-    """Observe an epoch with the number of learned visits in place of all arrivals."""
+    """Take the exact number of learned visits for the number of arrivals of an epoch."""
     observation = _shipped_make_observation(policy, release)
     return replace(observation, arrivals=int(_exact_counts[0].sum()))
 
@@ -156,15 +161,15 @@ def learn_log_as_sets(policy: JointLearner, arms: Any, contexts: Floats, rewards
 
 
 REWARD_BEYOND_RANGE: Rows = np.array([[0.0, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
-"""A stream with a neighbour's reward that is four times its range."""
+"""A stream with a neighbour's reward of 11, outside its range of -1 to 2; it is scaled to 4."""
 FRACTIONS: Rows = joint.stream((0.13, 0, 0.37))
 """A stream with a visit whose features are not whole grains, and whose reward is a fraction."""
 LARGEST_NORM: Rows = joint.stream((0.5, 0, 1.0), (1.0, 1, 1.0), (0.5, 0, 0.0))
-"""A stream whose second visit has features of a larger norm than the others."""
+"""A stream whose second visit has features phi of a larger norm than the other learned visits."""
 FALLING_REWARDS: Rows = joint.stream((1.0, 0, 1.0), (1.0, 0, 0.0), (1.0, 0, 1.0))
 """A stream whose second visit lowers the mean reward of its epoch."""
 OTHER_LOG: Rows = np.array([joint.LOG[0], [0.0, 0.0, 1.0, 1.0], joint.LOG[2], joint.LOG[3]])
-"""A log whose second row differs from `joint.LOG`: it shows another arm."""
+"""A log whose second row differs from `joint.LOG`: it has another context and another arm."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +251,9 @@ def _spend_without_budget(context: int, planted: bool) -> Distribution:
     The reward is 1 in the first context and 0 in the second.
     """
     reward = float(1 - context)
-    return life_distribution(worst_table(2), _CONTEXTS[context], reward, metered=not planted)
+    return life_distribution(
+        maker_with_worst_table(2), _CONTEXTS[context], reward, metered=not planted
+    )
 
 
 BUGS: tuple[Bug, ...] = (
