@@ -136,9 +136,12 @@ def test_no_fakes_move_nothing(campaign):
     assert (bound.assigned, bound.chosen, bound.unnoticed) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("wrong", [{"fakes": 1.0}, {"fakes": -0.1}, {"people": 0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"fakes": 1.0}, {"fakes": -0.1}, {"people": 0}, {"false_alarm": 0.0}, {"false_alarm": 1.0}],
+)
 def test_nonsense_is_refused(campaign, wrong):
-    """A share of so many people."""
+    """The share, the number of people and the chance of a false alarm are in their ranges."""
     with pytest.raises(ConfigError):
         manipulation(campaign(), **({"people": 10, "fakes": 0.1} | wrong))
 

@@ -115,6 +115,14 @@ def test_a_report_keeps_the_bounds(N, w, size, eps):  # noqa: N803
         assert found.shifts[1] <= found.allowed_shifts[1] * (1 + rounding)
 
 
+@pytest.mark.parametrize("identical", [False, True])
+def test_who_rated_one_item_reveals_nothing_about_pairs(identical):
+    """Who rated one item answers no about every pair, so a report moves no chance."""
+    found = information.pair_information(5, 1, 1.0, identical=identical)
+    assert found.shifts == pytest.approx((0.0, 0.0))
+    assert found.about_person == pytest.approx(0.0)
+
+
 def test_shared_items_by_hand():
     """Two of five items each: three of ten pairs miss a given pair; Lemma 4.7 has 1 - 4/5."""
     found = information.shared_items(5, 2)

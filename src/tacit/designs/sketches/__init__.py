@@ -1,4 +1,4 @@
-"""Sketches: learn item clusters from a few private bits per person, trusting nobody.
+"""Sketches: learn item clusters from a few private bits per person; nobody has to be trusted.
 
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012).
@@ -13,9 +13,10 @@ alpha, beta, b             Blocks                              data/synthetic_wo
 theorems, theta, Q         bounds, Plan                        theory.py, planner.py
 
 Deviations, each with its reason in the docs: sensed sets are drawn without replacement also in
-MaxSense and come from an affine permutation; scores are divided by how often an item was asked
-about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
-constants of the bounds, choice of L, confidence of labels, limits that the owner of a device sets.
+MaxSense and come from an affine permutation; an item's score in MaxSense is divided by the number
+of answers about the item; the diagonal of A is estimated; the planner advises the number of
+questions that needs the fewest people, not ceil(epsilon). Added to the paper: constants of the
+bounds, choice of L, confidence of labels, limits that the owner of a device sets.
 
 Names are imported on first use, so that code on a device needs the standard library alone.
 """

@@ -1,4 +1,4 @@
-"""The world that a plan or a simulation assumes, read from the command's options."""
+"""The world (who likes what) that a plan or a simulation assumes, read from options of commands."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def read_world(
         people_shares: Share of the people in each class; empty for equal shares.
 
     Raises:
-        ConfigError: There are too few or too many numbers, one is out of range, or shares do not
-            add up to 1.
+        ConfigError: There are too few or too many numbers, a chance is no number or out of range,
+            or a people's or item's share is not above 0 or the shares do not add up to 1. Without
+            `likes`: there are fewer than two clusters.
     """
     chances = example(clusters).likes if likes is None else read_likes(likes, clusters)
     people = read_shares("--people-shares", people_shares, len(chances), "classes of people")
@@ -36,15 +37,18 @@ def read_world(
 
 
 def read_likes(likes: str, clusters: int) -> Floats:
-    """Read chances of a like (K, L) from a text such as 0.9,0.2/0.3,0.8.
+    """Read chances of a like from a text such as 0.9,0.2/0.3,0.8.
 
     Args:
         likes: Classes of people, separated by slashes; each has a chance for each item cluster,
             separated by commas.
         clusters: L, number of item clusters.
 
+    Returns:
+        (K, L) chances, one row for each of the K classes of people. They may be out of range.
+
     Raises:
-        ConfigError: A class of people does not have a number for each item cluster.
+        ConfigError: A class has more or fewer than L chances, or one of them is no number.
     """
     rows = []
     for line in likes.split("/"):
@@ -54,24 +58,24 @@ def read_likes(likes: str, clusters: int) -> Floats:
             row = []
         if len(row) != clusters:
             raise ConfigError(
-                f"--likes has a chance for each of {clusters} item clusters, in every class; got "
-                f"{likes!r}. Name another number with --clusters."
+                f"--likes has {clusters} numbers in every class of people, the chance of a like "
+                f"for each item cluster; got {likes!r}. --clusters sets the number of clusters."
             )
         rows.append(row)
     return np.array(rows)
 
 
 def read_shares(name: str, shares: tuple[float, ...], count: int, groups: str) -> Floats:
-    """Return the shares (count,) of an option; equal shares if none are given.
+    """Return the shares of groups as an option states them, or equal shares: (count,).
 
     Args:
         name: Name of the option, for errors.
-        shares: Its value.
+        shares: Value of the option; empty for equal shares.
         count: Number of groups.
         groups: Name of the groups in the plural, for errors.
 
     Raises:
-        ConfigError: There is another number of shares.
+        ConfigError: There are shares, but not one for each group.
     """
     if not shares:
         return np.full(count, 1 / count)

@@ -1,4 +1,4 @@
-"""Design of a campaign from plain numbers, with the flip probability that epsilon needs."""
+"""Make a campaign from plain numbers, with the flip probability that epsilon needs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def new_campaign(
     closes: int = NEVER,
     seed: bytes | None = None,
 ) -> Campaign:
-    """Design a campaign for a catalogue, with the parameters that `plan` advises.
+    """Make a campaign for a catalogue. `plan` advises the method, theta and the questions.
 
     Args:
         items: Item ids, each once; their order is the campaign's.
@@ -48,9 +48,9 @@ def new_campaign(
             non-private variant, which devices refuse.
         method: One of METHODS.
         theta: Expected number of rated items in a sensed set; not used for pairs.
-        questions: Number of questions, each answered by one bit of a report.
+        questions: Number of questions, each answered by one bit of a report; 1 for RATED_METHODS.
         unit: What epsilon protects: one of UNITS.
-        liked_from: Least stars of a like.
+        liked_from: Least stars of a like, rounded to thousandths.
         closes: Unix seconds; later reports do not count.
         seed: 16 public bytes that the questions depend on; drawn if None.
 
@@ -67,7 +67,8 @@ def new_campaign(
     if is_private and not 1 <= epsilon_micros < NO_NOISE:
         raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
     try:
-        # `Campaign` checks all other conditions; these are needed to compute its fields.
+        # `Campaign` checks all other conditions. Its fields cannot be computed without the first of
+        # these, and it does not see the ids, which the second is about.
         require(questions >= 1 and rated >= 1, "questions and rated items are at least 1")
         require(len(set(items)) == len(items), "every item is named once")
         bits = exposed_bits(method, unit, questions, rated)
@@ -90,9 +91,9 @@ def new_campaign(
 
 
 def _largest_truth(epsilon_micros: int, bits: int) -> int:
-    """Compute a bit's `truth`, in parts of 2^53, if this many bits share epsilon equally.
+    """Compute `Campaign.truth`, in parts of 2^53, if this many bits share epsilon equally.
 
-    It is rounded down, towards more noise.
+    The result is rounded down, towards more noise.
     """
     epsilon_per_bit = float(Fraction(epsilon_micros, MICRO * bits))
     return int(BitRelease(math.nextafter(epsilon_per_bit, 0)).truth * WHOLE)

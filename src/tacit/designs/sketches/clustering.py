@@ -1,11 +1,14 @@
 """Item clusters, computed by the recommender from counts of randomised answers.
 
+`spectral_coclusters` is the exception: it clusters items from likes, for comparison.
+
 Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3. k-means on a line:
             Grønlund et al.: Fast exact k-means in 1D (2017), the divide-and-conquer form.
-Deviations  the diagonal of the matrix of pairs is estimated, where the paper leaves it 0; scores
-            are shares of ones, where the paper has counts.
+Deviations  the diagonal of the matrix of pairs is estimated, where the paper leaves it 0; the
+            scores of MaxSense are shares of ones, where the paper has counts.
 Added       k-means in one dimension is exact; the number of clusters can be chosen by the known
-            noise; each label has a confidence. All of these are post-processing: no epsilon.
+            noise; `confidence` tells how stable each label is. None of this costs epsilon, as it
+            reads nothing but counts of randomised answers.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ _NOISE_DEVIATIONS = 3.0
 _DIAGONAL_ITERATIONS = 10
 """Number of times that the diagonal of the matrix of pairs is estimated again."""
 _DENSE_ITEMS = 400
-"""Largest number of items for which all eigenvalues are computed, not only the largest."""
+"""Largest number of items for which all eigenvalues are computed. With more items, only those of
+largest absolute value are, unless all are needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +46,10 @@ class Clustering:
     """Clusters of items, and the scores they were found by."""
 
     labels: Ints
-    """(N,) number of each item's cluster; cluster 0 has the lowest mean score."""
+    """(N,) number of each item's cluster, from 0. Clusters that are found from counts are in
+    ascending order of their mean scores."""
     scores: Floats
-    """(N,) score of each item; higher is better liked."""
+    """(N,) score of each item; better liked items have higher scores."""
 
     @property
     def clusters(self) -> int:
@@ -57,7 +62,7 @@ def cluster_items(server: Server, clusters: int | None = None) -> Clustering:
 
     Args:
         server: The server that counted the reports.
-        clusters: Number of clusters; None to choose it.
+        clusters: Number of clusters; None to choose it, see `score_clusters` and `pair_clusters`.
 
     Raises:
         ConfigError: The number is below 1 or above the number of items.
@@ -73,7 +78,7 @@ def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clusterin
     Args:
         counts: Counts of answers by item.
         clusters: L, number of clusters; None for the smallest number with which the spread of
-            scores within clusters is no larger than noise explains.
+            scores within clusters is no larger than noise explains, but at most MOST_CLUSTERS.
 
     Raises:
         ConfigError: The number is below 1 or above the number of items.
@@ -89,12 +94,12 @@ def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering
     """Cluster the counts of Pairwise-Preference by the eigenvectors of their matrix.
 
     An item's score is the number of ones among the answers about its pairs, divided by the largest
-    such number.
+    such number of any item, or by 1 if that is 0.
 
     Args:
         counts: Counts of answers by pair.
         clusters: L, number of clusters; None for the number of eigenvalues that exceed those of
-            noise.
+            noise, but at least 1 and at most MOST_CLUSTERS.
 
     Raises:
         ConfigError: The number is below 1 or above the number of items.
@@ -118,7 +123,8 @@ def confidence(
     """Measure how often each item keeps its label if the answers are resampled (bootstrap).
 
     In each resample, the answers about an item (or pair) are drawn with replacement from the
-    answers that were counted for it.
+    answers that were counted for it. The new clusters are renumbered so that as many items as
+    possible keep their labels.
 
     Args:
         counts: Counts that were clustered.
@@ -130,7 +136,7 @@ def confidence(
         (N,) share of the resamples in which each item has the same label as in `clustering`.
 
     Raises:
-        ConfigError: There are no resamples.
+        ConfigError: `resamples` is below 1.
     """
     if resamples < 1:
         raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
@@ -153,10 +159,10 @@ def confidence(
 
 
 def spectral_embedding(matrix: Floats, dimensions: int) -> Floats:
-    """Embed items by the eigenvectors of the largest absolute eigenvalues, times sqrt(N).
+    """Embed items by the eigenvectors of the eigenvalues of largest absolute value, times sqrt(N).
 
     Args:
-        matrix: (N, N) symmetric counts, 0 on the diagonal, which is estimated here.
+        matrix: (N, N) symmetric counts, with 0 on the diagonal. `_fill_diagonal` estimates it.
         dimensions: Number of eigenvectors.
 
     Returns:
@@ -168,14 +174,14 @@ def spectral_embedding(matrix: Floats, dimensions: int) -> Floats:
 
 
 def _fill_diagonal(matrix: Floats, dimensions: int) -> Floats:
-    """Estimate the diagonal of the matrix of counts (N, N), which no answers are about.
+    """Return the matrix of counts (N, N) with an estimated diagonal, about which nobody is asked.
 
-    It begins as the mean of an item's counts. Each iteration replaces it by the diagonal of the
-    approximation by the `dimensions` largest absolute eigenvalues. Source: Zhang, Cai, Wu:
-    Heteroskedastic PCA (2022).
+    The first estimate of an item's entry is the mean of its counts with other items. Each iteration
+    approximates the matrix by its `dimensions` eigenvalues of largest absolute value, and takes the
+    diagonal of the approximation. Source: Zhang, Cai, Wu: Heteroskedastic PCA (2022).
 
-    The paper leaves the diagonal 0. A diagonal of 0 lowers all eigenvalues by an item's expected
-    count, so the negative ones, which are noise, become larger in absolute value.
+    The paper leaves the diagonal 0. This lowers all eigenvalues by about the missing entry, so that
+    the negative ones, which are noise, become larger in absolute value.
     """
     filled = matrix + np.diag(matrix.sum(axis=1) / (len(matrix) - 1))
     for _ in range(_DIAGONAL_ITERATIONS):
@@ -185,10 +191,14 @@ def _fill_diagonal(matrix: Floats, dimensions: int) -> Floats:
 
 
 def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
-    """Compute the largest absolute eigenvalues, largest first, and their eigenvectors.
+    """Compute the eigenvalues of largest absolute value, in this order, and their eigenvectors.
+
+    Args:
+        matrix: (N, N), symmetric.
+        dimensions: Number of eigenvalues, at most N.
 
     Returns:
-        (dimensions,) eigenvalues, and (N, dimensions) eigenvectors in columns.
+        (dimensions,) eigenvalues with their signs, and (N, dimensions) eigenvectors in columns.
     """
     if dimensions >= len(matrix) or len(matrix) <= _DENSE_ITEMS:
         values, vectors = np.linalg.eigh(matrix)
@@ -201,7 +211,7 @@ def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
 
 
 def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
-    """Make the message that tells all devices the clusters.
+    """Make the message from which devices read the clusters.
 
     Scores are divided by the largest absolute score, if that is above 1, and rounded to millionths.
 
@@ -226,7 +236,8 @@ def _choose_line_clusters(counts: ItemCounts) -> int:
 
     The residual is the sum of squared distances of the N scores p from their clusters' means. By
     binomial noise alone its mean is the sum of p (1 - p) / asked, and its standard deviation about
-    sqrt(2 / N) times that. At most 8 clusters are tried.
+    sqrt(2 / N) times that. Noise explains up to three standard deviations above the mean. If that
+    is not enough for any smaller number, the number is MOST_CLUSTERS, or N if that is less.
     """
     shares = counts.normalised_scores
     mean_noise = float(np.sum(shares * (1 - shares) / np.maximum(counts.asked, 1)))
@@ -244,8 +255,9 @@ def _choose_line_clusters(counts: ItemCounts) -> int:
 def _choose_pair_clusters(matrix: Floats) -> int:
     """Choose the smallest number of clusters such that the next eigenvalue may be noise.
 
-    The eigenvalues of a random symmetric (N, N) matrix, whose entries have the variance v, are up
-    to about 2 sqrt(N v). At most 8 clusters are tried.
+    The largest eigenvalue of a random symmetric (N, N) matrix, whose entries have the variance v,
+    is about 2 sqrt(N v), and varies by about the share N^(-2/3) of that. If a larger eigenvalue
+    follows every smaller number, the number is MOST_CLUSTERS, or N - 1 if that is less.
     """
     size = len(matrix)
     variance = matrix.sum() / (size * (size - 1))  # the mean count, an upper bound of its variance
@@ -265,14 +277,15 @@ def _check_clusters(clusters: int, items: int) -> None:
 
 
 def kmeans_line(values: Floats, clusters: int) -> Ints:
-    """Cluster numbers so that the sum of squares within clusters is least (k-means on a line).
+    """Split values into clusters with the least sum of squares within clusters (exact k-means).
 
     Args:
-        values: (n,) numbers.
+        values: (n,) values, in any order.
         clusters: Number of clusters, from 1 to n.
 
     Returns:
-        (n,) labels from 0; a larger value has no smaller label.
+        (n,) labels from 0, in ascending order of the values. If there are more clusters than
+        different values, some equal values have different labels.
     """
     order = np.argsort(values, kind="stable")
     starts = _find_cluster_starts(values[order], clusters)
@@ -282,7 +295,7 @@ def kmeans_line(values: Floats, clusters: int) -> Ints:
 
 
 class _Search(NamedTuple):
-    """A range of m for which the best start of the last cluster of the first m values is sought."""
+    """A range of m: for each m, the best start of the last cluster of m values is sought."""
 
     low: int
     """Smallest m."""
@@ -335,9 +348,9 @@ def _find_cluster_starts(ordered: Floats, clusters: int) -> Ints:
             middle = (search.low + search.high) // 2
             starts = np.arange(search.first_start, min(search.last_start, middle - 1) + 1)
             totals = least_costs[starts] + cost(starts, np.full(len(starts), middle))
-            best = int(np.argmin(totals))
-            best_start = int(starts[best])
-            new_costs[middle] = totals[best]
+            cheapest = int(np.argmin(totals))
+            best_start = int(starts[cheapest])
+            new_costs[middle] = totals[cheapest]
             last_start[middle] = best_start
             searches += [
                 _Search(search.low, middle - 1, search.first_start, best_start),
@@ -354,7 +367,7 @@ def _find_cluster_starts(ordered: Floats, clusters: int) -> Ints:
 
 
 def kmeans(points: Floats, clusters: int) -> Ints:
-    """Cluster (n, d) points by the best of ten runs of Lloyd's algorithm: (n,) labels."""
+    """Cluster (n, d) points by the best of ten runs of Lloyd's algorithm: (n,) labels from 0."""
     from sklearn.cluster import KMeans
 
     with warnings.catch_warnings():
@@ -366,9 +379,9 @@ def kmeans(points: Floats, clusters: int) -> Ints:
 def spectral_coclusters(likes: sparse.csr_array, clusters: int, *, seed: int) -> Ints:
     """Cluster items without privacy, by spectral co-clustering of people and items.
 
-    Experiments compare sketches with it. Items that nobody likes are put into the largest cluster.
-    Source: Dhillon, Co-clustering documents and words using bipartite spectral graph partitioning
-    (2001), as implemented in scikit-learn.
+    Experiments compare sketches with this method. Items that nobody likes are put into the largest
+    cluster of liked items. Source: Dhillon, Co-clustering documents and words using bipartite
+    spectral graph partitioning (2001), as implemented in scikit-learn.
 
     Args:
         likes: (people, items), 1 for a like.
@@ -379,8 +392,7 @@ def spectral_coclusters(likes: sparse.csr_array, clusters: int, *, seed: int) ->
         (items,) labels from 0.
 
     Raises:
-        DataError: There are not more people who like something, or not more liked items, than
-            clusters.
+        DataError: At most `clusters` people like something, or at most `clusters` items are liked.
     """
     from sklearn.cluster import SpectralCoclustering
 

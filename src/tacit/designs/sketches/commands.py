@@ -1,4 +1,4 @@
-"""Commands `tacit plan`, `simulate` and `evaluate sketches`: options, work, output."""
+"""Commands `tacit plan sketches`, `tacit simulate sketches` and `tacit evaluate sketches`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from tacit.evaluation import SEED, WORKERS, Result, Table, group_by, manifest, m
 from tacit.evaluation.runner import Runner
 
 if TYPE_CHECKING:
+    from tacit.designs.sketches.information import SharedItems
     from tacit.designs.sketches.planner import Plan
 
 CLUSTERS = "How many item clusters there are."
 LIKES = (
     "The assumed world: chances of a like by item cluster, one class of people after another, such "
-    "as 0.9,0.2/0.3,0.8. Left out, an example of the library."
+    "as 0.9,0.2/0.3,0.8. If left out, an example of the library."
 )
-ITEM_SHARES = "Shares of the items in each cluster, such as 0.7,0.3; left out, all equal."
-PEOPLE_SHARES = "Shares of the people in each class, such as 0.2,0.8; left out, all equal."
+ITEM_SHARES = "Shares of the items in each cluster, such as 0.7,0.3; if left out, all are equal."
+PEOPLE_SHARES = "Shares of the people in each class, such as 0.2,0.8; if left out, all are equal."
 NEEDED = (
     "Needed: by the normal approximation, in the assumed world. Proved enough: by Chernoff bounds. "
-    "A method with 'rated' in its name shows which items were rated: only the stars are hidden."
+    "A method with 'rated' in its name reveals two items that the person rated, and hides their "
+    "stars."
 )
+"""Explains the table of methods."""
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
 
 
@@ -38,7 +41,7 @@ class PlanSettings:
     rated: int = option("Items that a person has rated.")
     epsilon: float = option("Epsilon of a whole report, for the unit.")
     clusters: int = option(CLUSTERS, default=2, least=2)
-    eta: float = option("Chance that any label is wrong.", default=0.1)
+    eta: float = option("Chance that at least one label is wrong.", default=0.1)
     wrong: float = option(
         "Share of labels that may be wrong, for the lower bounds.", default=0.0, least=0
     )
@@ -51,12 +54,12 @@ class PlanSettings:
 def plan(settings: PlanSettings, _: Run) -> Result:
     """Compute how many people sketches need.
 
-    Prints a lower bound for any method, how many people each method here needs, whether Theorem
-    3.5's conditions hold in the assumed world, and the information of one report with the lemmas'
-    bounds.
+    Prints how many people each method here needs, whether Theorem 3.5's conditions hold in the
+    assumed world, and, for the unit 'user', a lower bound for any method and the information of one
+    report with the lemmas' bounds.
 
-    Lower bounds hold whatever people like. What methods need depends on how different the clusters
-    are: see --likes.
+    Lower bounds hold whatever people like. The number of people that a method needs depends on how
+    different the clusters are: see --likes.
     """
     from tacit.designs.sketches import planner
     from tacit.designs.sketches.assumed_world import read_world
@@ -91,7 +94,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     if "one_bit" in planned.lower_bounds:
         shown.append(one_bit_sentence(planned))
     if planned.information:
-        shown += [information_table(planned), shared_items_sentence(planned)]
+        shown += [information_table(planned), lemma_sentences(planned)]
     unit_options = ""
     if planned.unit != "user":
         unit_options = f" --method multi-maxsense --unit '{planned.unit}'"
@@ -104,7 +107,10 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
 
 def conditions_table(planned: Plan) -> Table:
-    """Tabulate, for each method of pairs, whether Theorem 3.5's conditions hold in the world."""
+    """Tabulate, for each method of pairs, whether Theorem 3.5's conditions hold in the world.
+
+    Methods that name two rated items are left out if people rated only one.
+    """
     rows: list[tuple[Any, ...]] = []
     for method in planned.methods:
         spectrum = method.spectrum
@@ -123,7 +129,7 @@ def conditions_table(planned: Plan) -> Table:
 
 
 def one_bit_sentence(planned: Plan) -> str:
-    """State Theorem 4.3's bound, and in which cases it does not hold."""
+    """State Theorem 4.3's bound for people who rated one item, and when it does not hold."""
     least = math.ceil(planned.lower_bounds["one_bit"])
     return (
         f"With one fixed yes/no question to each person, at any epsilon, nobody can do with fewer "
@@ -135,7 +141,7 @@ def one_bit_sentence(planned: Plan) -> str:
 def information_table(planned: Plan) -> Table:
     """Tabulate the information of one report and the lemmas' bounds, in nats.
 
-    For a method to which Theorem 4.3 applies, its bound is in the column of Lemma 4.5.
+    For a method to which Theorem 4.3 applies, the column of Lemma 4.5 has the theorem's bound.
     """
     rows = []
     for report in planned.information:
@@ -157,25 +163,26 @@ def information_table(planned: Plan) -> Table:
     return Table("", columns, rows)
 
 
-def shared_items_sentence(planned: Plan) -> str:
-    """Compare Lemmas 4.7 and 4.5 with exact values, in sentences.
-
-    They are about the chance that two people share no item, and about how far a report changes the
-    chance of a history.
-    """
-    shared = planned.shared_items
+def lemma_sentences(planned: Plan) -> str:
+    """Compare Lemma 4.7, and Lemma 4.5 if the first method has noise, with exact values."""
+    sentences = [shared_items_sentence(planned.shared_items)]
     report = planned.information[0]
-    text = (
-        f"Two people rated no item in common with chance {shared.exact:.4f}; Lemma 4.7 has "
-        f"1 - w²/N = {shared.lemma_4_7:.4f} where w² is small against N."
-    )
-    if report.allowed_shifts is None:
-        return text
-    low, high = report.shifts
-    allowed_low, allowed_high = report.allowed_shifts
+    if report.allowed_shifts is not None:
+        low, high = report.shifts
+        allowed_low, allowed_high = report.allowed_shifts
+        sentences.append(
+            f"A report of {report.method} multiplies the chance of any history (what a person "
+            f"rated and likes) by {1 + low:.3g} to {1 + high:.3g}; Lemma 4.5 allows "
+            f"{1 + allowed_low:.3g} to {1 + allowed_high:.3g}."
+        )
+    return " ".join(sentences)
+
+
+def shared_items_sentence(shared: SharedItems) -> str:
+    """Compare Lemma 4.7 with the exact chance that two people rated no item in common."""
     return (
-        f"{text} A report of {report.method} moves the chance of any history by {low:.3g} to "
-        f"{high:.3g} of it, where Lemma 4.5 allows {allowed_low:.3g} to {allowed_high:.3g}."
+        f"Two people rated no item in common with chance {shared.exact:.4f}; Lemma 4.7's "
+        f"max(0, 1 - w²/N) = {shared.lemma_4_7:.4f} is near it if w² is small against N."
     )
 
 
@@ -195,7 +202,7 @@ def advice_sentence(planned: Plan) -> str:
 
 
 def _lower_bound_words(planned: Plan) -> str:
-    """State how many people any method needs, as the first half of the advice."""
+    """State how many people any method needs, or that no bound is known, without a full stop."""
     bounds = planned.lower_bounds
     if "ldp" not in bounds:
         return f"No lower bound is known for the unit {planned.unit}"
@@ -213,7 +220,7 @@ def _yes_or_no(is_true: bool) -> str:
 
 
 def format_people(number: float) -> str:
-    """Format a number of people, rounded to two significant digits, as plans are not more exact."""
+    """Format a number of people, rounded to two significant digits: plans are no more exact."""
     if math.isinf(number):
         return "infinitely many"
     rounded = float(f"{number:.2g}")
@@ -252,7 +259,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
     The learned clusters are compared with the true ones.
 
-    accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
+    accuracy: share of right labels. ari: adjusted Rand index, about 0 for labels at random.
     """
     from tacit.designs.sketches.assumed_world import read_world
 
@@ -265,7 +272,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
             range(settings.seeds),
         )
     )
-    population = {
+    shared_arguments = {
         "users": settings.people,
         "blocks": read_world(
             settings.likes, settings.clusters, settings.item_shares, settings.people_shares
@@ -274,7 +281,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     }
     with (
         run.progress("Simulating", len(tasks)) as advance,
-        Runner(population, workers=settings.workers) as runner,
+        Runner(shared_arguments, workers=settings.workers) as runner,
     ):
         rows = list(chain.from_iterable(runner.run(_simulate_setting, tasks, advance)))
     points = means_over_seeds(rows)
@@ -289,15 +296,15 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     }
     return Result(
         {"rows": rows, "points": points},
-        (Table.from_rows("", columns, points), "Means over seeds; --json prints every one."),
+        (Table.from_rows("", columns, points), "Means over seeds; --json also prints each seed."),
         plan_command(settings.items[0], settings.rated[0], settings.epsilon),
     )
 
 
 def plan_command(items: int, rated: int, epsilons: Sequence[float]) -> str:
-    """Return the command that plans a campaign of this size, and what it does.
+    """Return the command that plans a campaign of this size, and what the command tells.
 
-    The epsilon is the first finite one; 1 if there is none.
+    The command's epsilon is the first finite one of `epsilons`; 1 if there is none.
     """
     finite_epsilons = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
     epsilon = finite_epsilons[0] if finite_epsilons else 1.0
@@ -306,15 +313,19 @@ def plan_command(items: int, rated: int, epsilons: Sequence[float]) -> str:
 
 
 def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Average accuracy and ari of each setting over seeds: [mean, low, high], 95 % intervals.
+    """Average accuracy and ari of each setting over seeds.
 
     Args:
         rows: Rows of `experiment.simulation.simulate`, one for each setting and seed.
+
+    Returns:
+        A row for each setting, whose `accuracy` and `ari` are [mean, low, high] with the bounds of
+        the mean's 95 % interval.
     """
-    names = ("method", "items", "rated", "epsilon", "users")
+    setting_keys = ("method", "items", "rated", "epsilon", "users")
     points = []
-    for setting, rows_of_setting in group_by(rows, itemgetter(*names)).items():
-        point: dict[str, Any] = dict(zip(names, setting, strict=True))
+    for setting, rows_of_setting in group_by(rows, itemgetter(*setting_keys)).items():
+        point: dict[str, Any] = dict(zip(setting_keys, setting, strict=True))
         accuracies = [row["accuracy"] for row in rows_of_setting]
         rand_indices = [row["ari"] for row in rows_of_setting]
         point["accuracy"] = list(mean_interval(accuracies, bounds=(0.0, 1.0)))
@@ -323,17 +334,18 @@ def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return points
 
 
-def _simulate_setting(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
+def _simulate_setting(shared_arguments: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
     """Simulate one method in one setting with one seed, for all numbers of people.
 
     Args:
-        population: Arguments of `experiment.simulation.simulate` that all tasks share.
-        task: Method, items, rated, epsilon and seed.
+        shared_arguments: Arguments of `experiment.simulation.simulate` that all tasks share: users,
+            blocks and unit.
+        task: The other arguments: method, items, rated, epsilon and seed, in this order.
     """
     from tacit.designs.sketches.experiment.simulation import simulate as simulate_method
 
-    names = ("method", "items", "rated", "epsilon", "seed")
-    return simulate_method(**population, **dict(zip(names, task, strict=True)))
+    task_names = ("method", "items", "rated", "epsilon", "seed")
+    return simulate_method(**shared_arguments, **dict(zip(task_names, task, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -341,14 +353,17 @@ class EvaluateSettings:
     """Options of `tacit evaluate sketches`."""
 
     users_curve: tuple[int, ...] = option(
-        "Sizes of populations; the number that the planner computes is added.",
+        "Sizes of populations. An infinite one is added, and for each finite epsilon the number "
+        "of people that the planner computes.",
         default=(1_000, 10_000, 100_000, 1_000_000, 10_000_000),
     )
     epsilon: tuple[float, ...] = option(
         "Epsilon of a report, with commas.", default=(1.0, math.inf)
     )
     rated: int = option(
-        "Items a person is assumed to have rated; caps their likes.", default=50, least=1
+        "Items that a person is assumed to have rated; a device uses no more likes.",
+        default=50,
+        least=1,
     )
     clusters: int = option(CLUSTERS, default=2, least=2)
     liked_from: float = option("This many stars or more are a like.", default=4.0)
@@ -359,10 +374,10 @@ class EvaluateSettings:
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """Learn item clusters from private bits.
 
-    Populations drawn from these people answer, and their devices recommend from the clusters.
+    Populations that are drawn with replacement from the people of the ratings answer. The devices
+    of these people make lists from the learned clusters.
 
-    Shows lists by population and epsilon, next to methods without privacy. People are drawn with
-    replacement.
+    Shows the quality of the lists by population and epsilon, and that of methods without privacy.
     """
     from tacit.designs.sketches.experiment.ratings import evaluate_ratings
 
@@ -394,7 +409,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 
 def _format_population(users: float | None) -> str | None:
-    """Format the size of a population; None for methods without privacy, which have none."""
+    """Format the size of a population; None, of a method without privacy, stays None."""
     if users is None:
         return None
     return "infinite" if math.isinf(users) else f"{users:,.0f}"

@@ -30,7 +30,7 @@ class ItemCounts:
     def normalised_scores(self) -> Floats:
         """(N,) share of ones among the answers about each item.
 
-        An item without answers has the share of ones among all answers.
+        An item without answers has the share of ones among all answers; 0 if there are none.
         """
         overall_share = self.ones.sum() / max(1, self.asked.sum())
         shares = self.ones / np.maximum(self.asked, 1)
@@ -61,13 +61,14 @@ class PairCounts:
 
     def _sum_by_item(self, counts: Ints) -> Ints:
         """Sum counts of pairs (N (N - 1) / 2,) over the pairs with each item: (N,)."""
-        first, second = np.triu_indices(self.n_items, 1)
-        sums = np.bincount(first, counts, self.n_items) + np.bincount(second, counts, self.n_items)
-        return sums.astype(np.int64)
+        first_items, second_items = np.triu_indices(self.n_items, 1)
+        sums_as_first = np.bincount(first_items, counts, self.n_items)
+        sums_as_second = np.bincount(second_items, counts, self.n_items)
+        return (sums_as_first + sums_as_second).astype(np.int64)
 
 
 def item_counts(server: Server) -> ItemCounts:
-    """Return the counts of a campaign that senses sets.
+    """Return the counts by item of a campaign that senses sets.
 
     Raises:
         ConfigError: The campaign asks about pairs.
@@ -80,7 +81,7 @@ def item_counts(server: Server) -> ItemCounts:
 
 
 def pair_counts(server: Server) -> PairCounts:
-    """Return the counts of a campaign that asks about pairs.
+    """Return the counts by pair of a campaign that asks about pairs.
 
     Raises:
         ConfigError: The campaign senses sets.

@@ -1,4 +1,4 @@
-"""The sketches as the registry knows them."""
+"""The entry of the sketches in the registry of designs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from tacit.privacy import Guarantee
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Make the cards of one report of a campaign with these settings."""
+    """Make the cards of one report of a campaign with these settings.
+
+    Raises:
+        ConfigError: There is no such campaign, or epsilon is infinite.
+    """
     from tacit.designs.sketches.campaigns import new_campaign
     from tacit.designs.sketches.guarantees import cards as campaign_cards
 
-    # Cards do not depend on theta and the catalogue: sets are small enough for every campaign.
+    # Cards depend neither on theta nor on the catalogue. With this theta a set has one place, and
+    # the catalogue has one for each question.
     campaign = new_campaign(
         range(max(2, settings.questions, settings.rated)),
         rated=settings.rated,

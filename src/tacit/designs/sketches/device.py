@@ -4,10 +4,12 @@ Source      Banerjee, Hegde, Massoulié: The price of privacy in untrusted recom
             (2012), Figures 1 to 3.
 Runs at     the person's own device.
 Sees        the person's true stars, and the recommender's public campaign and clusters.
-Releases    a few bits per campaign, once, each flipped with a stated probability.
+Releases    a few bits per campaign, once, each flipped with a stated probability. For methods with
+            "rated" in their name, also two rated items, which have no protection.
 Guarantee   epsilon-local differential privacy of one report for the campaign's unit, whatever the
-            recommender asks and knows. Noise is computed from a secret of 32 random bytes by
-            HMAC-SHA256, and is as good as HMAC-SHA256 is hard to distinguish from random bytes.
+            recommender asks and knows; for methods with "rated" in their name, of the stars alone.
+            Noise is computed from a secret of 32 random bytes by HMAC-SHA256, and is as good as
+            HMAC-SHA256 is hard to distinguish from random bytes.
 Deviations  sensed sets are drawn without replacement also in MaxSense; under unit 'user' a device
             uses at most `rated` liked items.
 
@@ -40,13 +42,14 @@ from tacit.designs.sketches.messages import (
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 Memory = MutableMapping[str, tuple[int, bytes]]
-"""Reports that a device has sent: a campaign's hex digest to its epsilon, in millionths of a nat,
-and the report's bytes. The recommender has all of this, too. Store it with the secret.
+"""Reports that a device has sent: from a campaign's hex digest to the campaign's epsilon, in
+millionths of a nat, and the report's bytes. The recommender has all of this, too. Store the memory
+with the secret.
 
 A campaign that differs in anything, such as its seed or closing time, is another campaign, whose
-report is drawn and paid for again. Two devices of one account without a common memory each spend
-the whole lifetime epsilon. Devices with a common memory must take turns: if two of them report at
-the same moment, the limits are checked for each alone."""
+report is drawn and paid for again. Two devices of one account without a common memory can each
+spend the whole lifetime epsilon. Devices with a common memory must take turns: if two of them
+report at the same moment, the limits are checked for each alone."""
 
 Coin = Callable[[int], int]
 """Draws a uniform integer in [0, 2^53) for the number of a question."""
@@ -58,7 +61,9 @@ _UNITS_IN_WORDS = {
     "rating": "one rating more or less",
     "moved rating": "one rating given to another item",
 }
+"""For each unit, what epsilon is stated for, as `explain` tells the owner."""
 _UNIT_OF_NAMED_PAIR = "your stars for these two items, and NOT for which items you rated"
+"""The same for a report that names a pair of rated items."""
 
 
 class RefusalError(ValueError):
@@ -70,15 +75,16 @@ class Limits:
     """Limits that the owner of a device sets. They hold for all campaigns.
 
     Raises:
-        ValueError: A value is of another type, is below 0, or names no unit.
+        ValueError: A value is of another type, a number is below 0 or NaN, or a unit is none of
+            UNITS.
     """
 
     epsilon: float = 1.0
-    """Nats for one campaign."""
+    """Largest epsilon of one campaign, in nats."""
     lifetime: float = 4.0
-    """Nats for all campaigns together."""
+    """Largest sum of the epsilons of all campaigns, in nats."""
     units: tuple[str, ...] = ("user",)
-    """Units that a campaign may state epsilon for."""
+    """Units that a campaign may state epsilon for; see `messages.UNITS`."""
     rated_pairs: bool = False
     """Whether a report may name a pair of rated items, which reveals that they were rated."""
     most_rated_pairs: int = 3
@@ -102,7 +108,7 @@ class Limits:
 def new_secret() -> bytes:
     """Draw a secret of 32 bytes, from the operating system.
 
-    An account needs one, which must never be shown to anybody.
+    An account needs one secret, which must never be shown to anybody.
     """
     return secrets.token_bytes(32)
 
@@ -116,9 +122,10 @@ class Device:
         """Set up a device.
 
         Args:
-            secret: Secret of the account. Two devices with the same secret and the same stars
-                send the same bytes.
-            memory: What was sent before. It is changed by reports, and has to be stored.
+            secret: Secret of the account, at least 32 bytes. Two devices with the same secret and
+                the same stars send the same bytes to a campaign.
+            memory: The reports sent before. Each new report is added, and the caller has to store
+                the memory.
             limits: Limits of the owner; None for the defaults of `Limits`.
             coin: Source of the noise in tests; None to compute the noise from the secret.
 
@@ -172,15 +179,16 @@ class Device:
     ) -> list[ItemId]:
         """List the n best items that the owner has not rated. Nothing is sent.
 
-        Items are sorted by their cluster, then by their score. Clusters are sorted by the share of
-        their rated items that the owner liked, with one like and one dislike added.
+        Items are sorted by the share of likes in their cluster, then by their score, then by their
+        position in the catalogue. The share is the owner's, among the items of the cluster that
+        they rated, with one like and one dislike added.
 
         Args:
             clusters: The learned clusters.
             catalogue: Item ids in the campaign's order.
             history: Stars by item id.
             liked_from: Least stars of a like.
-            n: Length of the list.
+            n: Largest length of the list.
 
         Raises:
             ValueError: The clusters are of another catalogue.
@@ -205,7 +213,10 @@ class Device:
         return [catalogue[number] for number in unrated[:n]]
 
     def _check(self, campaign: Campaign, catalogue: Sequence[ItemId]) -> None:
-        """Raise RefusalError for a campaign that is beyond the limits or of another catalogue."""
+        """Raise RefusalError unless a campaign has noise, keeps the limits and fits the catalogue.
+
+        The catalogue has to be the campaign's, and to name every item once.
+        """
         limits = self._limits
         spent = sum(epsilon for epsilon, _ in self._memory.values())
         if campaign.epsilon == NO_NOISE:
@@ -317,7 +328,7 @@ class Device:
         return first, second
 
     def _choose_items(self, campaign: Campaign, items: set[int], count: int) -> list[int]:
-        """Choose `count` of the items at random, by the secret."""
+        """Choose `count` of the items at random, by the secret and the campaign."""
         return sorted(items, key=lambda item: self._random(f"use {item}", campaign))[:count]
 
     def _release_bit(self, campaign: Campaign, question: int, true_bit: bool) -> bool:
@@ -330,13 +341,16 @@ class Device:
         if self._coin is not None:
             coin = self._coin(question)
         else:
-            word = self._random(f"coin {question} {int(true_bit)}", campaign)
-            coin = int.from_bytes(word[:8], "big") >> 11  # 53 of 64 bits
+            random_bytes = self._random(f"coin {question} {int(true_bit)}", campaign)
+            coin = int.from_bytes(random_bytes[:8], "big") >> 11  # 53 of 64 bits
         is_unchanged = coin < campaign.truth
         return true_bit if is_unchanged else not true_bit
 
     def _random(self, purpose: str, campaign: Campaign) -> bytes:
-        """Compute 32 bytes that look random to anyone who does not know the secret."""
+        """Compute 32 bytes that look random to anyone who does not know the secret.
+
+        Calls with the same purpose and campaign return the same bytes.
+        """
         message = b"tacit sketch\0" + campaign.digest + purpose.encode()
         return hmac.new(self._secret, message, hashlib.sha256).digest()
 
@@ -347,7 +361,7 @@ def _limit_in_micros(nats: float) -> float:
 
 
 def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> list[list[str]]:
-    """Explain every byte of a report to the owner of the device, and then every answer.
+    """Explain every byte of a report, and every answer in it, to the owner of the device.
 
     Args:
         campaign: The campaign that the report answers.
@@ -355,7 +369,8 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
         catalogue: Item ids in the campaign's order.
 
     Returns:
-        Rows of [bytes in hex, meaning]; for an answer [name of the bit, question and answer].
+        Rows of [bytes in hex, meaning]. The row of all answers' bytes is followed by a row [name of
+        the bit, answer and question] for each answer.
     """
     data = report.encode()
     flip_probability = 1 - campaign.truth / WHOLE
@@ -384,15 +399,15 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
         shown_items = ", ".join(printable_id(catalogue[number]) for number in items[:3])
         if len(items) > 3:
             shown_items += f" and {len(items) - 3} more"
-        words = _question_in_words(campaign)
-        rows.append([f"bit {question}", f"{answer}, to: {words} {shown_items}?"])
+        beginning = _begin_question(campaign)
+        rows.append([f"bit {question}", f"{answer}, to: {beginning} {shown_items}?"])
     if report.pair is not None:
         rows.append([data[22:30].hex(), "these two items, which you rated: this is NOT protected"])
     return rows
 
 
-def _question_in_words(campaign: Campaign) -> str:
-    """Return the beginning of a question to a person, which ends before the names of the items."""
+def _begin_question(campaign: Campaign) -> str:
+    """Return the words of a question to a person that come before the items."""
     if campaign.asks_about_sets:
         return "do you like at least one of"
     if campaign.asks_identical:

@@ -3,11 +3,11 @@
 Threat   A fake device sends any bits with any ticket. Because of local privacy a single crafted
          report looks like an honest one. But many crafted reports, made to move scores most, leave
          traces in the counts.
-Tests    Three facts hold for honest reports, whatever people like: the number of answers about an
-         item is binomial, since tickets are random; on average at most the share `truth` of the
-         answers about an item is 1; and at most the share `truth` of all answers together, and at
-         least 1 - `truth`. In a large population a few reports have many ones by chance, and the
-         number of such reports is tested, too.
+Tests    Whatever people like, honest reports have these properties, each of which is tested:
+         - the number of answers about an item is binomial, since tickets are random;
+         - each answer about an item is 1 with at most the probability `truth`;
+         - each answer of all is 1 with a probability from 1 - `truth` to `truth`;
+         - few reports have unusually many ones, so the number of such reports is limited.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Findings:
 
     @property
     def suspicious(self) -> bool:
-        """Whether one of the tests failed."""
+        """Whether at least one of the four tests failed."""
         has_suspicious_items = len(self.asked) > 0 or len(self.answered) > 0
         return has_suspicious_items or self.reports > self.most_reports or self.share
 
@@ -57,14 +57,14 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
 
     Args:
         server: The server that counted the reports.
-        false_alarm: Upper bound of the probability that a test of counts fails although all people
-            are honest; the same bound holds for the test of unusual reports.
+        false_alarm: Upper bound of the probability that, although all people are honest, any of
+            the three tests of counts (`asked`, `answered`, `share`) fails. The test of unusual
+            reports has a probability of its own, with the same bound.
 
     Raises:
         ConfigError: The campaign asks about pairs, or the probability is out of range.
     """
-    if not 0 < false_alarm < 1:
-        raise ConfigError(f"A chance of a false alarm lies between 0 and 1; got {false_alarm}.")
+    _check_false_alarm(false_alarm)
     campaign = server.campaign
     counts = item_counts(server)
     truth = campaign.truth / WHOLE
@@ -77,7 +77,7 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     most_answered = binom.isf(false_alarm_of_item, np.maximum(counts.asked, 1), truth)
     most_ones = int(binom.isf(false_alarm, campaign.questions, truth))
     unusual_share = binom.sf(most_ones, campaign.questions, truth)
-    ones = int(server.ones @ np.arange(campaign.questions + 1))
+    ones_in_all = int(server.ones @ np.arange(campaign.questions + 1))
     fewest_ones_in_all = binom.ppf(false_alarm_of_side, answers, 1 - truth)
     most_ones_in_all = binom.isf(false_alarm_of_side, answers, truth)
     return Findings(
@@ -86,13 +86,19 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
         reports=int(server.ones[most_ones + 1 :].sum()),
         most_ones=most_ones,
         most_reports=int(binom.isf(false_alarm, server.reports, unusual_share)),
-        share=bool(ones < fewest_ones_in_all or ones > most_ones_in_all),
+        share=bool(ones_in_all < fewest_ones_in_all or ones_in_all > most_ones_in_all),
     )
+
+
+def _check_false_alarm(false_alarm: float) -> None:
+    """Raise ConfigError unless the probability of a false alarm is above 0 and below 1."""
+    if not 0 < false_alarm < 1:
+        raise ConfigError(f"A chance of a false alarm lies between 0 and 1; got {false_alarm}.")
 
 
 @dataclass(frozen=True)
 class Bound:
-    """How far fake devices can move one item's normalised score, which is between 0 and 1."""
+    """How far, at most, fake devices move one item's expected score, which is between 0 and 1."""
 
     assigned: float
     """Distance if tickets are assigned, so that fakes have as many answers about the item as honest
@@ -100,16 +106,16 @@ class Bound:
     chosen: float
     """Distance if fakes choose tickets whose questions are about the item, and nobody tests it."""
     unnoticed: float
-    """Distance if fakes choose so few tickets that `Findings.asked` stays empty."""
+    """Distance if fakes choose so few tickets about the item that `Findings.asked` stays empty."""
     gap: float
-    """Largest possible distance between the scores of two clusters. An item gets another label if
-    its score moves by half of the distance between them."""
+    """Largest possible distance between the expected scores of two clusters. An item gets another
+    label if its score moves by half of the distance between its cluster and the other."""
 
 
 def manipulation(
     campaign: Campaign, *, people: int, fakes: float, false_alarm: float = FALSE_ALARM
 ) -> Bound:
-    """Bound how far fake devices can move the score of an item.
+    """Bound how far fake devices can move the expected score of an item.
 
     Args:
         campaign: A campaign that senses sets.
@@ -120,6 +126,7 @@ def manipulation(
     Raises:
         ConfigError: The campaign asks about pairs, or a number is out of range.
     """
+    _check_false_alarm(false_alarm)
     if not 0 <= fakes < 1 or people < 1:
         raise ConfigError(f"Fakes are a share below 1 of 1 or more people; got {fakes}, {people}.")
     if not campaign.asks_about_sets:
@@ -129,11 +136,15 @@ def manipulation(
     honest_answers = (1 - fakes) * people * asked_share
     fake_reports = fakes * people
     deviations = norm.isf(false_alarm / (3 * campaign.n_items))
-    # The honest answers may be as many below their mean as the test allows above it: so twice.
+    # The test allows so many answers above the mean of honest reports. The honest answers may be as
+    # many below their mean, which leaves twice as many for fakes.
     unnoticed_answers = 2 * deviations * np.sqrt(people * asked_share * (1 - asked_share))
 
     def shift(fake_answers: float) -> float:
-        """Compute how far the item's score moves by so many answers that are all 1."""
+        """Bound how far the score moves by so many answers that are all 1.
+
+        It moves farthest if the honest answers have the smallest share of ones, 1 - truth.
+        """
         return float(truth * fake_answers / (honest_answers + fake_answers))
 
     assigned_answers = fake_reports * asked_share

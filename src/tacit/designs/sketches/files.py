@@ -25,6 +25,7 @@ from tacit.errors import UNUSABLE_CONTENT, ConfigError, ModelFileError
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 KIND = "sketch-counts"
+"""Kind of file, as its header states it."""
 MOST_COUNTED = 1 << 62
 """Largest count in a checkpoint, so that counting can continue in 64 bits."""
 
@@ -42,9 +43,10 @@ class Checkpoint:
     keep_tickets: bool
     """Whether the tickets of all counted reports are stored."""
     rejected: Mapping[str, int]
-    """Number of refused reports by reason."""
+    """Number of refused reports by reason; the reasons are the keys of `Server.rejected`."""
     totals: Ints
-    """(2, places) int64, numbers of answers 0 and of answers 1 about each place."""
+    """(2, places) int64, numbers of answers 0 and of answers 1 about each place: a place of the
+    wheel, or a pair of items."""
     ones: Ints
     """(questions + 1,) int64, numbers of reports with 0, 1, .. ones."""
     tickets: Words
@@ -121,16 +123,16 @@ def check_counts(
     reports = sum(ones)
     ones_in_all = sum(bits * count for bits, count in enumerate(ones))
     zeros_in_all = reports * campaign.questions - ones_in_all
-    counts_of_answer = campaign.set_size if campaign.asks_about_sets else 1
-    expected = [zeros_in_all * counts_of_answer, ones_in_all * counts_of_answer]
+    places_of_answer = campaign.set_size if campaign.asks_about_sets else 1
+    expected = [zeros_in_all * places_of_answer, ones_in_all * places_of_answer]
     require(
         arrays["totals"].sum(axis=1).tolist() == expected,
-        "the totals are not those of so many reports",
+        "the totals do not follow from the numbers of reports and of ones",
     )
     tickets = arrays["tickets"].view(np.uint64)
     has_all_tickets = len(tickets) == reports
     may_lack_tickets = not header["keep_tickets"] and len(tickets) < reports
-    require(has_all_tickets or may_lack_tickets, "there is not one ticket for each report")
+    require(has_all_tickets or may_lack_tickets, "the number of tickets is not that of reports")
     is_ascending = bool(np.all(tickets[1:] > tickets[:-1]))
     is_positive = len(tickets) == 0 or tickets[0] > 0
     require(is_ascending and is_positive, "tickets are above 0, each once, in ascending order")
@@ -139,7 +141,7 @@ def check_counts(
 
 
 def _check_header(header: Mapping[str, Any]) -> None:
-    """Raise MessageError for a value of a header that is of another type or out of range."""
+    """Raise MessageError for shards, `keep_tickets` or refusals of another type or out of range."""
     shards = header["shards"]
     shard_count = header["shard_count"]
     are_shards = is_integer(shard_count, 1, (1 << 64) - 1) and all(
@@ -147,7 +149,7 @@ def _check_header(header: Mapping[str, Any]) -> None:
     )
     require(
         are_shards and len(shards) > 0 and shards == sorted({*shards}),
-        "shards are numbers below how many there are, each once",
+        "shards are numbers below the number of all shards, each once, in ascending order",
     )
     require(type(header["keep_tickets"]) is bool, "tickets are kept or not")
     rejected = header["rejected"]

@@ -1,4 +1,8 @@
-"""Guarantee cards of a report to a campaign: one card for each unit."""
+"""Guarantee cards of a report to a campaign.
+
+There is one card for each unit; for methods that name a pair of rated items, a single card, which
+protects the stars alone.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +44,7 @@ _UNITS = {
 _make_card = partial(Guarantee, trust=Trust.NOBODY, delta=0.0, sources=_SOURCES)
 """Makes a card with the parts that all cards share."""
 _QUESTIONS_NOT_COVERED = "the questions you were asked: they are public and do not depend on you"
+"""Not covered by the cards of units."""
 _NOT_COVERED = (
     "whether you take part, when, and from which address",
     "other campaigns: each costs its own epsilon, up to the lifetime limit of your device",
@@ -50,17 +55,22 @@ _NOT_COVERED = (
     "what the published clusters say about people like you, whether you take part or not",
     "anyone who learns your account's secret",
 )
+"""Not covered by any card."""
+_PUBLIC_QUESTIONS = (
+    "questions follow from public numbers and a ticket, which do not depend on ratings"
+)
+"""Assumption of the cards of units."""
 
 
 def changed_bits(campaign: Campaign, unit: str) -> int:
-    """Count the bits of a report that can differ between two neighbouring histories.
+    """Count the bits of a report that can differ between two histories that differ by a unit.
 
-    The used likes of two histories are up to twice the cap. With a cap, one more like can push out
-    another one, so one rating can change two bits.
+    Under a cap of likes, up to twice the cap of items are liked and used in only one of two
+    histories. There, one more like can push out another one, so one rating can change two bits.
 
     Args:
-        campaign: The campaign; its own unit does not matter.
-        unit: The unit of the neighbours.
+        campaign: The campaign; of its own unit, only the cap on likes matters here.
+        unit: The unit by which the histories differ.
     """
     if not campaign.asks_about_sets:
         return campaign.questions
@@ -83,7 +93,8 @@ def bit_loss(campaign: Campaign) -> float:
 def cards(campaign: Campaign) -> tuple[Guarantee, ...]:
     """Make the guarantee cards of a campaign's report: one for each unit, in the order of UNITS.
 
-    If reports name pairs of rated items, there is a single card, which protects the stars alone.
+    If the report names a pair of rated items, there is a single card, which protects the stars
+    alone.
 
     Raises:
         ConfigError: The campaign has no noise.
@@ -103,14 +114,14 @@ def _card_of_unit(campaign: Campaign, unit: str) -> Guarantee:
     return _make_card(
         name=f"{campaign.method}, one report, unit: {unit}",
         sentence=(
-            f"Anything that your device sends is at most {math.exp(epsilon):.4g} times as "
-            f"likely as it would be {in_neighbour}."
+            f"Any report that your device sends to this campaign is at most "
+            f"{math.exp(epsilon):.4g} times as likely as it would be {in_neighbour}."
         ),
-        protects=f"{protects}, from anyone who reads what your device sends",
+        protects=f"{protects}, from anyone who reads your report",
         adjacency=adjacency,
         against=(
-            "everyone who reads the report and knows the method, the questions and "
-            "everything about others"
+            "everyone who reads the report, even if they know the method, the questions and "
+            "everything about other people"
         ),
         basis=Basis.PROVED,
         epsilon=epsilon,
@@ -118,7 +129,7 @@ def _card_of_unit(campaign: Campaign, unit: str) -> Guarantee:
             "one report of one campaign, remembered and sent again unchanged; n campaigns cost the "
             "sum of theirs, and the device stops at its owner's limit"
         ),
-        assumptions=_assumptions(campaign, bits),
+        assumptions=(_PUBLIC_QUESTIONS, *_assumptions_on_answers(campaign, bits)),
         not_covered=(_QUESTIONS_NOT_COVERED, *_NOT_COVERED),
     )
 
@@ -127,17 +138,16 @@ def _card_of_stars(campaign: Campaign) -> Guarantee:
     """Make the card of a report that names a pair of rated items: it protects the stars alone."""
     epsilon = bit_loss(campaign)
     fact = "you rated both alike" if campaign.asks_identical else "you like both"
-    common_assumptions = _assumptions(campaign, 1)[1:]  # here the question depends on ratings
     return _make_card(
         name=f"{campaign.method}, one report: values only",
         sentence=(
             f"Which two items you are asked about shows that you rated them. Whether {fact} "
-            f"is protected: what is sent is at most {math.exp(epsilon):.4g} times as likely as it "
+            f"is protected: your report is at most {math.exp(epsilon):.4g} times as likely as it "
             "would be with other stars for the same items."
         ),
         protects="your stars, given which items you rated; NOT which items you rated",
         adjacency=Adjacency("rating", "replace"),
-        against="everyone who reads the report and knows which items you rated",
+        against="everyone who reads the report, even if they know which items you rated",
         basis=Basis.CONDITIONAL,
         epsilon=epsilon,
         lifetime=(
@@ -147,27 +157,26 @@ def _card_of_stars(campaign: Campaign) -> Guarantee:
         assumptions=(
             "which items you rated is public, or may become so",
             "the pair is chosen without looking at the stars",
-            *common_assumptions,
+            *_assumptions_on_answers(campaign, 1),
         ),
         not_covered=(
             (
                 "which items you rated: the question depends on you, and the report names two of "
-                "them, at no protection at all"
+                "them without any protection"
             ),
             *_NOT_COVERED,
         ),
     )
 
 
-def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
-    """List the assumptions of a card; the first one is about the questions.
+def _assumptions_on_answers(campaign: Campaign, bits: int) -> tuple[str, ...]:
+    """List a card's assumptions on the likes that are used and on the noise of the answers.
 
     Args:
         campaign: The campaign.
         bits: Number of bits that can differ between neighbours.
     """
     assumptions = [
-        "questions follow from public numbers and a ticket, which do not depend on ratings",
         f"of {campaign.questions} bits, each with its own noise, at most {bits} can change",
         (
             "noise from a secret of 32 bytes of the operating system's generator, by HMAC-SHA256: "
@@ -177,5 +186,5 @@ def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
     if campaign.likes_cap is not None:
         assumptions.append(f"the device uses at most {campaign.likes_cap} of the items you like")
     if campaign.asks_about_sets:
-        assumptions.append("the sensed sets of one person are disjoint")
+        assumptions.append("the sensed sets of one report are disjoint")
     return tuple(assumptions)

@@ -46,14 +46,15 @@ class ReportInformation:
     about_labels: float
     """I(Z; S), where Z are the labels of all items."""
     lemma_4_1: float
-    """Upper bound of `about_labels`, the right side of Lemma 4.1 for this report: the mean over two
-    independent draws of the person given the report. It averages 2^(number of shared items) - 1 if
-    the two agree on the labels of shared items, and -1 otherwise."""
+    """Upper bound of `about_labels`, the right side of Lemma 4.1: a mean over reports and over two
+    people who are drawn independently, given that both sent the report. A term of the mean is
+    2^k - 1 if they agree on the labels of the k items that both rated, and -1 otherwise."""
     lemma_4_5: float | None
     """Upper bound (w / N) sinh^2(eps / 2) of `about_labels`, which follows for any report; None
     without noise."""
     shifts: tuple[float, float]
-    """Smallest and largest sigma in P(X = x | S = s) = P(X = x) (1 + sigma(x, s))."""
+    """Smallest and largest sigma in P(X = x | S = s) = P(X = x) (1 + sigma(x, s)), over all bits s
+    and all x of positive probability."""
     allowed_shifts: tuple[float, float] | None
     """Bounds of sigma by Lemma 4.5, e^-eps - 1 and e^eps - 1; None without noise."""
     theorem_4_3: float | None = None
@@ -71,7 +72,7 @@ class SharedItems:
 
 
 def maxsense_information(N: int, w: int, eps: float, set_size: int) -> ReportInformation | None:
-    """Compute the information of MaxSense's bit about a set.
+    """Compute the information of a report of MaxSense, which is one bit about a set.
 
     Args:
         N: Number of items.
@@ -91,7 +92,7 @@ def maxsense_information(N: int, w: int, eps: float, set_size: int) -> ReportInf
 
 
 def pair_information(N: int, w: int, eps: float, *, identical: bool = False) -> ReportInformation:
-    """Compute the information of the bit about a random pair.
+    """Compute the information of a report that is one bit about a random pair.
 
     Args:
         N: Number of items.
@@ -116,7 +117,7 @@ def one_bit_information(N: int) -> ReportInformation:
     The question is "did you rate item i, and is its label z?".
     """
     weights = np.array([0.5, 0.5])  # that the label of item i is not z, or is z
-    chances = np.array([0.0, 1 / N])
+    chances = np.array([0.0, 1 / N])  # of a yes in these two cases
     yes_chance = 1 / (2 * N)
     return ReportInformation(
         method="one-bit-question",
@@ -168,16 +169,20 @@ def _private_information(
         w: Number of items that a person rated.
         eps: Epsilon of the bit.
         weights: (k,) chance of each case of the labels that the bit depends on.
-        true_chances: (k,) chance that the true bit is 1 in each case.
+        true_chances: (k,) chance that the true bit is 1 in each case; the first one is 0.
     """
     flip_chance = theory.truth(-eps)
     rho = theory.rho(eps)
     chances = flip_chance + rho * true_chances
     mean = float(weights @ chances)
-    # sigma(x, s) = P(S = s | X = x) / P(S = s) - 1, for a history x with the true bit 1 or 0.
+    # A history x matters through its true bit: P(S = 1 | X = x) is truth(eps) or flip_chance.
+    chances_given_history = [flip_chance]
+    if true_chances.any():
+        chances_given_history.append(theory.truth(eps))
+    # sigma(x, s) = P(S = s | X = x) / P(S = s) - 1
     shifts = [0.0]
     if 0 < mean < 1:
-        for chance_of_1 in (theory.truth(eps), flip_chance):
+        for chance_of_1 in chances_given_history:
             shifts += [chance_of_1 / mean - 1, (1 - chance_of_1) / (1 - mean) - 1]
     return ReportInformation(
         method=method,
@@ -199,8 +204,9 @@ def _information(weights: Floats, chances: Floats) -> float:
         weights: (k,) chance of each case.
         chances: (k,) chance that S is 1 in each case.
     """
-    conditional = entr(chances) + entr(1 - chances)
-    return max(0.0, _entropy(float(weights @ chances)) - float(weights @ conditional))
+    entropies_given_case = entr(chances) + entr(1 - chances)
+    entropy = _entropy(float(weights @ chances))
+    return max(0.0, entropy - float(weights @ entropies_given_case))
 
 
 def _chi_square(weights: Floats, chances: Floats) -> float:

@@ -1,13 +1,14 @@
-"""All messages between devices and the recommender.
+"""The messages between devices and the recommender.
 
 Campaign   recommender -> device   public parameters of the questions, the same for everybody
 Report     device -> recommender   randomised bits, once; 22 bytes (30 if the device chooses a pair)
 Clusters   recommender -> device   the learned label and score of every item
 
-The layouts are fixed and made of big-endian integers, so that a message has only one form in bytes
-and two languages agree on it. Counts stay below 2^31, which fits a signed integer in every
-language; probabilities are parts of 2^53, which every language holds exactly. A message is checked
-whenever it is constructed, also from decoded bytes, and MessageError is raised.
+The layouts are fixed and made of big-endian integers and byte strings, so that a message has only
+one form in bytes and two languages agree on it. Counts stay below 2^31, which fits a signed integer
+in every language; probabilities are parts of 2^53, which every language holds exactly. A message is
+checked whenever it is constructed, also from decoded bytes: MessageError is raised for one that is
+not valid.
 Standard library only: the device half imports this file.
 """
 
@@ -56,10 +57,16 @@ UNITS = ("user", "rating", "moved rating")
 rating that exists or not; in the item of one rating."""
 
 _CAMPAIGN = struct.Struct(">4s4B5IiQQ16s32s")
+"""Magic bytes; version, kind, method, unit; the numbers of `_BOUNDS`; seed; catalogue digest."""
 _REPORT = struct.Struct(">BB8sQI")
+"""Version, kind, campaign id, ticket, bits."""
 _PAIR = struct.Struct(">II")
+"""The two item numbers that follow a report of RATED_METHODS."""
 _CLUSTERS = struct.Struct(">4sBBBx32s32sI")
+"""Magic bytes; version, kind, two spare bytes; digests of campaign and catalogue; number of items.
+The labels and the scores follow."""
 _MAGIC = b"tcit"
+"""First bytes of a campaign and of clusters."""
 _KIND_CAMPAIGN = 1
 _KIND_REPORT = 2
 _KIND_CLUSTERS = 3
@@ -87,11 +94,11 @@ ItemId = int | str
 
 
 class MessageError(ValueError):
-    """A message has values that this version never writes."""
+    """A message, or a checkpoint of counts, has values that this version never writes."""
 
 
 def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
-    """Count the bits of a report that can differ between two neighbouring histories.
+    """Count the bits of a report that can differ between two histories that differ by the unit.
 
     Each bit may cost epsilon divided by this number. Sensed sets are disjoint, so one rating
     affects one bit, and a moved rating two. Under 'user' a device uses at most `rated` liked items,
@@ -215,12 +222,12 @@ class Campaign:
 
     @property
     def asked_share(self) -> float:
-        """Probability that an item is in one of a ticket's sets."""
+        """Probability that an item is in one of a ticket's sets; 0 for pairs."""
         return self.questions * self.set_size / self.modulus
 
     @property
     def exposed_bits(self) -> int:
-        """Number of bits of a report that can differ between two neighbouring histories."""
+        """Number of bits of a report that can differ between histories that differ by the unit."""
         return exposed_bits(self.method, self.unit, self.questions, self.rated)
 
     @property
@@ -263,7 +270,7 @@ class Campaign:
         """Read a campaign.
 
         Raises:
-            MessageError: The bytes are not a campaign.
+            MessageError: The bytes are not a campaign, or one of its values is refused.
         """
         require(len(data) == _CAMPAIGN.size, f"a campaign has {_CAMPAIGN.size} bytes")
         magic, version, kind, method, unit, *numbers = _CAMPAIGN.unpack(data)
@@ -296,9 +303,10 @@ class Report:
     ticket: int
     """64 bits that determine the questions. A device has another ticket in every campaign."""
     bits: int
-    """Answers: bit q is the answer to question q."""
+    """Answers: bit q is the released answer to question q, 1 for yes."""
     pair: tuple[int, int] | None = None
-    """Numbers of the two items that the device chose (RATED_METHODS); None for other methods."""
+    """Numbers of the two items that the device chose, the smaller first (RATED_METHODS); None for
+    other methods."""
 
     def __post_init__(self) -> None:
         require(is_bytes(self.campaign, 8), "a report names its campaign in 8 bytes")
@@ -322,7 +330,7 @@ class Report:
         """Read a report.
 
         Raises:
-            MessageError: The bytes are not a report.
+            MessageError: The bytes are not a report, or one of its values is refused.
         """
         sizes = (REPORT_BYTES, RATED_REPORT_BYTES)
         require(len(data) in sizes, f"a report has {REPORT_BYTES} or {RATED_REPORT_BYTES} bytes")
@@ -380,7 +388,7 @@ class Clusters:
         """Read clusters.
 
         Raises:
-            MessageError: The bytes are not a message of clusters.
+            MessageError: The bytes are not a message of clusters, or one of its values is refused.
         """
         require(len(data) >= _CLUSTERS.size, "clusters are cut short")
         magic, version, kind, spare_byte, campaign, catalogue, items = _CLUSTERS.unpack_from(data)
@@ -397,7 +405,7 @@ class Clusters:
 
 
 def require(condition: object, requirement: str) -> None:
-    """Raise MessageError unless a condition on a message holds.
+    """Raise MessageError unless a condition on a message or a checkpoint holds.
 
     Args:
         condition: Whether the requirement is met.
@@ -411,7 +419,8 @@ def micros(nats: float) -> int:
     """Round a finite number of nats down to whole millionths.
 
     The number is first raised by one part in 10^12, against the rounding of floats, so that 0.3
-    gives 300,000. Campaigns and limits are both rounded here, so that equal numbers stay equal.
+    gives 300,000. Epsilons of campaigns and limits of devices are both rounded by this function, so
+    that a campaign at the limit keeps it.
     """
     return math.floor(Fraction(float(nats)) * MICRO * (1 + Fraction(1, 10**12)))
 

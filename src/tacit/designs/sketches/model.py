@@ -16,13 +16,16 @@ from tacit.privacy import Guarantee
 
 
 class Sketches:
-    """A campaign with its devices and its server.
+    """A campaign and its server, with a maker of devices.
 
     Args:
         items: Item ids of the catalogue, in the campaign's order.
         rated: Number of items that a person is assumed to have rated.
         epsilon: Nats of a whole report.
         settings: Further arguments of `new_campaign`, by name.
+
+    Raises:
+        ConfigError: `new_campaign` or `Server` refuses an argument.
     """
 
     def __init__(
@@ -34,6 +37,8 @@ class Sketches:
 
     def device(self, secret: bytes | None = None, limits: Limits | None = None) -> Device:
         """Make a person's device, which answers by `device.report(campaign, items, history)`.
+
+        The device has sent nothing before, and its memory is not stored.
 
         Args:
             secret: Secret of the person's account; None for a new one.
@@ -53,11 +58,18 @@ class Sketches:
 
         Args:
             number: Number of clusters; None to choose it by the noise.
+
+        Raises:
+            ConfigError: The number is below 1 or above the number of items.
         """
         return cluster_items(self.server, number)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the guarantee cards of one report, one for each unit."""
+        """Return the guarantee cards of one report, as `guarantees.cards` does.
+
+        Raises:
+            ConfigError: The campaign has no noise.
+        """
         return cards(self.campaign)
 
     def __repr__(self) -> str:

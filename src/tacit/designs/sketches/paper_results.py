@@ -1,6 +1,6 @@
-"""Results that the paper prints, each with the command that makes it here.
+"""Results that the paper prints, with the command that computes each.
 
-docs/results.md has the figures.
+Proofs alone have no command. docs/results.md lists the numbers.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from tacit.errors import ConfigError
 
 THETAS = np.geomspace(0.02, 8, 121)
 """Values of theta, the expected number of rated items in a sensed set, that the planner tries. Each
-is rounded so that a set has a whole number of places."""
+is replaced by the nearest value with which a set has a whole number of places."""
 LEAST_EPSILON = 1 / MICRO
 """Smallest epsilon of a campaign, in nats."""
 MOST_EPSILON = (NO_NOISE - 1) / MICRO
@@ -51,7 +51,8 @@ PAIR_METHODS = (
 )
 """Methods whose questions are about pairs."""
 ADVISED = ("maxsense", "multi-maxsense", "pairwise-preference")
-"""Methods that may be advised: those of Figures 1 to 3, which hide the items that were rated."""
+"""Methods that may be advised: those of Figures 1 to 3 whose epsilon protects also which items were
+rated."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +62,19 @@ class MethodPlan:
     method: str
     """The method's name."""
     theta: float | None
-    """theta for `new_campaign`, with as few decimals as give sets of the planned size; None for
-    pairs."""
+    """theta for `new_campaign`, with as few decimals as give sets of the planned size. None for
+    pairs; the smallest of THETAS if the catalogue is too small for the sets."""
     questions: int
     """Number of questions, each answered by one bit of a report."""
     users_clt: float
     """Number of people needed, by the normal approximation, which experiments confirm; inf if the
     method cannot work."""
     users_theorem: float | None
-    """Number of people that is proved to be enough; inf if the method cannot work, None if the
-    theorem does not state its constant."""
+    """Number of people that is proved to be enough; inf if sensed sets cannot work, None for pairs,
+    whose theorem does not state its constant."""
     spectrum: PairConditions | None = None
-    """Conditions of Theorem 3.5 in the assumed world; None for sensed sets."""
+    """Conditions of Theorem 3.5 in the assumed world; None for sensed sets, and for RATED_METHODS
+    if people rated fewer than two items."""
 
 
 @dataclass(frozen=True)
@@ -107,23 +109,25 @@ class Plan:
     """What epsilon protects: one of UNITS."""
     lower_bounds: dict[str, float]
     """Lower bounds of the number of people, by name (`theory`). `ldp` and `adaptive` hold for any
-    learner, `scarce` for questions that do not depend on answers. These three are for the unit
-    'user' and are absent for other units, for which no bound is known. `one_bit` is for one fixed
-    yes/no question to each person who rated one item, at any epsilon and unit."""
+    learner, `scarce` for questions that do not depend on earlier answers. These three are absent
+    for other units than 'user', for which they are not known, and `adaptive` also if labels may be
+    wrong. `one_bit` is for one fixed yes/no question to each person, at any epsilon and unit; it is
+    absent unless people rated one item."""
     methods: tuple[MethodPlan, ...]
     """Methods of ADVISED, then the others; in each group those that need fewer people first."""
     information: tuple[ReportInformation, ...]
-    """Information in one report by method; empty for other units than 'user'."""
+    """Information in one report of each method with public questions, MaxSense first (it is absent
+    if its sets are too large); empty for other units than 'user'."""
     shared_items: SharedItems
     """Chance that two people rated no item in common (Lemma 4.7)."""
 
     @property
     def best(self) -> MethodPlan:
-        """The method that needs the fewest people, of those that hide which items were rated."""
+        """The method of ADVISED that needs the fewest people."""
         return self.methods[0]
 
     def method_plan(self, method: str) -> MethodPlan:
-        """Return the plan of a method, which is one of ADVISED or PAIR_METHODS."""
+        """Return the plan of a method of ADVISED or PAIR_METHODS."""
         return next(planned for planned in self.methods if planned.method == method)
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,6 +154,8 @@ def plan(
 ) -> Plan:
     """Plan how many people are needed so that all labels are right with probability 1 - eta.
 
+    With `wrong` above 0, the lower bounds are for at most this share of wrong labels instead.
+
     Args:
         items: N, number of items of the catalogue.
         rated: w, number of items that a person has rated; they are a random set.
@@ -160,22 +166,25 @@ def plan(
             `adaptive` is known for 0 only.
         unit: What epsilon protects: 'user', 'rating' or 'moved rating'. For the last two only the
             lower bound `one_bit` is known.
-        blocks: Who likes what; None for `synthetic_worlds.example`. The numbers of people that
-            methods need depend on it, the lower bounds do not.
+        blocks: Who likes what, with `clusters` item clusters; None for
+            `synthetic_worlds.example(clusters)`. The lower bounds do not depend on it.
 
     Raises:
-        ConfigError: A number is out of range.
+        ConfigError: A number is out of range, there is no such unit, or `blocks` has another number
+            of clusters.
     """
     world = example(clusters) if blocks is None else blocks
     _check_numbers(items, rated, epsilon, eta, wrong, unit)
     if len(world.items) != clusters:
-        raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
-    sensing = []
+        raise ConfigError(
+            f"The world has {len(world.items)} item clusters, the plan is for {clusters}."
+        )
+    sensing_plans = []
     for questions in _tried_numbers_of_questions(epsilon, rated, unit):
         eps = epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
-        sensing.append(_plan_sensing(questions, eps, items, rated, eta, world))
-    maxsense = replace(sensing[0], method="maxsense")  # one question
-    multi_maxsense = min(sensing, key=lambda method: method.users_clt)
+        sensing_plans.append(_plan_sensing(questions, eps, items, rated, eta, world))
+    maxsense = replace(sensing_plans[0], method="maxsense")  # the first one has one question
+    multi_maxsense = min(sensing_plans, key=lambda method: method.users_clt)
     methods = [maxsense, multi_maxsense]
     methods += [_plan_pairs(name, items, rated, epsilon, eta, world) for name in PAIR_METHODS]
     methods.sort(
@@ -217,8 +226,9 @@ def _lower_bounds(
 def _tried_numbers_of_questions(epsilon: float, rated: int, unit: str) -> list[int]:
     """List the numbers of questions that the planner compares, ascending, beginning with 1.
 
-    For the unit 'user', one is the best number if all bits share epsilon. Larger numbers are added
-    if one person's data cannot change all bits, so that each bit has more of epsilon.
+    For the unit 'user' the list has the number that is best if all bits share epsilon. It has
+    larger powers of two if a change by the unit cannot change all bits, so that each bit has more
+    of epsilon.
     """
     numbers = {1}
     if unit == "user":
@@ -232,7 +242,7 @@ def _tried_numbers_of_questions(epsilon: float, rated: int, unit: str) -> list[i
 def _check_numbers(
     items: int, rated: int, epsilon: float, eta: float, wrong_share: float, unit: str
 ) -> None:
-    """Raise ConfigError for a parameter of `plan` that is out of range."""
+    """Raise ConfigError if a number is out of range, or there is no such unit; see `plan`."""
     if not 2 <= items <= LARGEST_COUNT or not 1 <= rated <= items:
         raise ConfigError(
             f"A plan needs 2 to {LARGEST_COUNT} items and 1 to {items} rated ones; "
@@ -255,7 +265,7 @@ def _check_numbers(
 def _plan_pairs(
     method: str, items: int, rated: int, epsilon: float, eta: float, world: Blocks
 ) -> MethodPlan:
-    """Plan a method of pairs: the people it needs, and whether Theorem 3.5's conditions hold.
+    """Plan a method of pairs: how many people it needs, and whether Theorem 3.5's conditions hold.
 
     Args:
         method: One of PAIR_METHODS.
@@ -294,13 +304,13 @@ def _plan_pairs(
 def _report_information(
     items: int, rated: int, epsilon: float, theta: float | None
 ) -> list[ReportInformation]:
-    """Compute the information in one report, for each method with public questions.
+    """Compute `Plan.information` for the unit 'user'.
 
     Args:
         items: N, number of items.
         rated: w, number of items that a person has rated.
         epsilon: Nats of a whole report.
-        theta: theta of MaxSense; None leaves MaxSense out.
+        theta: theta of MaxSense; MaxSense is left out if it is None.
     """
     reports = []
     if theta is not None:
@@ -318,7 +328,7 @@ def _report_information(
 def _plan_sensing(
     questions: int, eps: float, items: int, rated: int, eta: float, world: Blocks
 ) -> MethodPlan:
-    """Plan MaxSense with the theta that needs the fewest people for this number of questions.
+    """Plan Multi-MaxSense for a number of questions, with the theta that needs the fewest people.
 
     Args:
         questions: Number of questions, each answered by one bit.
@@ -363,7 +373,10 @@ def _plan_sensing(
 
 
 def _round_theta(theta: float, size: int, items: int, rated: int) -> float:
-    """Round theta to the fewest decimals, at most 6, with which a set has `size` places."""
+    """Round theta to the fewest decimals, 1 to 5, with which a set has `size` places; else to 6.
+
+    A campaign states theta in millionths, so it has no more than 6 decimals.
+    """
     for decimals in range(1, 6):
         rounded = round(theta, decimals)
         if rounded > 0 and set_size(wheel_size(items), round(rounded * MICRO), rated) == size:

@@ -30,7 +30,7 @@ def true_bits(
     likes: Ints,
     dislikes: tuple[Ints, Ints] | None = None,
 ) -> NDArray[np.uint32]:
-    """Compute the true answers of many people.
+    """Compute the true answers of many people to the questions of their tickets.
 
     Args:
         campaign: The campaign; not one in which devices name pairs of rated items.
@@ -41,7 +41,7 @@ def true_bits(
             and does not like. They are needed if the campaign asks whether a pair is rated alike.
 
     Returns:
-        (people,) words, of which bit q is the answer to question q.
+        (people,) unsigned integers of 32 bits, of which bit q is the answer to question q.
 
     Raises:
         ConfigError: Devices name pairs, or dislikes are needed and missing.
@@ -49,7 +49,9 @@ def true_bits(
     from tacit.engine.sketch_compiled import pair_hits, set_hits
 
     if campaign.names_pair:
-        raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
+        raise ConfigError(
+            "Pairs of rated items are chosen on the device, and likes alone do not show them."
+        )
     first_word, second_word = map(np.uint64, seed_words(campaign.seed))
     answers = np.empty(len(tickets), dtype=np.uint32)
     questions = campaign.questions
@@ -95,9 +97,12 @@ def count_simulated_reports(campaign: Campaign, likes: sparse.csr_array, source:
     """Make a server that has counted one simulated report of each person.
 
     Args:
-        campaign: The campaign.
-        likes: (people, items) 1 for a like.
+        campaign: The campaign, whose answers depend on likes alone.
+        likes: (people, items) 1 for a like, no entry otherwise.
         source: Source of tickets and noise.
+
+    Raises:
+        ConfigError: The answers depend on rated items that are not liked.
     """
     server = Server(campaign, keep_tickets=False)
     starts = likes.indptr.astype(np.int64)
@@ -126,11 +131,14 @@ def make_reports(
         named_pairs: (people, 2) the two rated items that each device names; None if devices do not
             name pairs.
         dislikes: As for `true_bits`.
+
+    Raises:
+        ConfigError: The campaign needs `named_pairs` or `dislikes`, and they are missing.
     """
     if campaign.likes_cap is not None:
         starts, likes = _cap_likes(starts, likes, campaign.likes_cap, source)
     people = len(starts) - 1
-    tickets = np.maximum(source.words(people), np.uint64(1))
+    tickets = np.maximum(source.words(people), np.uint64(1))  # servers refuse the ticket 0
     records = np.empty(people, dtype=report_dtype(campaign))
     if named_pairs is None:
         bits = true_bits(campaign, tickets, starts, likes, dislikes)

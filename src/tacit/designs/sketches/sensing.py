@@ -1,7 +1,7 @@
 """Questions of a ticket: sensed sets or pairs of items, computed alike on devices and servers.
 
-A ticket is the random number of 64 bits in a report. It and the campaign determine the questions,
-which are public and never stored.
+A ticket is the random number of 64 bits in a report. Ticket and campaign determine the questions,
+which are public and never stored. (For RATED_METHODS the device chooses the question instead.)
 
 Stream     Words of 64 bits, SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
            generators, 2014) from a key made of the campaign's seed and the ticket. Integers only.
@@ -12,8 +12,8 @@ Sets       The numbers c, c + a, c + 2a, ... modulo a prime p run through all of
            prime that is at least the number of items; places beyond the last item are empty.
 Pairs      Two different items, all pairs equally likely.
 
-The randomness of questions affects what the recommender learns, never privacy: questions do not
-depend on what a person rated. Standard library only: the device half imports this file.
+The randomness of these questions affects how much the recommender learns, never privacy: they do
+not depend on what a person rated. Standard library only: the device half imports this file.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def draw_wheel(campaign: Campaign, ticket: int) -> tuple[int, int]:
 
 
 def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
-    """List the item numbers in the set of each question, in the order of the run.
+    """List the item numbers in the set of each question, in the order of the wheel's run.
 
     Places of the wheel without an item are left out, so a set may have fewer items than places.
     """
@@ -93,7 +93,7 @@ def pairs(campaign: Campaign, ticket: int) -> list[tuple[int, int]]:
     for _ in range(campaign.questions):
         first = draw_below(stream, campaign.n_items)
         second = draw_below(stream, campaign.n_items - 1)
-        if second >= first:  # the number of one of the other items
+        if second >= first:  # `first` is left out, so that the items differ
             second += 1
         drawn.append((min(first, second), max(first, second)))
     return drawn

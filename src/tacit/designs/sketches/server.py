@@ -2,12 +2,14 @@
 
 Source      Banerjee, Hegde, Massoulié (2012): the sums of Figures 1 to 3, which `counting` reads.
 Runs at     the recommender.
-Sees        reports: a ticket and randomised bits; neither ratings nor who sent the report.
+Sees        reports: a ticket and randomised bits, and for RATED_METHODS two rated items; no stars,
+            and not who sent the report.
 Releases    counts by item or pair; results computed from them need no further protection.
 
-The questions of a report are computed from its ticket and never stored. Counts are sums, so servers
-that each count a part of the tickets (a shard) can be merged. To count each ticket once, the
-tickets of counted reports are stored (at most 16 bytes each).
+The questions of a report follow from its ticket, or are about the pair it names, and are never
+stored. Counts are sums, so servers that each count a part of the tickets (a shard) can be merged.
+To count each ticket once, a server stores the tickets of counted reports, unless `keep_tickets` is
+False.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
-"""Outcomes of a report: accepted, or the reason of its refusal. A code is a position in it."""
+"""Outcomes of a report: accepted, or the reason of its refusal. A code is a position in REASONS."""
 _ACCEPTED, _MALFORMED, _OTHER_CAMPAIGN, _OTHER_SHARD, _LATE, _DUPLICATE = range(6)
 MOST_PAIR_ITEMS = 10_000
 """Largest number of items of a campaign about pairs, since there is a count of every pair."""
@@ -56,7 +58,7 @@ class Receipt:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of reports by reason."""
+        """Number of reports by outcome."""
         counts = np.bincount(self.codes, minlength=len(REASONS)).tolist()
         return dict(zip(REASONS, counts, strict=True))
 
@@ -87,7 +89,7 @@ class Server:
             ConfigError: There is no such shard, or there are too many items for pairs.
         """
         if not 0 <= shard[0] < shard[1]:
-            raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
+            raise ConfigError(f"A shard is (k, n) with 0 <= k < n; got {shard}.")
         self.campaign = campaign
         self.shards = {shard[0]}
         self.shard_count = shard[1]
@@ -102,7 +104,8 @@ class Server:
         self.ones = self.cells[:numbers_of_ones]
         """(questions + 1,) numbers of reports with 0, 1, .. ones."""
         self.totals = self.cells[numbers_of_ones:].reshape(2, -1)
-        """(2, places) numbers of answers 0 and of answers 1 about each place."""
+        """(2, places) numbers of answers 0 and of answers 1 about each place: a place of the wheel,
+        or a pair of items."""
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         """Number of refused reports by reason."""
         self.keep_tickets = keep_tickets
@@ -117,15 +120,15 @@ class Server:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the counts and of the tickets."""
+        """Bytes of the counts by place and of the tickets."""
         return self.totals.nbytes + self._tickets.nbytes
 
     def fold(self, data: bytes | memoryview, *, now: int) -> Receipt:
         """Count a batch of reports whose bytes are concatenated.
 
-        A batch whose length is no multiple of a report's is refused as a whole, as one malformed
-        report. So bytes of untrusted senders go through `fold_each`, or their lengths are checked
-        first.
+        A batch is refused as a whole, as one malformed report, if its length is no multiple of a
+        report's length. So bytes of untrusted senders go through `fold_each`, or their lengths are
+        checked first.
 
         Args:
             data: The reports' bytes.
@@ -172,11 +175,11 @@ class Server:
         """Add the counts of another server, which must not be used afterwards.
 
         Raises:
-            ConfigError: The other server counted another campaign, it is one of another number of
-                shards, or both have a shard in common.
+            ConfigError: The other server counted another campaign, its number of all shards is
+                another, or both servers counted the same shard.
         """
         if other.campaign != self.campaign or other.shard_count != self.shard_count:
-            raise ConfigError("Only shards of one campaign, equally many, can be merged.")
+            raise ConfigError("Merge servers of one campaign that have the same number of shards.")
         if self.shards & other.shards:
             raise ConfigError("These servers took the same tickets: people would count twice.")
         self.keep_tickets = self.keep_tickets and other.keep_tickets
@@ -189,12 +192,12 @@ class Server:
     def save(self, path: str | Path) -> None:
         """Write a checkpoint, completely or not at all.
 
-        A batch that another thread is counting is completed first. Reports that came after the
-        checkpoint can be sent again to a server that is loaded from it.
+        A batch that another thread is counting is completed first. Reports that come after the
+        checkpoint can be sent again to a server that is loaded from this checkpoint.
 
         Raises:
-            ConfigError: Counting was interrupted in the middle of a batch; an earlier checkpoint
-                stays as it is.
+            ConfigError: Counting was interrupted in the middle of a batch, so the counts do not fit
+                each other; an earlier file at this path stays as it is.
         """
         with self._lock:
             write_checkpoint(path, self._checkpoint())
@@ -296,14 +299,15 @@ def report_dtype(campaign: Campaign) -> np.dtype[Any]:
 
 
 def report_head(campaign: Campaign) -> tuple[int, int]:
-    """Return the fields `head` and `campaign` of all reports to a campaign, as numbers."""
+    """Return the fields `head` and `campaign` of all reports to a campaign, as integers."""
     return int.from_bytes(REPORT_HEAD, "big"), int.from_bytes(campaign.id, "big")
 
 
 def count_messages(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
     """Count one part of the reports of a distributed count, with a new server.
 
-    Of reports with the same ticket the first counts, so all of these have to be in one part.
+    Only the first of several reports with the same ticket is counted, so they have to be in one
+    part.
 
     Args:
         messages: The bytes of one report each.
@@ -311,7 +315,7 @@ def count_messages(messages: Sequence[bytes], campaign: bytes, now: int) -> NDAr
         now: Unix seconds at which the reports arrived.
 
     Returns:
-        The cells of the server, then its numbers of refused reports, in the order of REASONS.
+        `Server.cells`, then the numbers of refused reports, in the order of REASONS[1:].
     """
     server = Server(Campaign.decode(campaign))
     server.fold_each(messages, now=now)
@@ -326,7 +330,7 @@ def make_server(campaign: bytes, counts: NDArray[np.int64]) -> Server:
         counts: Sum of the arrays that `count_messages` returned.
     """
     server = Server(Campaign.decode(campaign), keep_tickets=False)
-    cells, refused = np.split(counts, [server.cells.size])
+    cells, rejected = np.split(counts, [server.cells.size])
     server.cells[:] = cells
-    server.rejected = dict(zip(server.rejected, refused.tolist(), strict=True))
+    server.rejected = dict(zip(server.rejected, rejected.tolist(), strict=True))
     return server

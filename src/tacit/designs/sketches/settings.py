@@ -11,10 +11,10 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Choices that the cards depend on. They do not depend on the catalogue or the size of sets.
+    """Choices that the cards depend on. Cards depend neither on the catalogue nor on theta.
 
     Raises:
-        ConfigError: No campaign has this method or unit.
+        ConfigError: No campaign has this method, or none has this unit.
     """
 
     epsilon: float = option("Epsilon of one report, for the unit.")
@@ -23,7 +23,7 @@ class CardSettings:
         default="multi-maxsense",
     )
     questions: int = option("Bits of a report.", default=1, least=1)
-    rated: int = option("Likes that a device uses, at most.", default=50, least=1)
+    rated: int = option("Most likes that a device uses for unit user.", default=50, least=1)
     unit: str = option("What epsilon is for: user, rating or moved rating.", default="user")
 
     def __post_init__(self) -> None:

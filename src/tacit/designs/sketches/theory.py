@@ -1,14 +1,15 @@
-"""Closed formulas: lower and upper bounds of the number of people. They read no data.
+"""Formulas, without data: bounds of the number of people and of information, chances of answers.
 
 Source     Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
            (2012). The public text has lost its formulas: orders of magnitude follow from the
            surviving arguments. Docstrings say which formulas and constants are derived here.
 Notation   U people, N items, w rated items of each person, L item clusters with shares beta (L,),
            K classes of people with shares alpha (K,), b (K, L) chances of a like, eta the chance of
-           failure, wrong_share the share of labels that may be wrong, eps the epsilon of one
-           person's whole report, rho = tanh(eps / 2) the share of the true bit's signal that noise
-           leaves. Success means that at most the share wrong_share of the items has a wrong label,
-           in the best numbering of the clusters. Information is in nats.
+           failure, wrong_share the share of labels that may be wrong. eps is the epsilon of one
+           person's whole report in bounds for any learner, and that of one bit in formulas about a
+           bit; rho = tanh(eps / 2) is the share of the true bit's signal that noise leaves. Success
+           means that at most the share wrong_share of the items has a wrong label, in the best
+           numbering of the clusters. Information is in nats.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def sharper_information(eps: float) -> float:
 def one_bit_bound(N: int, eta: float, wrong_share: float = 0.0) -> float:
     """Fewest people who rated one item each and answer one fixed yes/no question (Theorem 4.3).
 
-    [(1 - eta) N - 1] N ln 2 with or without noise: an answer has at most 1 / N nats about the
+    `unknown_bits` times N ln 2, with or without noise: an answer has at most 1 / N nats about the
     labels. The bound does not hold for several questions to one person, nor for questions that
     depend on earlier answers. The constant is derived here.
     """
@@ -80,10 +81,12 @@ def label_information(N: int, w: int, eps: float) -> float:
 
 
 def unknown_bits(N: int, eta: float, wrong_share: float = 0.0) -> float:
-    """Number of bits that have to be learned: (1 - eta) (1 - h2(wrong_share)) N - 1, at least 0.
+    """Bits about the labels that have to be learned: (1 - eta) (1 - h2(wrong_share)) N - 1, or 0.
 
-    h2 is the binary entropy in bits. Appendix A: at most 2^(N h2(wrong_share)) labelings differ
-    from the true one in at most the share wrong_share of the labels.
+    This is for two clusters: the N labels are independent, each 0 or 1 with probability 1/2, and
+    wrong_share is below 1/2. h2 is the binary entropy in bits. Appendix A: at most
+    2^(N h2(wrong_share)) labelings differ from the true one in at most the share wrong_share of the
+    labels.
     """
     share = 1 - float(entr(wrong_share) + entr(1 - wrong_share)) / LN2
     return max(0.0, (1 - eta) * share * N - 1)
@@ -159,8 +162,8 @@ class PairSpectrum:
     eigenvalues: Floats
     """(L,) eigenvalues of B = P(S = 1 | l, l') beta_l', the largest absolute value first."""
     rows: Floats
-    """(L, L) row l has the entries of the eigenvectors for cluster l. Entries of eigenvalues that
-    are 0 are replaced by 0. Vectors y have sum_l beta_l y(l)^2 = 1."""
+    """(L, L) row l has the entries of the eigenvectors for cluster l. An eigenvector y has
+    sum_l beta_l y(l)^2 = 1; if its eigenvalue is 0, its entries are replaced by 0."""
 
     @property
     def smallest(self) -> float:
@@ -179,7 +182,7 @@ class PairSpectrum:
 
     @property
     def has_distinct_rows(self) -> bool:
-        """Whether condition 2 holds: no two clusters have the same row."""
+        """Whether condition 2 holds: the rows of any two clusters differ."""
         for cluster in range(len(self.rows)):
             later_rows = self.rows[cluster + 1 :]
             gaps = np.abs(later_rows - self.rows[cluster]).max(axis=1, initial=0)
@@ -240,7 +243,7 @@ def no_hit(w: int, theta: float, beta: Floats, b: Floats) -> Floats:
 def maxsense_chances(
     N: int, w: int, eps: float, theta: float, alpha: Floats, beta: Floats, b: Floats
 ) -> Floats:
-    """Chance s that the released bit about a set with an item is 1, by the item's cluster: (L,).
+    """Chance s that the released bit about a set is 1, by the cluster of an item in it: (L,).
 
     1 / (e^eps + 1) + rho sum_k alpha_k (1 - q_k + w/N q_k b_kl), with q of `no_hit`.
 
@@ -316,12 +319,12 @@ def clt_users(
 
 
 def signal(questions: int, eps: float) -> float:
-    """Signal of a report whose questions share eps: questions * tanh^2(eps / 2 questions)."""
+    """Signal of a report whose questions share eps: questions * tanh^2(eps / (2 questions))."""
     return questions * math.tanh(eps / (2 * questions)) ** 2
 
 
 def best_questions(eps: float, most: int) -> int:
-    """Number of questions with the largest `signal`, at most `most`: about eps / 2.18.
+    """Number of questions with the largest `signal`, from 1 to `most`: about eps / 2.18.
 
     Derived here: at the optimum x = eps / (2 questions) solves sinh 2x = 4x, so the number is
     eps / 2.177. One question is best up to eps 3.05. With ceil(eps) questions, one reading of

@@ -26,7 +26,7 @@ _FIRST_SIZE = 32
 
 
 class TicketSet:
-    """A set of 64-bit tickets above 0. From about ten thousand on, each takes at most 16 bytes.
+    """A set of 64-bit tickets above 0. With about ten thousand or more, each takes up to 16 bytes.
 
     It consists of hash tables, in which 0 is an empty cell. A ticket's leading bits choose its
     table, so that one table grows at a time, which needs little extra memory. Positions within a
@@ -50,7 +50,7 @@ class TicketSet:
         """Add tickets to the set.
 
         Returns:
-            (n,) whether each ticket is new; of several equal ones the first is new.
+            (n,) whether each ticket is new to the set; of several equal ones only the first can be.
         """
         from tacit.engine.sketch_compiled import add_tickets
 
@@ -83,8 +83,8 @@ class TicketSet:
         """Return a table with free cells for new tickets; it grows first if it has too few.
 
         Args:
-            number: Number of the table.
-            new_tickets: Number of tickets that will be added.
+            number: Number of the table, from 0.
+            new_tickets: Number of tickets that will be added, duplicates included.
         """
         from tacit.engine.sketch_compiled import add_tickets
 

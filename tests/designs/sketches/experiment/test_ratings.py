@@ -135,7 +135,7 @@ def test_the_sentence_is_honest(curve):
     (need,) = curve["needed"]
     (sentence,) = curve["sentences"]
     assert f"{math.ceil(need['lower_bound']):,}" in sentence
-    assert "These ratings have 150." in sentence
+    assert "These ratings have 150 people." in sentence
     assert need["users_near"] is not None
     assert f"{need['users_near']:,.0f}" in sentence
 
@@ -155,6 +155,18 @@ def test_without_a_wish_reports_cost_epsilon_1():
     ratings = generate(users=60, items=20, ratings=900, seed=1)
     rows = evaluate_ratings(ratings, users=[50], rated=10, seeds=[0])["rows"]
     assert {row["epsilon"] for row in rows} == {1.0, None}
+
+
+def test_the_bound_of_one_question_does_not_limit_several_questions():
+    """For one rated item, several questions at epsilon 6 are not held to Theorem 4.3's bound."""
+    ratings = generate(users=60, items=20, ratings=900, seed=1)
+    curve = evaluate_ratings(ratings, users=[50], epsilons=[6.0], rated=1, seeds=[0])
+    planned = plan(items=ratings.n_items, rated=1, epsilon=6.0)
+    bounds = planned.lower_bounds
+    assert planned.method_plan("multi-maxsense").questions > 1
+    expected = max(bounds["ldp"], bounds["scarce"], bounds["adaptive"])
+    assert expected < bounds["one_bit"]
+    assert curve["needed"][0]["lower_bound"] == expected
 
 
 def test_ratings_without_likes_are_refused():

@@ -40,7 +40,7 @@ ITEMS = 24
 THETA = 22.0
 """Expected number of rated items in all sets of a report together: nearly all of the catalogue."""
 NOT_ASKED = -1
-"""Result of `read_answers` for a report whose questions are not about the items."""
+"""Result of `read_answers` for a report that does not ask about each of the items separately."""
 ADJACENCIES = {
     "user": "any two histories",
     "rating": "one rating more or less",
@@ -109,7 +109,7 @@ dislikes all items gives the same answers as one who likes all, so other neighbo
 def audited_mechanism(
     questions: int, epsilon: float, unit: str = "user", method: str = "multi-maxsense"
 ) -> AuditedMechanism:
-    """Make the audit of a method and a unit.
+    """Make the mechanism to audit: a method's report, with the claim for a unit.
 
     Args:
         questions: Number of questions of the campaign.
@@ -152,12 +152,12 @@ MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
     partial(audited_mechanism, 2, 1.0, method="pairwise-identical"),
     partial(audited_mechanism, 1, 1.0, "stars", "pairwise-rated-identical"),
 )
-"""Every method and unit that is audited."""
+"""The audited combinations of method, number of questions, epsilon and unit."""
 
 
 @dataclass(frozen=True)
 class _Feature:
-    """Answers that are read from a report as one number, and the likeliest values of neighbours."""
+    """Which answers of a report are read as one number, and its likeliest value by neighbour."""
 
     items: tuple[int, ...]
     """The answers about the sets with these items are read; empty: all answers."""
@@ -168,7 +168,7 @@ class _Feature:
     second_value: int
     """The likeliest number for the second neighbour."""
     asked_chance: float
-    """Chance that a report has answers about these items."""
+    """Chance that each of these items is in a set of its own question."""
 
 
 def _choose_feature(campaign: Campaign, unit: str) -> _Feature:

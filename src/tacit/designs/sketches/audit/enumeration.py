@@ -23,7 +23,7 @@ NO_LIMITS = Limits(epsilon=1e3, lifetime=1e6, units=UNITS, rated_pairs=True)
 Likes = tuple[int, ...]
 """(ITEMS,) 1 for a liked item, else 0."""
 WORLDS: tuple[Likes, ...] = tuple(itertools.product((0, 1), repeat=ITEMS))
-"""All like-vectors."""
+"""All like-vectors, from none liked to all liked."""
 SECRETS = [bytes([number]) * 32 for number in range(40)]
 """Secrets of accounts from which `choose_secrets` chooses."""
 LIKED = 5.0
@@ -57,7 +57,7 @@ def small_campaign(
 
 
 def neighbour_pairs(unit: str) -> Iterator[tuple[Likes, Likes]]:
-    """Yield the pairs of like-vectors that are neighbours for a unit, each once."""
+    """Yield the pairs of like-vectors that are neighbours for a unit, each once in one order."""
     for first, second in itertools.combinations(WORLDS, 2):
         differences = [a != b for a, b in zip(first, second, strict=True)].count(True)
         if unit == "user":
@@ -79,18 +79,18 @@ def report_chances(
     times: int = 1,
     forgets: bool = False,
 ) -> dict[Hashable, Fraction]:
-    """Compute the chance of everything that a device can send, by running it with all coins.
+    """Compute the chance of each message that a device can send, by running it with all coins.
 
     Args:
         campaign: The campaign that is answered.
         secret: The account's secret, which determines the questions.
         likes: Which items are liked.
         rated: (ITEMS,) 1 for a rated item, else 0; None: all items are rated.
-        times: Number of times that the device is asked to report.
+        times: Number of times that the device is asked for its report to the campaign.
         forgets: Whether the device loses its memory in between.
 
     Returns:
-        The bytes of the reports, one after the other, to their chance.
+        From the bytes of the device's reports, one after the other, to their chance.
     """
     history: dict[ItemId, float] = {}
     for item, like in enumerate(likes):
@@ -113,10 +113,11 @@ def report_chances(
 
 
 def largest_loss(campaign: Campaign, unit: str) -> float:
-    """Compute the largest loss of a report over all neighbours of a unit and over three secrets.
+    """Compute the largest exact epsilon of a report over all neighbours and several secrets.
 
-    If devices name pairs of rated items, only the stars are protected, so neighbours rated the same
-    items: the loss is the largest over all sets of two or more rated items, with one secret.
+    In general, neighbours rated all four items and differ by the unit; three secrets are tried. If
+    devices name pairs of rated items, only the stars are protected: neighbours are any two
+    histories with the same two or more rated items, and one secret is tried.
     """
     losses = [0.0]
     if campaign.names_pair:
@@ -135,10 +136,10 @@ def largest_loss(campaign: Campaign, unit: str) -> float:
 
 
 def choose_secrets(campaign: Campaign) -> list[bytes]:
-    """Choose three secrets, the last of which leads to questions about the most different items."""
+    """Choose three of SECRETS; with the last one, questions are about as many items as possible."""
 
     def count_items_asked(secret: bytes) -> int:
-        """Count the items in the questions to a device with this secret."""
+        """Count the distinct items in the questions to a device with this secret."""
         ticket = Device(secret, {}, NO_LIMITS).report(campaign, range(ITEMS), {}).ticket
         asked: set[int] = set()
         if campaign.asks_about_sets:

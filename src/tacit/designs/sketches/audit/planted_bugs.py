@@ -23,7 +23,7 @@ _EPSILON = 1.0
 _ALL_LIKED = WORLDS[-1]
 _NONE_LIKED = WORLDS[0]
 _RATED_PAIRS = ((1, 1, 0, 0), (0, 0, 1, 1))
-"""Two neighbours who rated different items."""
+"""For each of two people, which of the four items they rated: the first two, or the last two."""
 
 
 def _chances_of_three_bits(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:

@@ -33,7 +33,11 @@ class SketchesRecommender:
         self.epsilon = epsilon
 
     def fit(self, ratings: Ratings) -> SketchesRecommender:
-        """Simulate a campaign among the people of the ratings, and make everybody's list of ten."""
+        """Simulate a campaign in which all people of the ratings report, and make their lists.
+
+        Args:
+            ratings: Ratings in memory. `recommend` serves the people of these ratings.
+        """
         liked_from = ratings.scale.liked_from
         likes = mark_likes(ratings.matrix, liked_from)
         planned = plan(
@@ -81,12 +85,12 @@ def contenders(comparison: Comparison) -> tuple[ComparisonEntry, ...] | str:
 def _make_entry(epsilon: float) -> ComparisonEntry:
     """Make the entry for an epsilon; inf: without noise."""
     return ComparisonEntry(
-        "sketches",
-        "sound" if math.isfinite(epsilon) else "non-private",
-        epsilon,
-        "one report of a device, for the whole profile",
-        "the server and everybody else",
-        f"{__name__}:{SketchesRecommender.__name__}",
-        {"epsilon": epsilon},
+        design="sketches",
+        variant="sound" if math.isfinite(epsilon) else "non-private",
+        epsilon=epsilon,
+        unit="one report of a device, for the whole profile",
+        against="the server and everybody else",
+        maker=f"{__name__}:{SketchesRecommender.__name__}",
+        settings={"epsilon": epsilon},
         attacked=False,
     )

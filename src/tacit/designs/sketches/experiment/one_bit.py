@@ -1,4 +1,4 @@
-"""Two schemes without privacy for people who rated one item: one bit each, or one on average.
+"""Two schemes without privacy for people who rated one item: one bit each, or one bit on average.
 
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 1.1 and Theorem 4.3 with the remark after it.
@@ -31,7 +31,7 @@ SCHEMES = ("one-bit-question", "one-bit-on-average")
 STREAM_OF_PEOPLE = 2
 """Second word of the seed that draws people and their likes."""
 _STREAM_OF_QUESTIONS = 4
-"""Second word of the seed that draws who reveals their item."""
+"""Second word of the seed that draws the questions, or who reveals their item."""
 
 
 def learn_labels(
@@ -44,7 +44,7 @@ def learn_labels(
         world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
         users: Ascending numbers of people; each population contains the smaller ones.
-        seed: Seed of people and questions.
+        seed: Seed of people, their likes and the scheme's randomness.
 
     Returns:
         For each number of people, (items,) learned labels; cluster 0 has the smallest share of
@@ -101,7 +101,9 @@ def check_setting(scheme: str, rated: int, epsilon: float) -> None:
 def _is_revealed(
     scheme: str, rated: Ints, likes: Bits, items: int, generator: np.random.Generator
 ) -> Bits:
-    """Draw which people reveal the item that they rated and whether they like it: (people,).
+    """Draw which people reveal the item that they rated and whether they like it: (people,) bool.
+
+    With one-bit-question these are the people who answer yes. A no is not counted.
 
     Args:
         scheme: See `learn_labels`.

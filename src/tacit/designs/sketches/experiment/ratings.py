@@ -2,11 +2,11 @@
 
 Ratings from a number of stars on are likes. A population of any size is drawn from the people of
 the training half, with replacement; one that is larger than the data stands for more people of the
-same tastes. The counts of each item are drawn from their own exact distribution. Two dependencies
-between items are left out: items in one set get the same answer, and not all sets are equally
-likely on the wheel. Every person's device recommends from the published clusters, and the lists are
-evaluated by held-out likes. Spectral co-clustering, popular items and item kNN use the same
-training half without privacy.
+same tastes. The counts of each item are drawn without those of other items, although in a campaign
+all items of a set get the same answer, and as if all sets of a size were equally likely, which
+those of the wheel are not. The device of every person in the data makes a list from the published
+clusters, and the lists are evaluated by held-out likes. Spectral co-clustering, popular items and
+item kNN use the same training half without privacy.
 """
 
 from __future__ import annotations
@@ -77,15 +77,16 @@ def evaluate_ratings(
 
     Args:
         ratings: Ratings in memory.
-        users: Sizes of populations. For each epsilon the number of people that the planner computes
-            is added.
+        users: Sizes of populations, from 1 to 10^15. For each finite epsilon the number of people
+            that the planner computes is added, if it is below 10^15; for every epsilon an infinite
+            population is.
         epsilons: Nats of a report, above 0; inf without noise.
         rated: w, the number of items that a person is assumed to have rated. A device uses at most
             so many of its likes.
         clusters: Number of item clusters that are learned.
         liked_from: Least stars of a like.
         seeds: Seeds of the splits.
-        progress: Called with 1 after each epsilon of each seed.
+        progress: Called with 1 after each epsilon in each split.
 
     Returns:
         `items`, `people`: numbers of items and people of the ratings.
@@ -97,7 +98,7 @@ def evaluate_ratings(
         `sentences`: `needed` in words.
 
     Raises:
-        ConfigError: There is no population, epsilon or seed, or a population is out of range.
+        ConfigError: There is no population, epsilon or seed, or a number is out of range.
         DataError: There are no likes on one side of a split.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST_PEOPLE:
@@ -217,8 +218,9 @@ def _cosine_similarities(likes: sparse.csr_array) -> sparse.csr_array:
         likes: (people, items) 1 for a like.
 
     Returns:
-        (items, items); column j has the similarities of item j to its 50 nearest neighbours, and 0
-        elsewhere. So a person's likes times this matrix are the scores of all items.
+        (items, items); column j has the positive similarities of item j to its 50 nearest
+        neighbours (more if some are equally near), and 0 elsewhere. So a person's likes times this
+        matrix are the scores of all items.
     """
     lengths = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
     cosine = (likes.T @ likes).toarray() / np.outer(lengths, lengths)
@@ -250,7 +252,12 @@ def _learn_clusters(
 
 
 def _average_over_seeds(rows: Sequence[Row]) -> list[Row]:
-    """Average NDCG and recall of each point over seeds: [mean, low, high], 95 % intervals."""
+    """Average NDCG and recall of each method, epsilon and population over seeds.
+
+    Returns:
+        A row for each, whose `ndcg_at_10` and `recall_at_10` are [mean, low, high] with the bounds
+        of the mean's 95 % interval.
+    """
     points = []
     groups = group_by(rows, itemgetter("method", "epsilon", "users"))
     for (method, epsilon, users), rows_of_point in groups.items():
@@ -278,18 +285,20 @@ def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
         ones, is at least 95 % of an infinite population's; None if there is none.
     """
     rows_of_epsilon = [row for row in rows if row["epsilon"] == epsilon]
-    means = {}
+    mean_ndcg = {}
     for users, rows_of_users in group_by(rows_of_epsilon, itemgetter("users")).items():
-        means[users] = np.mean([row["ndcg_at_10"] for row in rows_of_users])
-    mean_of_infinite = means.pop(math.inf)
+        mean_ndcg[users] = np.mean([row["ndcg_at_10"] for row in rows_of_users])
+    ndcg_of_infinite = mean_ndcg.pop(math.inf)
     users_near = None
-    for users in sorted(means, reverse=True):
-        if means[users] < _NEAR_INFINITE * mean_of_infinite:
+    for users in sorted(mean_ndcg, reverse=True):
+        if mean_ndcg[users] < _NEAR_INFINITE * ndcg_of_infinite:
             break
         users_near = users
+    # The bound `one_bit` is left out: the campaign may ask a person several questions.
+    bounds = [bound for name, bound in planned.lower_bounds.items() if name != "one_bit"]
     return {
         "epsilon": epsilon,
-        "lower_bound": max(planned.lower_bounds.values()),
+        "lower_bound": max(bounds),
         "users_clt": planned.method_plan(METHOD).users_clt,
         "users_near": users_near,
     }
@@ -308,26 +317,24 @@ def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
     lower_bound = math.ceil(need["lower_bound"])
     planned = float(f"{need['users_clt']:.2g}")
     if users_near is None:
-        measured = (
-            "With no population that was tried did its lists come within 5 % of an infinite one."
-        )
+        measured = "No population that was tried gave lists within 5 % of those of an infinite one."
     else:
         measured = (
-            "Its lists come within 5 % of those of an infinite population from "
-            f"{users_near:,.0f} people of this kind on."
+            f"With {users_near:,.0f} or more people like these, lists are within 5 % of those of "
+            "an infinite population."
         )
     return (
-        f"At epsilon {need['epsilon']:g}, nobody can put all of {items:,} items into their "
-        f"clusters with fewer than {lower_bound:,} people, of whom each rated {rated}, and "
-        f"questions fixed beforehand; the planner says about {planned:,.0f} for this design. "
-        f"These ratings have {people:,}. {measured}"
+        f"At epsilon {need['epsilon']:g}, if each person rated {rated} items and questions are "
+        f"fixed beforehand, nobody can put all of {items:,} items into their clusters with fewer "
+        f"than {lower_bound:,} people; the planner says about {planned:,.0f} for this design. "
+        f"These ratings have {people:,} people. {measured}"
     )
 
 
 def plan_campaign(
     items: Sequence[Any], planned: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
-    """Design a Multi-MaxSense campaign for a catalogue, with the parameters of a plan.
+    """Make a Multi-MaxSense campaign for a catalogue, with the parameters of a plan.
 
     Args:
         items: Item ids of the catalogue.
@@ -352,7 +359,7 @@ def plan_campaign(
 def draw_counts(
     campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int
 ) -> ItemCounts:
-    """Draw the counts of answers about each item, each item from its marginal distribution.
+    """Draw the counts of answers about each item, independently of other items; see the module.
 
     Args:
         campaign: A campaign that senses sets.
@@ -369,9 +376,10 @@ def draw_counts(
 
 
 def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
-    """Compute the chance that a random person likes something in a set with an item.
+    """Compute, for each item, the chance that a set with this item gets a true yes.
 
-    If the campaign caps likes, the likes of each person that are used are a random choice.
+    The person is a random one, and the set is random among all sets with the item. If the campaign
+    caps likes, a random choice of each person's likes is used.
 
     Args:
         campaign: A campaign that senses sets.
@@ -400,7 +408,7 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
 def make_lists(
     clusters: Clusters, rated: sparse.csr_array, likes: sparse.csr_array, *, n: int
 ) -> Ints:
-    """Make everybody's list in the order of `Device.recommend`.
+    """Make everybody's list as `Device.recommend` does.
 
     Args:
         clusters: The learned clusters.
@@ -420,7 +428,7 @@ def make_lists(
     lists = np.full((rated.shape[0], n), -1, dtype=np.int64)
     for person in range(rated.shape[0]):
         order = np.lexsort((-scores, -shares[person, labels]))  # ties in the catalogue's order
-        own_items = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
-        best = order[~np.isin(order, own_items)][:n]
+        rated_items = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
+        best = order[~np.isin(order, rated_items)][:n]
         lists[person, : len(best)] = best
     return lists

@@ -46,8 +46,8 @@ def simulate(
 ) -> list[dict[str, Any]]:
     """Learn item clusters from simulated reports, once for each number of people.
 
-    Each population contains the smaller ones. Theta and the number of questions are those that the
-    planner advises. Items are assigned to the true clusters at random.
+    Each population contains the smaller ones. Items are assigned to the true clusters at random.
+    In a campaign, theta and the number of questions are those that the planner advises.
 
     Args:
         method: One of METHODS, or of `one_bit.SCHEMES`, which have no privacy and need rated 1 and
@@ -55,17 +55,18 @@ def simulate(
         items: N, number of items.
         rated: w, number of items that each person rated.
         epsilon: Nats of a report; inf for the non-private variant.
-        users: Numbers of people.
-        seed: Seed of the population.
+        users: Numbers of people, each 1 or more; duplicates are left out.
+        seed: Seed of the true clusters, the people, the questions and the noise.
         blocks: Who likes what; None for `synthetic_worlds.example(2)`.
         unit: What epsilon protects: one of UNITS.
 
     Returns:
-        A row of JSON values for each number of people: the setting, `accuracy`, the share of right
-        labels, and `ari`, the adjusted Rand index. An infinite epsilon is None.
+        A row of JSON values for each number of people, ascending: the setting, `accuracy` (the
+        share of right labels) and `ari` (the adjusted Rand index). An infinite epsilon is None.
 
     Raises:
-        ConfigError: There are no people, or the method does not exist or does not fit the setting.
+        ConfigError: A number is out of range, or the method does not exist or does not fit the
+            setting.
     """
     world = example(2) if blocks is None else blocks
     numbers_of_people = sorted(set(users))
@@ -153,14 +154,19 @@ def _learn_labels(
 def choose_named_pairs(likes: Likes, items: int, generator: np.random.Generator) -> Ints:
     """Choose the two rated items that each person names, all pairs equally likely: (people, 2).
 
-    The rated items of a person are in random order, so the first two are taken. If all items are
-    rated, their order is not random, and the pair is drawn here.
+    `draw` lists the rated items of a person in random order, so the first two are chosen. If all
+    items are rated, they are listed in ascending order, and the pair is drawn here.
+
+    Args:
+        likes: The items that people rated, two or more each.
+        items: Number of items in the catalogue.
+        generator: Source of the pairs.
     """
     if likes.rated.shape[1] < items:
         return likes.rated[:, :2]
     first = generator.integers(items, size=len(likes))
     second = generator.integers(items - 1, size=len(likes))
-    second = np.where(second >= first, second + 1, second)  # one of the other items
+    second = np.where(second >= first, second + 1, second)  # `first` is left out
     return np.stack([first, second], axis=1)
 
 
@@ -191,14 +197,16 @@ def _advised_questions(method: str, world: Blocks, **setting: Any) -> tuple[floa
         setting: Arguments `items`, `rated`, `epsilon` and `unit` of `plan`.
 
     Raises:
-        ConfigError: The method does not exist, or needs people who rated two items.
+        ConfigError: The method does not exist, or needs people who rated two items; or `plan`
+            refuses the setting.
     """
     if method not in METHODS:
         all_methods = ", ".join((*METHODS, *one_bit.SCHEMES))
         raise ConfigError(f"A method is one of {all_methods}; got {method!r}.")
     if method in RATED_METHODS and setting["rated"] < 2:
         raise ConfigError(f"{method} asks about two items that a person rated.")
-    # Campaigns without noise, or with very little, are planned for a large epsilon.
+    # With little or no noise, a campaign is planned for a smaller epsilon. For Multi-MaxSense it is
+    # NO_NOISE_EPSILON, since the number of questions grows with epsilon; MaxSense has one question.
     largest_epsilon = 1e3 if method == "maxsense" else NO_NOISE_EPSILON
     setting["epsilon"] = min(setting["epsilon"], largest_epsilon)
     advice = plan(**setting, clusters=len(world.items), blocks=world).method_plan(method)

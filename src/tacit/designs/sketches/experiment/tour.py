@@ -14,7 +14,7 @@ from tacit.designs.sketches.messages import WHOLE
 from tacit.designs.sketches.sensing import pairs
 
 SETTING: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
-"""Numbers of items and of rated items, and the epsilon of a report."""
+"""Number of items, number of items that each person rated, and epsilon of a report."""
 METHOD = "pairwise-preference"
 FEW_PEOPLE = 1000
 MANY_PEOPLE = 1_000_000
@@ -23,7 +23,7 @@ DEVICES = 1000
 
 
 def tour() -> Tour:
-    """Show that one bit tells little about a person, and that many bits tell much about items."""
+    """Show that a bit tells little about its person, and that many bits tell much about items."""
     items = SETTING["items"]
     campaign = new_campaign(
         range(items), rated=items, epsilon=SETTING["epsilon"], method=METHOD, theta=0.5

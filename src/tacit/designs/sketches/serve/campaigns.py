@@ -8,9 +8,9 @@ Stores     for each item or pair the numbers of answers 0 and 1, and the number 
            overwritten in the transaction of each answer. After the campaign is closed, also the
            learned clusters. For each person who reported: that they did, at which second, and a
            keyed hash of their report. The report itself is added to the counts and not stored.
-Charges    the person's own budget with the cost of their report for everything they rated. The
-           privacy is spent by the device in any case; only the ledger records the sum over all
-           campaigns, and limits it.
+Charges    the person's own budget with the cost of their report for everything they rated. A report
+           costs this privacy once it is sent, whether or not it is charged; the ledger records the
+           sum over all campaigns of the service, and limits it. (A device has limits of its own.)
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from tacit.service.strict_json import RefusedContent, parse_json
 
 LARGEST_STATE = 2 * 2**20
 """Largest size of a campaign's counts in bytes. They are written with every report."""
-# Each answer gets a new exception, because an exception keeps the frames that it was raised in.
 _not_a_report = partial(
     Problem, 422, "This is not a report for this campaign. Fetch the campaign again."
 )
+"""Makes a new exception for each answer, because an exception keeps the frames it was raised in."""
 _OPEN = b"o"
 """First byte of the state of an open campaign."""
 _CLOSED = b"c"
@@ -73,6 +73,8 @@ _DEMO_RATED = 30
 """Number of films that a person of the demo is assumed to have rated."""
 _DEMO_LIKED_FROM = 4.0
 """Least stars of a like in the demo."""
+_DEMO_SEED = 3
+"""Seed that draws the people of the demo who reported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +145,7 @@ class ServedCampaign(ServedThing):
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Yield nothing: there is no budget of a data set, only each person's own."""
+        """Yield no budget: only people have budgets, which their first reports open."""
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -168,7 +170,8 @@ class ServedCampaign(ServedThing):
     def cost(self) -> Cost:
         """Cost of one report for everything a person rated, also if the campaign's unit is another.
 
-        It is the larger of the stated epsilon and that of the card for the unit 'user'.
+        This is the stated epsilon for the unit 'user'; for other units, the larger one of the
+        stated epsilon and that of the card for the unit 'user'.
         """
         stated = Fraction(self.campaign.epsilon, MICRO)
         if self.campaign.unit == "user":
@@ -225,11 +228,11 @@ class ServedCampaign(ServedThing):
         holder = Holder.subject(self.tenant, user)
         return Charge(holder, self.cost, opens=Cap.pure(self.lifetime))
 
-    # Steps of the ledger: each takes the stored state, None before the first report, and returns an
-    # answer and the next state, None if nothing is stored.
+    # Steps of the ledger. Each takes the stored state (None before the first report) and returns an
+    # answer and the next state (None to leave the stored one as it is).
 
     def count_report(self, report: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Count a checked report; refuse it if the campaign is closed or its time is over."""
+        """Count a report that `check` accepted, unless the campaign is closed or past its end."""
         state = self.decode_state(saved)
         if not state.is_closed:
             receipt = state.server.fold_each([report], now=int(time.time()))
@@ -243,15 +246,17 @@ class ServedCampaign(ServedThing):
         closed = CampaignState(state.server, True, state.clusters).encode()
         return reply({"reports": state.server.reports}), closed
 
-    def store_clusters(self, new: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
+    def store_clusters(self, learned: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Store the clusters of a closed campaign, unless clusters are stored already.
 
+        The answer describes the stored clusters.
+
         Args:
-            new: The message of the new clusters.
+            learned: The message of the learned clusters.
             saved: The stored state.
         """
         state = self.decode_state(saved)
-        clusters = state.clusters or new
+        clusters = state.clusters or learned
         labels = np.frombuffer(Clusters.decode(clusters).labels, dtype=np.uint8)
         sizes = np.bincount(labels).tolist()  # number of items by label
         answer = {"reports": state.server.reports, "clusters": len(sizes), "sizes": sizes}
@@ -366,8 +371,8 @@ class CampaignState:
 
         Returns:
             JSON values. An item's `asked` is the number of answers about it, `estimate` an unbiased
-            estimate of the share of true yes among them, and `error` its standard deviation by
-            noise and sampling; the last two are None without answers.
+            estimate of the share of true yes among them, and `error` the estimate's standard error
+            by noise and sampling. `estimate` and `error` are None for an item without answers.
         """
         server = self.server
         truth = server.campaign.truth / WHOLE
@@ -389,11 +394,11 @@ class CampaignState:
 
 
 def make_demo(folder: Path) -> str:
-    """Write the demo's campaign on generated films, and return its section of tacit.toml.
+    """Write the files of the demo's campaign on generated films; return its section of tacit.toml.
 
-    The files are the campaign, its catalogue, and counts of twenty thousand reports. There are
-    fewer generated people than such a campaign needs, so people are drawn from them with
-    replacement. Their reports have the noise of real devices.
+    The files are the campaign, its catalogue, and counts of twenty thousand reports. The people who
+    report are drawn with replacement from fewer generated people. Their reports have the noise of
+    real devices.
 
     Args:
         folder: Folder that the files are written to.
@@ -404,7 +409,7 @@ def make_demo(folder: Path) -> str:
     items = people.item_ids.tolist()
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED_FROM)
     likes = mark_likes(people.matrix, _DEMO_LIKED_FROM)
-    drawn_people = np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)
+    drawn_people = np.random.default_rng(_DEMO_SEED).integers(0, likes.shape[0], _DEMO_PEOPLE)
     server = count_simulated_reports(campaign, likes[drawn_people], secure())
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))

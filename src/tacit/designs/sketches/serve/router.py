@@ -114,11 +114,12 @@ async def close(
     )
 
     def learn_clusters() -> bytes:
+        """Return the stored clusters, or learn them from the counts if none are stored."""
         closed = served.decode_state(read_salted_state(service, served.state_name))
         return closed.clusters or closed.learn_clusters()
 
-    new = await run_in_thread(request, learn_clusters)
-    store_step = salt_states(lambda _, saved: served.store_clusters(new, saved))
+    learned = await run_in_thread(request, learn_clusters)
+    store_step = salt_states(lambda _, saved: served.store_clusters(learned, saved))
     operation = f"{operation} clusters"
     return await answer_once(
         service, caller, operation, key, b"", state=served.state_name, transition=store_step
