@@ -125,3 +125,11 @@ def test_settings_that_are_none_are_refused(settings):
     """Each with a sentence."""
     with pytest.raises(ConfigError):
         Protocol(**settings)
+
+
+@pytest.mark.parametrize("sampled", [None, 15])
+def test_candidates_between_domains_are_called_items_of_the_target(sampled: int | None) -> None:
+    """Between domains the description says that candidates are items of the target domain."""
+    protocol = Protocol(sampled=sampled)
+    assert "items of the target domain that a person has not" in protocol.describe(domains=True)
+    assert "target domain" not in protocol.describe(domains=False)

@@ -315,5 +315,5 @@ def test_rows_that_do_not_end_where_their_entries_do_are_refused_on_load(tmp_pat
     assert offsets[-1] > 0
     offsets[-1] = 0
     container.write(path, header, {**arrays, name: offsets})
-    with pytest.raises(ModelFileError, match="does not fit"):
+    with pytest.raises(ModelFileError, match="does not rise from 0"):
         load_model(path)

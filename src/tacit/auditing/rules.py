@@ -99,7 +99,7 @@ class ExponentialMechanism(_RuleWithNumbers):
 
 @dataclass(frozen=True)
 class AboveThreshold(_RuleWithNumbers):
-    """Which count is the first to reach a threshold, both with Laplace noise; no later count."""
+    """The position of the first count that reaches a threshold, both with Laplace noise."""
 
     distance: float
     """The most by which one count differs between neighbouring inputs."""

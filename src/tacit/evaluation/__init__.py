@@ -10,6 +10,8 @@ lists              judges lists by held-out likes
 protocols          which ratings a comparison holds out, and which items compete
 compare            compares designs, baselines and own models; `entries` and `own_models` name them
 comparison_result  tables and the page of a comparison; `comparison_page` and `latex` format them
+accuracy_figures   plots of accuracy, over epsilon and against attacks
+lists_page         the page of `tacit evaluate`
 runner             runs independent tasks of an experiment in processes
 page               a self-contained page; `lines`, `plots` and `figures` draw on it
 any_design         `fit` and `evaluate` for designs without commands of their own

@@ -1,4 +1,4 @@
-"""Figures of recommenders: NDCG over epsilon, and NDCG against the success of attacks."""
+"""Figures of NDCG over epsilon and against the success of attacks, and files of figures."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def accuracy_over_epsilon(
         colours: CSS colour of each name; None: as `assign_colours` assigns them.
 
     Returns:
-        The figure; None if no recommender was measured at two epsilons or more.
+        The figure; None if no recommender was measured at two finite epsilons or more.
     """
     from tacit.evaluation.plots import curves
 
@@ -237,8 +237,8 @@ def format_standalone_svg(figure: Figure) -> str:
     plot_tag = plot.svg.split(">", 1)[0]
     width = float(plot_tag.split('width="')[1].split('"')[0])
     height = float(plot_tag.split('height="')[1].split('"')[0])
-    line_height = 18
-    bottom_margin = 8
+    line_height = 18  # pixels
+    bottom_margin = 8  # pixels
     whole_height = height + line_height * len(figure.key) + bottom_margin
     opening_tag = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{whole_height:g}" '

@@ -198,7 +198,7 @@ def compare_entries(
     resume: Path | None = None,
     progress: Progress | None = None,
 ) -> ComparisonResult:
-    """Judge every entry on every split, and attack each once.
+    """Judge every entry on every split; then attack, once each, the kept ones that can be attacked.
 
     Args:
         ratings: Ratings that all entries are fitted to.
@@ -328,7 +328,7 @@ def _test_differences(
 ) -> list[dict[str, Any]]:
     """Test each entry's NDCG against that of references and of the caller's models.
 
-    Each pair of entries is tested once. p values are corrected for all of these tests.
+    No pair of entries is tested twice. p values are corrected for all of these tests together.
     """
     references = [entry for entry in entries if entry.design in REFERENCES]
     references += [entry for entry in entries if entry.variant in (OWN, SAVED)]

@@ -60,8 +60,8 @@ def make_figures(rows: Rows) -> dict[str, Figure]:
     colours = assign_colours([entry.name for entry in (*with_epsilon, *without_epsilon)])
     figures: dict[str, Figure] = {}
     for unit, entries in entries_by_unit.items():
-        of_unit = [entry for entry in entries if entry.epsilon is not None]
-        drawn_entries = [*of_unit, *without_epsilon]
+        entries_of_unit = [entry for entry in entries if entry.epsilon is not None]
+        drawn_entries = [*entries_of_unit, *without_epsilon]
         name = "accuracy" if not figures else f"accuracy-{len(figures) + 1}"
         figure = accuracy_over_epsilon(drawn_entries, f"Accuracy: {unit}", unit, colours)
         if figure is not None:
@@ -115,13 +115,13 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
 def _choose_judged(rows: Rows) -> Mapping[str, Any] | None:
     """Return the row with the NDCG of the recommender that the verdict is about; None for none.
 
-    It is the first own model. Without own models it is the first design with a finite epsilon, at
-    its epsilon nearest to 1 on a logarithmic scale.
+    It is the caller's first model, own or saved. Without one it is the first design with a finite
+    epsilon, at its epsilon nearest to 1 on a logarithmic scale.
     """
     ndcg_rows = [row for row in rows if row["metric"] == NDCG]
-    own_models = [row for row in ndcg_rows if row["variant"] in ("own model", "saved model")]
-    if own_models:
-        return own_models[0]
+    models_of_caller = [row for row in ndcg_rows if row["variant"] in ("own model", "saved model")]
+    if models_of_caller:
+        return models_of_caller[0]
     with_epsilon = [row for row in ndcg_rows if row["epsilon"] is not None]
     private = [row for row in with_epsilon if math.isfinite(row["epsilon"])]
     first_design = [row for row in private if row["design"] == private[0]["design"]]

@@ -106,7 +106,7 @@ class ComparisonResult(Result):
 
     @property
     def short_lists(self) -> list[str]:
-        """Sentences about own models whose lists are shorter than they could be."""
+        """Sentences about the caller's models whose lists are much shorter than the longest."""
         return list(self.data.get("short_lists", ()))
 
     def figures(self) -> dict[str, Figure]:
@@ -129,6 +129,7 @@ class ComparisonResult(Result):
 
         Raises:
             ConfigError: There is no figure of this name.
+            MissingExtra: The extra `plots` is not installed.
         """
         figures = self.figures()
         if name not in figures:
@@ -173,7 +174,7 @@ class ComparisonResult(Result):
         """Make the page of the comparison.
 
         Its sections are: figures, metrics of each kind of group, metrics of everybody, tested
-        differences, and what could not be compared.
+        differences, and what could not be compared. All but the first are left out if empty.
 
         Args:
             manifest: How the result was made.
@@ -245,14 +246,18 @@ def _make_page_table(table: UnitTable, metrics: Sequence[str]) -> Table:
 
 
 def _make_page_tables(table: UnitTable) -> list[Table]:
-    """Divide a table into two for a page: metrics of lists by likes ("ndcg@10"), and all others."""
+    """Divide a table for a page: metrics of lists by likes ("ndcg@10"), and all others, if any."""
     accuracy = [metric for metric in table.metrics if metric.endswith(f"@{LIST_LENGTH}")]
     others = [metric for metric in table.metrics if metric not in accuracy]
     return [_make_page_table(table, metrics) for metrics in (accuracy, others) if metrics]
 
 
 def _format_column_heading(metric: str) -> str:
-    """Return the heading of a metric's column: "low" for "ndcg@10 activity:low", else its name."""
+    """Return the heading of a metric's column.
+
+    It is the group's name, such as "low", for "ndcg@10 activity:low"; "gender AUC from lists" for
+    "gender_auc"; for other metrics, that of `_HEADINGS` or their name.
+    """
     name, _, group = metric.partition(" ")
     if group:
         return group.partition(":")[2]

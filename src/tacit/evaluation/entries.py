@@ -239,7 +239,8 @@ def choose_entries(
         ratings: Ratings that all models are fitted to.
 
     Returns:
-        Entries of the references, then of the named designs and baselines, then of own models.
+        For named models, the entries of the references, then of the named designs and baselines,
+        then of own models; for None, those of all baselines, then of all designs.
 
     Raises:
         ConfigError: A model is of no known kind.

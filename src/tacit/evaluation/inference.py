@@ -77,16 +77,19 @@ class PeopleBootstrap:
         low, high = bounds
         return Interval(mean, max(low, mean - half_width), min(high, mean + half_width))
 
-    def difference(self, own: Sequence[Floats], reference: Sequence[Floats]) -> PairedDifference:
+    def difference(
+        self, figures: Sequence[Floats], reference: Sequence[Floats]
+    ) -> PairedDifference:
         """Compare two recommenders on the same people and splits.
 
         Args:
-            own: For each split, the figure of each of its test people, shape (people,).
+            figures: For each split, the figure of each of its test people, shape (people,); NaN for
+                a person without a figure. Such a person is left out of the split.
             reference: Figures of the reference recommender, in the same shapes.
         """
         differences = []
-        for own_figures, reference_figures in zip(own, reference, strict=True):
-            differences.append(own_figures - reference_figures)
+        for split_figures, reference_figures in zip(figures, reference, strict=True):
+            differences.append(split_figures - reference_figures)
         estimate = self._estimate(differences)
         mean = estimate.mean
         half_width = estimate.half_width(0.05)
@@ -187,7 +190,7 @@ def correct_by_holm(p_values: Sequence[float]) -> list[float]:
 
 
 def name_outcome(mean: float, corrected_p: float) -> str:
-    """Call a difference "better" or "worse" if it is significant at 5 %, else "tie"."""
+    """Call a difference "better" (positive) or "worse" if it is significant at 5 %, else "tie"."""
     if corrected_p >= 0.05 or mean == 0:
         return "tie"
     return "better" if mean > 0 else "worse"

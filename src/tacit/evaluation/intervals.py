@@ -40,7 +40,7 @@ def mean_interval(
     Args:
         values: Shape (folds,): a finite figure of each fold, inside the bounds. With a single fold
             the interval is all of `bounds`.
-        confidence: Chance that the interval holds the mean, between 0 and 1.
+        confidence: Chance that the interval holds the true mean, between 0 and 1.
         bounds: Smallest and largest possible figure.
 
     Raises:
@@ -51,7 +51,9 @@ def mean_interval(
     from scipy.special import stdtrit  # takes long to import, and not every command needs it
 
     figures = np.asarray(values, dtype=np.float64).ravel()
-    if figures.size == 0 or not np.isfinite(figures).all():
+    if figures.size == 0:
+        raise DataError("there is no figure of any fold", expected="one per fold")
+    if not np.isfinite(figures).all():
         raise DataError("a fold's figure is not a finite number", expected="one per fold")
     if not 0 < confidence < 1:
         raise ConfigError(f"A confidence lies between 0 and 1, for example 0.95; got {confidence}.")

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -321,7 +322,9 @@ def evaluate_lists(
         Rows of popularity, of the rival, and of the other contenders in their order.
 
     Raises:
-        ConfigError: One of source and target is given without the other, or there is no seed.
+        ConfigError: One of source and target is given without the other, there is no seed, or a
+            contender's model is unknown.
+        DataError: No test person of some split has a held-out like.
     """
     if (source is None) != (target is None):
         raise ConfigError("Name both --source and --target, or neither.")
@@ -387,7 +390,7 @@ def _choose_best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:
 
 def _compute_mean_ndcg(figures: Sequence[ListFigures]) -> float:
     """Return the mean NDCG of the figures of several seeds."""
-    return float(np.mean([of_seed.ndcg for of_seed in figures]))
+    return float(np.mean([figures_of_seed.ndcg for figures_of_seed in figures]))
 
 
 def _make_row(
@@ -404,17 +407,19 @@ def _make_row(
         popularity_ndcg: Mean NDCG of popularity.
         rival_ndcg: Mean NDCG of the rival.
     """
-    interval = mean_interval([of_seed.ndcg for of_seed in figures], bounds=(0.0, 1.0))
+    ndcgs = [figures_of_seed.ndcg for figures_of_seed in figures]
+    interval = mean_interval(ndcgs, bounds=(0.0, 1.0))
     kept = None
     if contender is not POPULARITY and rival_ndcg > popularity_ndcg:
         kept = (interval.mean - popularity_ndcg) / (rival_ndcg - popularity_ndcg)
-    errors = [of_seed.rmse for of_seed in figures if of_seed.rmse is not None]
+    recalls = [figures_of_seed.recall for figures_of_seed in figures]
+    rmses = [error for error in map(attrgetter("rmse"), figures) if error is not None]
     return ListRow(
         model=contender.model,
         epsilon=contender.epsilon,
         ndcg=interval.mean,
-        recall=float(np.mean([of_seed.recall for of_seed in figures])),
-        rmse=float(np.mean(errors)) if errors else None,
+        recall=float(np.mean(recalls)),
+        rmse=float(np.mean(rmses)) if rmses else None,
         low=interval.low,
         high=interval.high,
         kept=kept,

@@ -20,7 +20,8 @@ def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> d
     """Describe a run on ratings, as values for JSON.
 
     Args:
-        ratings: Ratings that the run used. Their hash, sizes and scale are described, no row.
+        ratings: Ratings that the run used. Their hash, sizes and scale are described; no single
+            rating is.
         seed: Seed of the run.
         command: Command line that was typed.
         **settings: Settings of the run, as JSON can hold them.

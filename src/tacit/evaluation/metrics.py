@@ -16,7 +16,8 @@ person's relevant items:
   coverage@n   share of the catalogue that is in at least one person's list
   Gini@n       Gini coefficient of the numbers of lists that the catalogue's items are in: 0 if all
                items are in equally many lists, near 1 if few items fill nearly all lists
-  novelty@n    mean of -log2((raters + 1) / (people + 1)) over listed items (Zhou and others, 2010)
+  novelty@n    mean of -log2((raters + 1) / (people + 1)) over entries of lists (Zhou and others,
+               2010)
   diversity@n  mean of 1 - cosine over pairs of items in a list, of the columns of training ratings
                as 0 and 1 (Ziegler and others, 2005); people with fewer than two items are left out
 """
@@ -77,7 +78,7 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
             relevant.
 
     Raises:
-        DataError: Nobody has a relevant item, or an argument has another shape.
+        DataError: Nobody has a relevant item, or lists or gains are not valid (`_find_gains`).
     """
     by_person = ranking_by_person(recommended, relevant)
     judged = np.isfinite(by_person["ndcg"])
@@ -103,7 +104,7 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
 
 
 def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[str, Floats]:
-    """Compute for each person all metrics that are of single people.
+    """Compute the metrics that each person has: all but coverage, Gini, novelty and diversity.
 
     Args:
         recommended: Shape (people, n): item numbers, best first, -1 for no item.
@@ -114,7 +115,7 @@ def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[st
         people without a relevant item.
 
     Raises:
-        DataError: An argument has another shape.
+        DataError: Lists or gains are not valid (`_find_gains`).
     """
     gains, held_out = _find_gains(recommended, relevant)
     n = gains.shape[1]
@@ -159,7 +160,7 @@ def coverage(recommended: Lists, n_items: int) -> float:
         n_items: Size of the catalogue.
 
     Raises:
-        DataError: The catalogue is smaller than what was recommended.
+        DataError: The lists are not valid, or hold more different items than the catalogue.
     """
     shown = np.unique(_check_lists(recommended))
     shown = shown[shown >= 0]
@@ -180,7 +181,7 @@ def gini(recommended: Lists, n_items: int) -> float:
         n_items: Size of the catalogue.
 
     Raises:
-        DataError: The catalogue is smaller than what was recommended.
+        DataError: The lists are not valid, or hold more different items than the catalogue.
     """
     coverage(recommended, n_items)  # raises DataError if the catalogue is too small
     lists = np.asarray(recommended)
@@ -470,7 +471,11 @@ def _count_pairs(counts: NDArray[np.int64]) -> float:
 
 
 def _count_labels(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
-    """Count the items with each pair of labels, shape (predicted labels, true labels)."""
+    """Count the items with each pair of labels, shape (predicted labels, true labels).
+
+    Raises:
+        DataError: The labels are not two lists of one length, or there is no item.
+    """
     from scipy.stats.contingency import crosstab
 
     predicted_labels = np.asarray(predicted)

@@ -35,7 +35,7 @@ class OwnClaim:
 
 
 class OwnModel:
-    """A recommender of any kind, with the methods `fit`, `recommend` and `predict` of tacit's.
+    """A recommender of any kind, with the methods of tacit's recommenders: fit, recommend, predict.
 
     Args:
         model: The recommender: an object, a class, a function, or a text that `find_model` reads.
@@ -58,7 +58,8 @@ class OwnModel:
         """Return the recommender with the interface that `adapters` gives to every kind.
 
         Raises:
-            ConfigError: The recommender is of no known kind; the error names the missing method.
+            ConfigError: The recommender is of no known kind (the error names the missing method),
+                or a text names none that can be found and made.
         """
         model = self._model
         if isinstance(model, str):
@@ -78,7 +79,10 @@ class OwnModel:
 
     @property
     def claim(self) -> OwnClaim | None:
-        """Claim of the fitted model's card; None if no card states an epsilon."""
+        """Claim of the fitted model's first card about adding or removing a whole profile.
+
+        None if no such card states an epsilon.
+        """
         card = claim_of_card(self._answers)
         if card is None or card.epsilon is None:
             return None

@@ -146,16 +146,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Tile:
-    """One large figure at the top of a page."""
+    """One number in large print at the top of a page."""
 
     name: str
     """What is measured."""
     value: str
-    """The figure."""
+    """The number."""
     unit: str
-    """Unit of the figure."""
+    """Unit of the number."""
     note: str
-    """Sentence below the figure."""
+    """Sentence below the number."""
     share: float | None = None
     """Share of 1 that is drawn as a bar; None for no bar."""
     level: int = 0
@@ -189,7 +189,7 @@ class Page:
     verdict: Verdict | None = None
     """First sentences of the page; None: there are none."""
     tiles: Sequence[Tile] = ()
-    """Large figures below the verdict."""
+    """Numbers in large print below the verdict."""
     lead: str = ""
     """Paragraph above the sections."""
     design: str = ""
@@ -232,7 +232,9 @@ class Page:
 
 
 def flatten_manifest(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the entries of a manifest as names and values; nested names are joined by dots.
+    """Yield the entries of a manifest as names and values.
+
+    Nested names are joined by dots; the entries of a list become one text, with commas.
 
     Args:
         content: The manifest.

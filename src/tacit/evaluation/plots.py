@@ -2,7 +2,7 @@
 
 Colours are the page's CSS variables. Every plot is at most 480 pixels wide, so that a phone shows
 it nearly at full size. Names of lines are not drawn: the page writes them into a key and escapes
-them.
+them. Points are drawn with their labels.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def curves(
         x_title: Title of the horizontal axis.
         y_title: Title of the vertical axis.
         bars: Whether intervals are drawn.
-        bands: Whether intervals are drawn as bands instead of bars. Horizontal lines have neither.
+        bands: Whether intervals that are drawn are bands instead of bars. Horizontal lines have
+            neither.
     """
     settings: set[float] = set()
     for line in lines:

@@ -10,11 +10,13 @@ people   a share of the likes of cold people, who are a share of all people: non
 folds    one of k folds of each person's likes: for seed s, fold s mod k of a division into folds
          that is drawn by s // k
 
-Candidates are all items that the person has not rated in training; or a given number of these
-items, drawn at random, and the held-out likes. Sampled candidates make figures larger and can
-change the order of recommenders (Krichene and Rendle, On sampled metrics for item recommendation,
-KDD 2020). Between two domains there is only the split of `lists`: all ratings of test people in the
-target domain are held out.
+Except by "time", a person's only like is never held out.
+
+Candidates are all items that the person has not rated in training (a cold person: in the history);
+or a given number of these items, drawn at random, and the held-out likes. Sampled candidates make
+figures larger and can change the order of recommenders (Krichene and Rendle, On sampled metrics for
+item recommendation, KDD 2020). Between two domains there is only the split of `lists`: all ratings
+of test people in the target domain are held out, and candidates are items of this domain.
 """
 
 from __future__ import annotations
@@ -96,11 +98,12 @@ class Protocol:
         held_out = held_out_by_split[self.split]
         if domains:
             held_out = "Test people lose all ratings in the target domain."
-        candidates = "Candidates are all items that a person has not rated in training."
+        items = "items of the target domain" if domains else "items"
+        candidates = f"Candidates are all {items} that a person has not rated in training."
         if self.sampled is not None:
             candidates = (
-                f"Candidates are {self.sampled} random items that a person has not rated, and the "
-                "held-out likes: figures are larger than with all items, and the order of "
+                f"Candidates are {self.sampled} random {items} that a person has not rated, and "
+                "the held-out likes: figures are larger than with all items, and the order of "
                 "recommenders can differ."
             )
         return f"{held_out} {candidates}"
@@ -192,7 +195,7 @@ class Protocol:
     def _add_candidates(
         self, trial: ListTrial, seed: int, histories: Sequence[Mapping[Any, float]] | None
     ) -> ProtocolTrial:
-        """Add to a trial the histories and, if candidates are sampled, those of each person.
+        """Add histories to a trial and, if candidates are sampled, each person's drawn candidates.
 
         Args:
             trial: The split.

@@ -5,7 +5,7 @@ The steps of a path are separated by dots:
     tables.loss.mean            a key, a key of its object, and so on
     rows[].accuracy             every entry of a list
     rows[policy=dap].accuracy   entries of a list in which these keys have these values
-    bounds[name=Theorem 6,m=2]  several keys, separated by commas
+    bounds[name=Theorem 6,m=2]  several conditions, separated by commas
     curve[0]                    the entry of a list with this number, from 0
     by_seed.*.regret            every key of an object
 """

@@ -185,10 +185,11 @@ class Parameters:
     """Names of parameters that hold ids of people, which no repr shows."""
 
     is_clone: bool = False
-    """Whether scikit-learn's `clone` made this object, which then knows of no earlier fits."""
+    """Whether scikit-learn's `clone` made this object. A clone knows of no earlier fits, which
+    private recommenders state on their cards."""
 
     def __sklearn_clone__(self) -> Self:
-        """Make an unfitted object with the same parameters, whose cards say that it is a clone."""
+        """Make an unfitted object with the same parameters, marked as a clone for its cards."""
         clone = type(self)(**self.get_params())
         clone.is_clone = True
         return clone
@@ -254,7 +255,7 @@ def without_people(model: Any) -> dict[str, Any]:
 
 
 class ItemRecommender(Parameters):
-    """A recommender that scores all items for one history at a time.
+    """A recommender that gives every item a score, from one person's history.
 
     A subclass sets `item_ids_` in `fit`, may set `people_`, and implements `_score`. It may replace
     `_score_rows` by code that scores many people faster.
@@ -287,7 +288,7 @@ class ItemRecommender(Parameters):
         candidates: Collection[Any] | None = None,
         keep_seen: bool = False,
     ) -> Recommendations:
-        """Recommend the n best items that are not in the history.
+        """Recommend the n best items, by default without those of the history.
 
         Args:
             user: Id of a person that the model was fitted to. A model from a file knows no ids.
@@ -331,7 +332,8 @@ class ItemRecommender(Parameters):
         """Make a list for each of many people, as `recommend` does.
 
         Args:
-            users: Ids of people that the model was fitted to.
+            users: Ids of people that the model was fitted to; others count as people without
+                ratings.
             n: Length of a list.
             candidates: Ids of the items that may be listed; None: all.
 
@@ -497,11 +499,14 @@ def top_n(
         user: Id of the person, which stands in the list; None: no id.
         left_out: Ids of items to leave out; unknown ids are ignored.
         candidates: Ids of items that may be listed, of which unknown ones are ignored; None: all.
+
+    Raises:
+        ConfigError: n is no whole number above 0, or the candidates are no collection of ids.
     """
     n = checked_n(n)
     excluded = set(left_out)
     allowed = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    # Only the best items are ranked; four times as many if too few of them may be listed.
+    # Only the best items are ranked. If too few of them may be listed, four times as many are.
     n_ranked = n + len(excluded)
     while True:
         places = rank_best(scores, n_ranked)

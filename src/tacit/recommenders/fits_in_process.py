@@ -2,10 +2,10 @@
 
 Objects, model files and ledgers each count their own fits. If two objects are fitted to the same
 ratings, as in a notebook, neither knows of the other; this module knows of both. Ratings in memory
-are equal if their content is equal; ratings that are read from files, if the content of the files
-is equal; ratings of a cluster, only if they are the same open object. Ratings with one more row are
-different ratings for this module, although they may be of the same people; a `previous` model or a
-ledger connects such fits.
+are equal if their users, items and stars are equal; ratings that are read from files, if the
+content of the files is equal; ratings of a cluster, only if they are the same open object. Ratings
+with one more row are different ratings for this module, although they may be of the same people; a
+`previous` model or a ledger connects such fits.
 
 The module stores a digest of the ratings and the costs of the fits, in memory only.
 """
@@ -175,7 +175,7 @@ def comparison() -> Iterator[None]:
 
 
 def _find_digest(ratings: RatingsSource) -> bytes | None:
-    """Return a digest of ratings in memory or of files; None for ratings of a cluster."""
+    """Return a digest of ratings in memory, or of ratings read from files; None if on a cluster."""
     return ratings.digest if isinstance(ratings, StoredRatings) else digest_rows(ratings)
 
 

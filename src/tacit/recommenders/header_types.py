@@ -34,7 +34,14 @@ def make_from_header(cls: type[ClassT], values: Any) -> ClassT:
 
 
 def check_types(cls: type, values: Any) -> None:
-    """Raise ValueError unless each value has the type that the class annotates its name with."""
+    """Raise ValueError unless each value has the type that the class annotates its name with.
+
+    Missing values are not refused.
+
+    Args:
+        cls: A dataclass, or a class with an annotated constructor.
+        values: Values by the names of arguments, from JSON.
+    """
     if not isinstance(values, Mapping):
         raise ValueError(f"its {cls.__name__} are no names with values")
     hints = typing.get_type_hints(cls)
@@ -42,8 +49,10 @@ def check_types(cls: type, values: Any) -> None:
         # Only the annotations of the constructor are used; it is not called.
         hints |= typing.get_type_hints(cls.__init__)  # type: ignore[misc]
     for name, value in values.items():
-        if name not in hints or not has_type(value, hints[name]):
-            raise ValueError(f"its {cls.__name__} have no such {name!r}")
+        if name not in hints:
+            raise ValueError(f"its {cls.__name__} have no {name!r}")
+        if not has_type(value, hints[name]):
+            raise ValueError(f"its {cls.__name__} have a {name!r} of another type")
 
 
 def has_type(value: Any, hint: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Write items and titles to model files, and read them, numbers and arrays with checks."""
+"""Items and titles in model files: writing, and checked reading, also of numbers and arrays."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def ids_from_header(values: list[Any]) -> Column:
     """Read the ids that `items_to_header` wrote, as a column (items,).
 
     Raises:
-        ValueError: The ids are neither all integers nor all texts, or do not ascend strictly.
+        ValueError: The value is no list, or its ids are neither all integers nor all texts, or do
+            not ascend strictly.
     """
     if not isinstance(values, list):
         raise ValueError("its ids are no list")
@@ -124,7 +125,7 @@ def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
     extents = zip(array.shape, shape, strict=False)
     fits = all(expected in (None, extent) for extent, expected in extents)
     if array.ndim != len(shape) or not fits:
-        raise ValueError(f"'{name}' does not fit the list of items")
+        raise ValueError(f"'{name}' has the shape {array.shape}")
     return array
 
 
@@ -132,12 +133,13 @@ def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
     """Read an array (any length,) of indices from 0 to `below` - 1.
 
     Raises:
-        ValueError: The array has another shape, type or range.
+        KeyError: There is no array of this name.
+        ValueError: The array has another shape or type, or an index out of this range.
     """
     places = read_array(arrays, name, None)
     is_in_range = not places.size or 0 <= places.min() <= places.max() < below
     if places.dtype.kind not in "iu" or not is_in_range:
-        raise ValueError(f"'{name}' does not fit the list of items")
+        raise ValueError(f"'{name}' has an entry that is no whole number from 0 to {below - 1}")
     return places.astype(np.int64, copy=False)
 
 
@@ -153,7 +155,9 @@ def read_offsets(arrays: Arrays, name: str, entries: int) -> NDArray[np.int64]:
         entries: Number of entries of the matrix.
 
     Raises:
-        ValueError: The offsets do not rise from 0 to the number of entries.
+        KeyError: There is no array of this name.
+        ValueError: The offsets are no whole numbers that rise, or stay, from 0 to the number of
+            entries.
     """
     offsets = read_places(arrays, name, entries + 1)
     if (
@@ -162,7 +166,7 @@ def read_offsets(arrays: Arrays, name: str, entries: int) -> NDArray[np.int64]:
         or offsets[-1] != entries
         or (np.diff(offsets) < 0).any()
     ):
-        raise ValueError(f"'{name}' does not fit its entries")
+        raise ValueError(f"'{name}' does not rise from 0 to {entries}")
     return offsets
 
 
@@ -179,6 +183,7 @@ def read_floats(
             any three numbers is finite.
 
     Raises:
+        KeyError: There is no array of this name.
         ValueError: The array has another shape or type, or a number that is not finite or too
             large.
     """
@@ -189,6 +194,7 @@ def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray
     """Read one array of finite float32 numbers, as `read_array` does, and return it as float64.
 
     Raises:
+        KeyError: There is no array of this name.
         ValueError: The array has another shape or type, or a number that is not finite.
     """
     array = _check_floats(read_array(arrays, name, *shape), name, np.float32, math.inf)
@@ -203,7 +209,9 @@ def _check_floats(
     Raises:
         ValueError: It has another type, or such a number.
     """
+    if array.dtype != dtype:
+        raise ValueError(f"'{name}' is of type {array.dtype} and not {np.dtype(dtype)}")
     is_usable = np.isfinite(array) & (np.abs(array) <= most)
-    if array.dtype != dtype or not is_usable.all():
-        raise ValueError(f"'{name}' does not hold finite numbers of a usable size alone")
+    if not is_usable.all():
+        raise ValueError(f"'{name}' has a number that is not finite or too large")
     return array

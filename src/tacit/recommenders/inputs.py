@@ -128,8 +128,8 @@ def checked_history(
 
     Args:
         history: Item id to stars, or a data frame of items and stars.
-        ids: (items,) ids of the model. Some id of the history must be of their type; None: ids of
-            any type are accepted.
+        ids: (items,) ids of the model. At least one id of a history that is not empty must be of
+            their type; None: ids of any type are accepted.
         scale: Scale on which the stars must lie; None: any finite numbers are accepted.
 
     Raises:
@@ -168,7 +168,7 @@ def _finite_stars(history: Mapping[Any, Any]) -> NDArray[np.float64]:
 
 
 def check_id_type(history: Collection[Any], ids: Column) -> None:
-    """Raise DataError if no id of the history has the type of the model's ids.
+    """Raise DataError if a history has ids, and none of them has the type of the model's ids.
 
     Args:
         history: Ids of items.

@@ -180,7 +180,7 @@ def _texts_from_header(values: Any, items: int) -> list[str | None]:
 
 
 def _find_column(ratings: Ratings, subject: str) -> str | None:
-    """Return the name of the item metadata about a subject, such as "price"; None if none is."""
+    """Return the name of the item metadata about a subject, such as "price"; None if absent."""
     for name in ratings.public_metadata:
         if is_named(subject, name):  # type: ignore[arg-type]  # callers give names of subjects
             return name

@@ -1,4 +1,8 @@
-"""Facts that a private fit finds in the ratings and assumes to be public; cards list them."""
+"""Conditions of guarantees: facts that a fit assumes to be public, and unknown earlier fits.
+
+Most facts are found in the ratings; others are about the sources of features. Cards list all of
+them, each with what the user can do to be rid of the condition.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,8 @@ class PublicFact(NamedTuple):
 
     fact: str
     """The fact in words."""
-    instead: str
-    """What the user can do so that the fact is not found in the ratings."""
+    remedy: str
+    """What the user can do so that the fit does not assume the fact."""
 
 
 _WRITTEN = "read the file by a written description with --format FILE"
@@ -76,24 +80,24 @@ _SPENDING = (
     "what earlier fits of these people have cost is unknown, as scikit-learn's clone made this "
     "object and hands on no fits: this counts from here on alone"
 )
-_SPENDING_INSTEAD = "fit an object that no clone made, with the newest model as previous"
+_SPENDING_REMEDY = "fit an object that no clone made, with the newest model as previous"
 CONDITIONS = (*_FACTS, UNKNOWN_SPENDING)
 """Names of all conditions that a model file may have."""
 
 
-def name_text_of_rows(
+def add_titles_assumption(
     cards: Sequence[Guarantee], assumed_public: Sequence[str]
 ) -> tuple[Guarantee, ...]:
-    """Add to every card the assumption that texts beside the ratings are public, if it is made.
+    """Add to each card the assumption that texts beside the ratings are public, if it is made.
 
     Args:
         cards: Cards of a fit.
-        assumed_public: Names of the facts that the fit assumes; "titles" stands for this one.
+        assumed_public: Names of the facts that the fit assumes; without "titles" nothing is added.
     """
     if "titles" not in assumed_public:
         return tuple(cards)
-    fact, instead = PUBLIC_FACTS["titles"]
-    line = f"{fact} is public: {instead}"
+    fact, remedy = PUBLIC_FACTS["titles"]
+    line = f"{fact} is public: {remedy}"
     cards_with_line = []
     for card in cards:
         lines = card.assumptions if line in card.assumptions else (*card.assumptions, line)
@@ -125,12 +129,12 @@ def describe_condition(names: Sequence[str]) -> str:
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
     if read_off:
         facts = _join_clauses([_FACTS[name].fact for name in read_off])
-        remedies = _join_clauses([*dict.fromkeys(_FACTS[name].instead for name in read_off)])
+        remedies = _join_clauses([*dict.fromkeys(_FACTS[name].remedy for name in read_off)])
         verb = "is" if len(read_off) == 1 else "are"
         sentences += f" This is conditional: {facts} {verb} taken for public."
         sentences += f" To have it proved, {remedies}."
     if UNKNOWN_SPENDING in names:
-        sentences += f" And {_SPENDING}. To have it counted, {_SPENDING_INSTEAD}."
+        sentences += f" And {_SPENDING}. To have it counted, {_SPENDING_REMEDY}."
     return sentences
 
 
@@ -156,6 +160,6 @@ def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
     if UNKNOWN_SPENDING in names:
         lines.append(f"nobody was in an earlier fit, or it is added to this: {_SPENDING}")
     for name in read_off:
-        fact, instead = _FACTS[name]
-        lines.append(f"{fact} is public: {instead}")
+        fact, remedy = _FACTS[name]
+        lines.append(f"{fact} is public: {remedy}")
     return tuple(lines)

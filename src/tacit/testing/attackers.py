@@ -12,7 +12,7 @@ from tacit.auditing.attacks import Attacker, Releases
 
 
 class AttackerConformance:
-    """Tests of an attacker. Subclass it, and write `make`."""
+    """Tests of an attacker. Subclass this class, and write `make`."""
 
     def make(self) -> Attacker:
         """Return a new attacker."""

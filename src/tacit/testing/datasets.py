@@ -7,7 +7,7 @@ from tacit.recommenders.baselines import Popularity
 
 
 class DatasetConformance:
-    """Tests of a data set. Subclass it, and write `make`."""
+    """Tests of a data set. Subclass this class, and write `make`."""
 
     def make(self) -> Ratings:
         """Return the ratings."""

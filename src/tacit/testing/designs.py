@@ -10,7 +10,7 @@ COMMANDS = ("fit", "evaluate", "attack", "plan", "simulate", "replay")
 
 
 class DesignConformance:
-    """Tests of a design. Subclass it, and write `make`."""
+    """Tests of a design. Subclass this class, and write `make`."""
 
     def make(self) -> Design:
         """Return the design."""

@@ -14,7 +14,7 @@ from tacit.data.synthetic import generate
 
 
 class MetricConformance:
-    """Tests of a metric of lists. Subclass it, and write `make`.
+    """Tests of a metric of lists. Subclass this class, and write `make`.
 
     A metric is called with `lists`, (people, n) int64 item numbers, best first, and -1 after the
     end of a shorter list; `relevant`, a CSR array (people, items) with 1 for each item to find; and

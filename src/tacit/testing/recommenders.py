@@ -24,10 +24,10 @@ UNKNOWN = 10**9
 
 
 class RecommenderConformance:
-    """Tests of a recommender. Subclass it, and write `make`."""
+    """Tests of a recommender. Subclass this class, and write `make`."""
 
     keeps_people: ClassVar[bool] = True
-    """Whether a fitted model knows the people it was fitted to by their ids."""
+    """Whether a fitted model answers for the people that it was fitted to by their ids."""
 
     def make(self) -> Any:
         """Return a recommender with its settings, not fitted yet."""
@@ -153,7 +153,7 @@ class RecommenderConformance:
         known_item = self.catalogue()[0]
         predictions = self.fitted_model().predict([UNKNOWN, known_item], history=self.history())
         assert math.isnan(predictions[0]), "an unknown item has a prediction"
-        assert math.isfinite(predictions[1]), "a known item has none"
+        assert math.isfinite(predictions[1]), "the prediction of a known item is no finite number"
 
     def test_person_is_their_history(self) -> None:
         """The list for a person's id equals the list for their ratings as a history.
@@ -178,7 +178,7 @@ class RecommenderConformance:
         self._check_same_answers(load_model(tmp_path / "model"), model)
 
     def test_not_fitted(self, tmp_path: Path) -> None:
-        """Every use before `fit` raises NotFittedError with a message."""
+        """Before `fit`, `recommend`, `predict` and `save` raise NotFittedError with a message."""
         uses: list[Callable[[Any], Any]] = [
             lambda model: model.recommend(history={}),
             lambda model: model.recommend(UNKNOWN),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canaries
 from tacit.auditing.attacks.any_model.findings import share_found
 from tacit.auditing.attacks.any_model.membership import likelihood_ratios
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
 from tacit.recommenders.baselines import ALS, Popularity, PrivatePopularity
 from tests.support.planted_models import NextItem, NoisyCounts
 
@@ -396,6 +397,14 @@ def test_an_attribute_is_inferred_from_lists_and_factors(ratings):
     rows = {row.attack: row.auc for row in found.rows}
     assert rows["attribute-gender-predictions: logistic-regression"] == 0.5
     assert "attribute-gender-lists: logistic-regression" in rows
+
+
+def test_an_attribute_without_known_values_is_refused(ratings):
+    """Nobody's value is known: nobody can be told apart, and that is said."""
+    unknown = np.full(ratings.n_users, None, dtype=object)
+    silent = replace(ratings, user_attributes={"gender": unknown})
+    with pytest.raises(DataError, match="too few people differ in 'gender'"):
+        tacit.attack(Popularity(), silent, attacks=("attribute",), attribute="gender")
 
 
 def test_a_card_is_the_claim(ratings):

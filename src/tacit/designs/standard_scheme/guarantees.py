@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
 from tacit.recommenders.public_facts import (
+    add_titles_assumption,
     describe_assumptions,
     describe_condition,
-    name_text_of_rows,
 )
 
 _SOURCES = (
@@ -140,7 +140,7 @@ def cards(
         disclosure_card = card_of_private_disclosure(settings, assumed_public, spent)
     else:
         disclosure_card = card_of_exact_disclosure(settings)
-    return name_text_of_rows((release_card, disclosure_card), assumed_public)
+    return add_titles_assumption((release_card, disclosure_card), assumed_public)
 
 
 def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, ...]) -> Guarantee:

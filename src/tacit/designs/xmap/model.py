@@ -367,7 +367,7 @@ class XMap(base.ItemRecommender):
         else:
             card_of_lists = self._sound_lists().guarantees()[0]
             card = card_of_sound(settings.epsilon, settings.delta, card_of_lists)
-        return public_facts.name_text_of_rows((card,), self.taken_)
+        return public_facts.add_titles_assumption((card,), self.taken_)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, which holds no person.

@@ -207,5 +207,5 @@ def matrix_from_arrays(
     matrix = sparse.csr_array((values, columns, offsets), shape=(len(offsets) - 1, width))
     matrix.check_format(full_check=True)
     if height not in (None, matrix.shape[0]):
-        raise ValueError(f"'{name}' does not fit the list of items")
+        raise ValueError(f"'{name}' has {matrix.shape[0]} rows, not {height}")
     return matrix

@@ -1,4 +1,4 @@
-"""Lists from ridge regressions on likes, in closed form. No privacy."""
+"""Lists from ridge regressions, in closed form, on likes or on ratings. No privacy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tacit.recommenders.headers import Arrays, read_floats, read_places
 from tacit.recommenders.inputs import as_ratings
 
 MOST_ITEMS = 30_000
-"""Largest number of items, since the model holds a number for each pair of them."""
+"""Largest number of items that a regression reads: it needs a number for each pair of them."""
 OTHER_WEIGHT = 0.4
 """Weight of a rating below a like in the ridge regression between domains; a like has 1."""
 

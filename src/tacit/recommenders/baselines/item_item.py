@@ -46,7 +46,7 @@ class ItemItem(ListBaseline):
     relevance framework (2009), with items as documents and people as their words.
 
     Args:
-        k: Number of nearest items of each item.
+        k: Number of nearest items of each item; items as similar as the k-th are kept too.
         weighting: How similar two items are: "cosine", the cosine of their columns of likes; or
             "bm25", the product of these columns after BM25 weighting.
     """

@@ -40,7 +40,8 @@ class ItemKNN(Baseline):
 
     Args:
         k: Number of neighbours of each item.
-        significance: Similarities of items with fewer common raters are scaled down; 0: none are.
+        significance: Number of common raters of two items below which their similarity is scaled
+            down, in proportion to the number; 0: none is.
         domain: The only domain whose items are used and recommended; None: all domains.
         engine: Engine that computes similarities; None: the default engine. It is not saved.
     """
@@ -62,8 +63,9 @@ class ItemKNN(Baseline):
         chosen = self._learn_items(ratings, self.domain)
         self.means_ = ItemMean(damping=0.0).fit(chosen).means_
         centred = chosen.values - person_means(chosen)[chosen.users]
-        likes = chosen.values >= self.means_[chosen.items]
-        table = Table(replace_values(chosen.matrix, centred), likes)
+        # The engine's table also needs likes. They do not affect similarities.
+        is_like = chosen.values >= self.means_[chosen.items]
+        table = Table(replace_values(chosen.matrix, centred), is_like)
         engine = self.engine or Engine()
         self.similar_ = find_positive_neighbours(
             engine, table, k=self.k, significance=self.significance

@@ -1,10 +1,10 @@
 """Popularity from exact counts, without privacy, and from noisy counts.
 
-`PrivatePopularity` makes the same list for everybody. A personalised private recommender has to be
-better than it.
+`PrivatePopularity` makes the same list for everybody, apart from the items that a person has rated.
+A personalised private recommender has to be better than this one.
 
 Sees       all ratings.
-Releases   one count of each item, once, with Gaussian noise.
+Releases   at each fit, one scaled count of likes of each item, with Gaussian noise.
 Clips      each of a person's n likes is counted as 1 / sqrt(n), so that the person's contribution
            has Euclidean length 1.
 """
@@ -73,7 +73,7 @@ class Popularity(Baseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivatePopularity(Baseline):
-    """Scores are noisy counts of likes, the same for everybody.
+    """Scores are noisy counts of scaled likes (the module says how), the same for everybody.
 
     Each fit is one release. The card states the cost of all fits of this object and all fits of
     equal ratings in this process together.
@@ -128,7 +128,7 @@ class PrivatePopularity(Baseline):
         return self._mechanism(items).event
 
     def _mechanism(self, items: int) -> SumRelease:
-        """Make the mechanism with the smallest noise for this epsilon and delta; none for inf."""
+        """Make the mechanism with the smallest noise for this epsilon; without noise for inf."""
         if math.isinf(self.epsilon):
             return SumRelease(0.0, items)
         noise = smallest_noise(
@@ -193,7 +193,7 @@ class PrivatePopularity(Baseline):
             raise ValueError("its fits are not those of its epsilon")
         model.assumed_public_ = names_from_header(header["taken"])
         if not set(model.assumed_public_) <= set(CONDITIONS):
-            raise ValueError("the file takes for public what this tacit does not know")
+            raise ValueError("it assumes something to be public that this tacit does not know")
         return model
 
 
@@ -212,7 +212,7 @@ def total_epsilon(fits: Sequence[CountedFit], delta: float) -> float:
 _NAME = "Private popularity: one noisy count of likes"
 _UNIT = Adjacency("user", "add or remove")
 _AGAINST = "everybody who has the list or the model file and knows all other ratings"
-_LIFETIME = "per fit: fitting again on the same people spends again"
+_LIFETIME = "the fits so far: fitting again on the same people spends again"
 _NOT_COVERED = (
     "the platform, which holds everybody's ratings",
     "that a person's own list leaves out what they have rated",

@@ -37,7 +37,8 @@ class RemoteUser(Baseline):
     similarity, of the deviations of the neighbours' ratings of the item from the neighbours' own
     means. If no neighbour rated the item, it is the person's mean. Means of people are over both
     domains.
-    THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
+    THE MODEL FILE HOLDS THE RATINGS, as deviations from means and without ids, OF EVERY TRAINING
+    PERSON WHO RATED IN BOTH DOMAINS.
     Source: after Berkovsky, Kuflik and Ricci, Cross-domain mediation in collaborative filtering (UM
     2007), with which X-Map's paper compares itself.
 

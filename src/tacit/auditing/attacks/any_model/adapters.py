@@ -11,8 +11,8 @@ A recommender is of the first of these kinds that it fits:
                       that it learned from.
   scikit-learn-like   `fit(X)` and `recommend(X, n)` or `predict(X)`. X is (people, items) CSR of
                       stars; the answers are item numbers or scores, with a row for each row of X.
-For each fit, a class or a function without arguments is called to make a new model, and an object
-is copied.
+For each fit a new model is made: a class or a function without arguments is called; an object with
+`get_params` is made anew from its class and these parameters; any other object is copied.
 """
 
 from __future__ import annotations
@@ -495,7 +495,7 @@ class _RecBole(Answers):
 class _Implicit(Answers):
     """A model of implicit, fitted to likes.
 
-    An account is answered for by its likes, whether or not the model learned from it.
+    Its answer for an account depends on the account's likes alone, not on its other ratings.
     """
 
     def __init__(self, model: Any, ratings: Ratings) -> None:

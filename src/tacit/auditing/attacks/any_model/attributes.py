@@ -1,8 +1,9 @@
 """Guess a person's attribute from the answers that they get: lists, predictions, item factors.
 
-In each fold, the panel of attackers learns from people whose attribute is known and scores the
-others. A person's answers depend on their own ratings. So the attack shows what a reader of a
-person's answers learns about this person, not what the training reveals.
+In each fold, the attackers (a panel, or logistic regression for `auc_of_lists`) learn from people
+whose attribute is known and score the people of the fold. A person's answers depend on their own
+ratings. So the attack shows what a reader of a person's answers learns about this person, not what
+the training reveals.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FOLDS = 5
 MOST_PREDICTED = 200
 """Most items whose predictions are read: those with the most ratings."""
 LEAST_PEOPLE = 20
-"""Fewest people on each side of the guess for an attack on an attribute."""
+"""Fewest people with each of the two labels for an attack on an attribute."""
 
 
 def attribute_of(ratings: Ratings, name: str | None) -> str | None:
@@ -81,14 +82,16 @@ def attack_attribute(
         gives them.
 
     Raises:
-        DataError: Fewer than LEAST_PEOPLE people who rated anything have the commonest value, or
-            another known value.
+        DataError: Of the people who rated anything, fewer than LEAST_PEOPLE have the commonest
+            value, or fewer than LEAST_PEOPLE have another known value.
     """
     column = ratings.attribute(attribute)
     counts = _count_values(column)
     is_known = np.array([value is not None for value in column])
     people = np.flatnonzero(is_known & (np.diff(ratings.offsets) > 0))
-    commonest_value = max(sorted(counts, key=str), key=lambda value: counts[value])
+    commonest_value = max(
+        sorted(counts, key=str), key=lambda value: counts[value], default=None
+    )  # None if no value is known
     labels = (column[people] == commonest_value).astype(np.int64)
     if min(labels.sum(), len(labels) - labels.sum()) < LEAST_PEOPLE:
         raise DataError(

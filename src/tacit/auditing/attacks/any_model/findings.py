@@ -1,4 +1,4 @@
-"""Findings of an attack: AUC, people found at a low false-alarm rate, a lower bound of epsilon."""
+"""Findings of an attack: AUC, share found at a low false-alarm rate, a lower bound of epsilon."""
 
 from __future__ import annotations
 
@@ -19,15 +19,19 @@ LISTS = "lists"
 SCORES = "predictions"
 """The view of an attacker who sees predictions."""
 SHARES = (0.05, 0.2, 0.5, 1.0)
-"""Shares of people about whom guesses are made. Each gives a bound at its part of the level; the
-largest bound is reported."""
+"""Shares of people about whom guesses are made. Each share gives a bound that is wrong with at most
+an equal part of the level; the largest bound is reported."""
 CONFIDENCE = 0.95
 """Confidence of intervals, and of all bounds of epsilon together."""
 
 
 @dataclass(frozen=True)
 class AttackRow:
-    """Figures of one attack."""
+    """Figures of one attack.
+
+    People are "in" if the recommender learned from them. For an attack on an attribute, people with
+    its commonest value count as in; for a reconstruction, items that a target added.
+    """
 
     attack: str
     """Name of the attack."""
@@ -72,9 +76,9 @@ def judge(
         attack: Name of the attack.
         labels: (fits, people) True where the person was in.
         scores: (fits, people); a higher score means more likely in.
-        delta: Delta at which epsilon is bounded: for each of SHARES, then the largest bound is
-            taken. None if presence was not tossed: then there is no bound.
-        level: Chance with which the bound may be wrong.
+        delta: Delta at which epsilon is bounded, by guesses about each of SHARES of the people.
+            None if presence was not tossed: then there is no bound.
+        level: Largest chance with which the bound may be wrong.
     """
     areas = []
     for fit_labels, fit_scores in zip(labels, scores, strict=True):

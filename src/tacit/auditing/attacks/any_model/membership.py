@@ -99,9 +99,10 @@ class Prober:
     def measure_favour(self, people: Sequence[Person], view: str) -> Floats:
         """Return (people,) values that say how strongly a person's hidden items are favoured.
 
-        An account with one half of the person's likes is asked for; the other half is hidden. Each
-        half is hidden in turn, and the value is the mean over all items: of their rises in the list
-        (`_gain_in_list`) if the view is `LISTS`, else of their scores. It is 0 without any score.
+        The recommender answers for an account with one half of the person's likes; the other half
+        is hidden. Each half is hidden in turn, and the value is the mean over all hidden items: of
+        their rises in the list (`_gain_in_list`) if the view is `LISTS`, else of their scores. It
+        is 0 if no item has a rise or score.
         """
         halves: list[tuple[Ints, Ints]] = []  # known and hidden items, two pairs for each person
         histories = []
@@ -172,7 +173,7 @@ def attack_membership(
     progress: Callable[[int], None] = lambda _: None,
     finished: FinishedFits | None = None,
 ) -> list[AttackRow]:
-    """Attack membership by many fits: a row without reference and one by likelihood ratio a view.
+    """Attack membership by many fits, without reference and by likelihood ratio: two rows a view.
 
     Args:
         model: The recommender.
@@ -225,7 +226,7 @@ def attack_membership(
 
 
 def attack_membership_of_fixed_model(
-    model: AdaptedModel, ratings: Ratings, inside: Labels, *, length: int, seed: int
+    model: AdaptedModel, ratings: Ratings, is_member: Labels, *, length: int, seed: int
 ) -> list[AttackRow]:
     """Attack membership in a recommender that cannot be fitted again: one row, without reference.
 
@@ -235,7 +236,7 @@ def attack_membership_of_fixed_model(
     Args:
         model: The recommender.
         ratings: Ratings of members, from whom the recommender learned, and of other people.
-        inside: (n_users,) True for members.
+        is_member: (n_users,) True for members.
         length: Length of the lists.
         seed: Seed of halves.
 
@@ -243,11 +244,11 @@ def attack_membership_of_fixed_model(
         DataError: Too few people can be attacked, or all or none of them are members.
     """
     chosen = _draw_targets(ratings, ratings.n_users, seed)
-    if not 0 < inside[chosen].sum() < len(chosen):
-        raise DataError("membership is attacked with people who were there and people who were not")
+    if not 0 < is_member[chosen].sum() < len(chosen):
+        raise DataError("an attack on membership needs some members and some other people")
     prober = Prober(model.fit(ratings), ratings.item_ids.tolist(), length)
     scores = prober.measure_favour(split_likes(ratings, chosen, seed), LISTS)
-    return [judge(f"membership-{LISTS}", inside[chosen][None], scores[None], delta=None)]
+    return [judge(f"membership-{LISTS}", is_member[chosen][None], scores[None], delta=None)]
 
 
 def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Floats:

@@ -53,7 +53,9 @@ def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
     except TacitError:
         raise
     except Exception as error:
-        raise ConfigError(f"--model {text}: {error}. Give it with --set NAME=VALUE.") from None
+        raise ConfigError(
+            f"--model {text}: {error}. Arguments are given with --set NAME=VALUE."
+        ) from None
     return lambda: maker(**arguments)
 
 
@@ -88,7 +90,7 @@ def read_saved_model(
 def digest_of_code(text: str) -> str:
     """Return the SHA-256 of the file that a model's text names; "" if it names no file.
 
-    It tells models of different code apart, although their texts are equal.
+    Digests differ if the code of a model has changed and its text has not.
 
     Args:
         text: As in `find_model`.

@@ -65,7 +65,11 @@ class AttackResult:
 
     @property
     def verdict(self) -> str:
-        """'no claim'; 'not tested' if no row bounds epsilon; 'violation'; 'no violation found'."""
+        """Whether the bounds refute the claim.
+
+        It is "no claim"; or "not tested", if no row bounds epsilon; or "violation", if the largest
+        bound is above the claim; or "no violation found".
+        """
         if self.claim is None:
             return "no claim"
         if all(row.epsilon_lower_bound is None for row in self.rows):
@@ -148,8 +152,8 @@ def attack(
         canaries: Largest number of made-up people of each kind.
         length: Length of the lists that are read.
         seed: Seed of all random draws of the attacks.
-        progress: Called with 1 after each fit and after each view of the attribute attack, up to
-            the number of times that `count_steps` returns.
+        progress: Called with 1 after each fit that an attack makes and after each view of the
+            attribute attack, at most as often as `count_steps` returns.
         resume: File with findings of finished fits of the membership attack, which are not made
             again; those of further fits are added. It is as secret as the result.
         identity: Text that tells this model and its settings from others in that file.
@@ -169,9 +173,10 @@ def attack(
     if adapted.fixed:
         if members is not None and "membership" in refitting:
             refitting.remove("membership")
-            inside = np.isin(ratings.user_ids.astype(str), np.array(list(map(str, members))))
+            member_ids = np.array(list(map(str, members)))
+            is_member = np.isin(ratings.user_ids.astype(str), member_ids)
             rows += attack_membership_of_fixed_model(
-                adapted, ratings, inside, length=length, seed=seed
+                adapted, ratings, is_member, length=length, seed=seed
             )
         if refitting:
             names = ", ".join(refitting)
