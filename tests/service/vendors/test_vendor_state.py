@@ -246,15 +246,15 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
     """Not by a failure at each request."""
     vendor = served(tmp_path / NAMES[0])
     kept = VendorState(settings.make_vendor()).encode(settings.lasting_settings)
-    with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
+    with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be continued"):
         vendor.check_stored_states({vendor.state_name: SALT + change(kept)}.get)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"version": 9}, f"of version 9, and this tacit goes on with version {VERSION}"),
-        ({"version": 1}, f"of version 1, and this tacit goes on with version {VERSION}"),
+        ({"version": 9}, f"of version 9, and this tacit continues version {VERSION}"),
+        ({"version": 1}, f"of version 1, and this tacit continues version {VERSION}"),
         ({"version": None}, f"of a version before {VERSION}"),
         ({"since": None}, "damaged"),
     ],

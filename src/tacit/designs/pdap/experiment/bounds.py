@@ -1,10 +1,15 @@
-"""The paper's bounds on regret, as printed and corrected, compared with measured regret.
+"""The paper's bounds, as printed and corrected, compared with what is measured or computed here.
 
-The regret of training visits is split by their purpose: exploring an own video (Lemma 1), training
-or exploring a neighbour (Lemma 4), exploiting (Lemma 6). Each of these bounds is about one cell;
-Lemmas 1 and 4 are about one arm in it. Each is compared with the largest such regret of any cell
-and arm in any run. The loss by draws of the exponential mechanism (Theorem 1, Lemma 3, Theorem 2)
-is computed exactly, from the weights by which the policy draws.
+Lemmas 1, 4, 6       bound regret in one cell. The regret of training visits is split by their
+                     purpose: exploring an own video (1), training or exploring a neighbour (4),
+                     exploiting (6). At each level, the bound is compared with the largest such
+                     regret of any cell, and for 1 and 4 of any arm in it, in any run.
+Theorems 1, 2,       bound the loss by draws of the exponential mechanism. It is computed exactly,
+Lemma 3              from the weights by which the policy draws, in one chosen example each.
+Theorem 3,           bound the regret of a vendor. They are compared with the largest regret of any
+Corollary 2          run.
+Lemmas 5, 7          bound the noise in a total of rewards, and the level of the deepest cell.
+Theorem 6            bounds from below what GP-DAP saves of P-DAP's regret: the mean over seeds.
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ class Bound:
             the difference of two upper bounds, which bounds nothing itself.
         measured: the value in this experiment.
         verdict: on the printed bound. It "says nothing" if no run could exceed it, and "does not
-            apply" if it assumes another policy than the one that is run.
+            apply" if it was exceeded, but assumes another policy than the one that is run.
     """
 
     item: str
@@ -183,7 +188,8 @@ def _check_theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
 
     By the theorem, a draw is the shortfall (2 Delta u / epsilon) (ln K + t) or more below the best
     video with a chance of at most e^-t. The paper chooses t = ln T. But a mean is at least 0, so
-    the shortfall is at most 1, and t is at most epsilon / (2 Delta u) - ln K.
+    the shortfall is at most 1, and t is at most epsilon / (2 Delta u) - ln K. If this is negative,
+    t is 0, and the bound says nothing.
     """
     setting = world.setting
     videos = setting.videos
@@ -378,7 +384,10 @@ def _bounds_of_all_cells(
     regret: float,
     regrets_by_level: Sequence[LevelRegret],
 ) -> list[Bound]:
-    """Check the bounds on all cells together: Lemmas 5 and 7, Theorem 3 and Corollary 2.
+    """Check the bounds that are not about one cell: Lemmas 5 and 7, Theorem 3 and Corollary 2.
+
+    Lemma 5 is checked for P-DAP with noise and neighbours alone, and Corollary 2 not for GP-DAP and
+    only where contexts are uniform.
 
     Args:
         world: the settings of the experiment.
@@ -386,9 +395,9 @@ def _bounds_of_all_cells(
         regret: the largest regret of a run of this policy.
         regrets_by_level: the regret of all its runs, an entry for each run and level.
     """
-    has_noise = contender.policy == "p-dap" and not math.isinf(contender.epsilon)
+    is_noisy_p_dap = contender.policy == "p-dap" and not math.isinf(contender.epsilon)
     bounds: list[Bound] = []
-    if has_noise and world.vendors > 1:
+    if is_noisy_p_dap and world.vendors > 1:
         bounds.append(_check_lemma_5(world, contender.epsilon))
     deepest_level = max(regret_of_level.level for regret_of_level in regrets_by_level)
     bounds.append(_check_lemma_7(world, contender, deepest_level))
@@ -507,7 +516,7 @@ def _bounds_of_saving(
     Args:
         world: the settings of the experiment.
         last_rows: of all runs, at the end of the training.
-        contenders: the policies that were run.
+        contenders: the policies that were run, each with its epsilon.
     """
     bounds: list[Bound] = []
     for contender in contenders:

@@ -143,7 +143,10 @@ def _claims_of_values(regrets: Regrets) -> list[Claim]:
 
 
 def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
-    """Check that DAP's regret is at most that of CAP, of DUP, and of P-DAP at each epsilon."""
+    """Check that DAP's regret is at most that of CAP, of DUP, and of P-DAP at each epsilon.
+
+    A policy that was run with other seeds than DAP is left out.
+    """
     if DAP not in regrets:
         return []
     claims: list[Claim] = []
@@ -177,7 +180,8 @@ def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
 def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
     """Check that GP-DAP's regret is 32 % or more below P-DAP's, at each epsilon of both.
 
-    Seeds at which P-DAP has no regret are left out: nothing can be saved there.
+    An epsilon at which the two were run with different seeds is left out, and so are seeds at which
+    P-DAP has no regret: nothing can be saved there.
     """
     claims: list[Claim] = []
     for contender, gp_dap in regrets.items():
@@ -198,7 +202,8 @@ def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
 def _claims_that_regret_is_sublinear(training: Sequence[Row], arrivals_at_end: int) -> list[Claim]:
     """Check that regret grows like visits^a with a below 1 in the second half of the training.
 
-    The exponent a is log(regret at the end / regret at half) / log(visits at the end / at half).
+    The exponent a is log(regret at the end / regret at half) / log(visits at the end / at half),
+    where half is the last checkpoint of the first half.
 
     Args:
         training: rows of the training.

@@ -49,7 +49,9 @@ class PaperOrdering:
 
 
 def check_orderings(rows: Sequence[Row]) -> list[PaperOrdering]:
-    """Check the paper's orderings of the policies that were run, by each protocol and test size.
+    """Check the paper's orderings of the policies that were run.
+
+    Each is checked by each protocol, at each test size and, if a policy has noise, at each epsilon.
 
     Args:
         rows: of all runs, at all checkpoints.

@@ -122,9 +122,10 @@ def page_of(findings: Findings, world: World, manifest: Mapping[str, Any]) -> Pa
 
 
 def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
-    """Count how many of the paper's orderings hold, in the tests of what was learned.
+    """Count the comparisons that come out as in the paper, in the tests of what was learned.
 
-    If no ordering was checked in such a test, count those that hold in the training.
+    A comparison is one of the paper's orderings at one epsilon and one size of the test. If none
+    was made in such a test, those of the training are counted.
     """
     judged = [ordering for ordering in orderings if ordering.protocol == "train-then-test"]
     if not judged:
@@ -135,6 +136,7 @@ def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
         "the reverse": f"{counts['the reverse']} come out the other way round. ",
         "one seed only": "With one seed nothing can be separated. ",
     }
+    # The page shows "hidden" in the colour of a good result, "weakened" in that of a fair one.
     text = ""
     for outcome, sentence in sentence_of_outcome.items():
         if counts[outcome] > 0:
@@ -143,7 +145,7 @@ def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
     text += "whatever their accuracy."
     if not judged:
         return Verdict("weakened", "No two policies of the paper’s tables were run", text)
-    headline = f"{counts['holds']} of {len(judged)} of the paper’s orderings hold here"
+    headline = f"{counts['holds']} of {len(judged)} comparisons come out as in the paper"
     all_hold = counts["holds"] == len(judged)
     return Verdict("hidden" if all_hold else "weakened", headline, text)
 
@@ -222,12 +224,12 @@ def regret_table(points: Sequence[RegretPoint]) -> Table:
 def claim_table(claims: Sequence[Claim]) -> Table:
     """Make the table of the paper's claims about regret, each with the measured value."""
 
-    def allowed_regret(claim: Claim) -> str:
+    def allowed_values(claim: Claim) -> str:
         if math.isinf(claim.most):
             return f"{claim.least:g} or more"
         return f"{claim.most:g} or less"
 
-    def measured_regret(claim: Claim) -> object:
+    def measured_value(claim: Claim) -> object:
         return interval_cell(claim.measured, ".4f", ends=math.isfinite(claim.measured.low))
 
     tones = {"holds": "better", "does not hold": "worse"}
@@ -235,8 +237,8 @@ def claim_table(claims: Sequence[Claim]) -> Table:
         "figure": lambda claim: claim.item,
         "policy": lambda claim: title_of(Contender(claim.policy, claim.epsilon)),
         "in the paper": lambda claim: claim.claim,
-        "is": allowed_regret,
-        "here": measured_regret,
+        "is": allowed_values,
+        "here": measured_value,
         "": lambda claim: Cell(claim.verdict, tone=tones.get(claim.verdict, "")),
     }
     return Table.from_rows("What the paper says of regret", columns, claims)
@@ -341,11 +343,12 @@ def _lines(
     x_value: Callable[[Row], int],
     y_value: Callable[[Row], float],
 ) -> list[Line]:
-    """Make a line for each policy, with means over seeds.
+    """Make a line for each policy in `contenders_shown`, with means over seeds.
 
     Args:
         rows: from which the values are taken.
-        contenders: all policies of the page; a policy's position in it determines its colour.
+        contenders: all policies of the page; a policy's position in this list determines its colour
+            and dashes.
         contenders_shown: the policies that get a line.
         x_value: returns the x value of a row.
         y_value: returns the y value of a row.

@@ -2,13 +2,15 @@
 
 Training   each vendor gets `arrivals` visits; vendors take turns, visit by visit.
 Tests      the paper's tests are of visits after the training. Its text does not say whether
-           learning goes on, so both readings are run, with the same visitors and random numbers:
+           learning goes on, so both readings are run, with the same visitors and the same uniform
+           numbers for their clicks:
            train-then-test      arms are chosen by what was learned, without exploring or learning
            train-then-continue  policies go on exploring and learning
 Regret     the chance of a click of the best video of ALL vendors, minus that of the video that was
            shown.
-Seeds      determine the world, the visitors, and whether they would click. Noise takes no seed, so
-           runs of a policy with noise differ.
+Seeds      determine the world, the visitors, whether they would click, and what policies draw from
+           their source of randomness. Noise on sums takes no seed, so runs of a policy with such
+           noise differ.
 """
 
 from __future__ import annotations
@@ -160,14 +162,14 @@ class CellRegrets:
     )
 
     def add(self, vendor: int, visit: Visit, regret: float) -> None:
-        """Add the regret of a visit; do nothing for a policy whose cells have no levels."""
+        """Add the regret of a visit; do nothing if the choice was not made in a `Cell`."""
         cell = visit.choice.cell
         if isinstance(cell, Cell):
             arm = None if visit.choice.phase == "exploit" else visit.choice.arm
             self.sums[vendor, cell, arm] += regret
 
     def by_level(self) -> list[LevelRegret]:
-        """Return the largest sums of each level, beginning with level 0, the whole cube."""
+        """Return the largest sums of each level that has visits, in ascending order of levels."""
         own_video: dict[int, float] = defaultdict(float)
         neighbour: dict[int, float] = defaultdict(float)
         exploitation: dict[int, float] = defaultdict(float)
@@ -351,8 +353,8 @@ class RunResult:
 
     Attributes:
         rows: of each checkpoint of the training, then of each test.
-        level_regrets: regret of the training by level of the cells; empty for a policy whose cells
-            have no levels.
+        level_regrets: regret of the training by level of the cells; empty for a policy that does
+            not choose in a `Cell`.
     """
 
     rows: tuple[Row, ...]

@@ -1,4 +1,8 @@
-"""Means over seeds, with intervals: one row for each policy, epsilon and protocol."""
+"""Means over seeds, with intervals.
+
+`summarise_runs` makes a row for each policy, epsilon, protocol and size of test; `regret_over_time`
+makes a point for each policy, epsilon and checkpoint of the training.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ class Contender(NamedTuple):
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """One policy by one protocol: means over all seeds of the fields of `run.Row`.
+    """One policy at one epsilon by one protocol and size of test: means over seeds of `run.Row`.
 
     Attributes:
         policy: its name on the command line.
@@ -41,7 +45,7 @@ class SummaryRow:
         trained: share of visits that were forwarded to train the neighbour.
         exploited: share of all other visits.
         forwarded: share of visits whose video came from a neighbour.
-        first_forwarded: the smallest of all runs; None if no visit was forwarded in any run.
+        first_forwarded: the smallest of all runs, not the mean; None if no run forwarded a visit.
         best: the best possible accuracy, by the chances of a click.
         epsilon_spent_per_visit: nats as proved; inf if nothing is proved.
     """
@@ -87,7 +91,7 @@ class RegretPoint:
 
 
 def contenders_of(rows: Iterable[Row]) -> list[Contender]:
-    """List the policies and their epsilons, in the order in which they were run."""
+    """List the pairs of policy and epsilon, in the order in which they were run."""
     return list(dict.fromkeys(Contender(row.policy, row.epsilon) for row in rows))
 
 
@@ -103,7 +107,7 @@ def rows_of_tests(rows: Iterable[Row]) -> list[Row]:
 
 
 def summarise_runs(rows: Sequence[Row]) -> list[SummaryRow]:
-    """Average over seeds, for each policy, at the end of the training and in each test."""
+    """Average over seeds, for each policy and epsilon, at the end of training and in each test."""
     final_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]
     groups = group_by(final_rows, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
     return [_average_rows(rows_of_group) for rows_of_group in groups.values()]

@@ -1,9 +1,9 @@
 """HTTP resources of a vendor's articles, which are added and removed without a restart.
 
-Adding    an article can be shown from the next epoch on, like every arm that joins; before the
-          first visit of an epoch, at once.
-Removal   an article is not shown from this moment on.
-Age       an article is removed `article_days` (a setting) after it was added.
+Adding    an article can be shown from the next epoch on, like every arm that joins, or at once if
+          this epoch has no visit yet.
+Removal   an article is not shown from this moment on. One that `tacit.toml` names stays.
+Age       an article that was added here is removed `article_days` (a setting) later.
 Public    which articles there are, and when they join and leave, must depend on editors and the
           clock only, never on what visitors did: the card assumes it.
 """
@@ -135,7 +135,7 @@ async def remove_article(
 def find_joining_times(
     vendor: ServedVendor, stored: bytes | None, now: float
 ) -> dict[str, int | None]:
-    """Find when each article joined that a vendor shows.
+    """Find when each article that a vendor shows has joined.
 
     Args:
         vendor: that shows them.

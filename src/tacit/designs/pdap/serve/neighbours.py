@@ -243,7 +243,11 @@ class Calls:
             return None  # httpx2 raises several kinds of ValueError for invalid HTTP
 
     async def _read(self, answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
-        """Return the content of an answer; None if it is too long, compressed or not signed."""
+        """Return the content of an answer; None unless the answer can be trusted.
+
+        It must have status 200 and the type of messages, and be signed by the neighbour, neither
+        too long nor compressed.
+        """
         is_octets = answer.headers.get("content-type") == signatures.OCTETS
         is_compressed = "content-encoding" in answer.headers
         if answer.status_code != 200 or is_compressed or not is_octets:

@@ -115,7 +115,7 @@ class ServedVendor(ServedThing):
         if version != VERSION:
             stored_version = f"version {version}" if version else f"a version before {VERSION}"
             raise self._unreadable_state(
-                f"of {stored_version}, and this tacit goes on with version {VERSION}"
+                f"of {stored_version}, and this tacit continues version {VERSION} alone"
             )
         try:
             differing = self.settings.differing_settings(json_part["settings"])
@@ -128,15 +128,15 @@ class ServedVendor(ServedThing):
         if differing:
             raise ConfigError(
                 f"{TOML}: vendors.{self.name} learned with other settings "
-                f"({', '.join(differing)}), and what was promised to its visitors is for all that "
-                f"it learned. Put them back, or rename the section [vendors.{self.name}]: then "
-                "everybody has a new budget."
+                f"({', '.join(differing)}), and its guarantee is for all that it learned. Put them "
+                f"back, or rename the section [vendors.{self.name}]: then everybody has a new "
+                "budget."
             )
 
     def _unreadable_state(self, problem: str) -> ConfigError:
         """Make the error for a stored state that cannot be continued."""
         return ConfigError(
-            f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
+            f"{TOML}: the stored state of vendors.{self.name} cannot be continued: it is "
             f"{problem}. Rename the section [vendors.{self.name}]."
         )
 

@@ -161,7 +161,7 @@ class VendorSettings:
         return Cost.pure(accountant.epsilon())
 
     def cost(self, *, asks: bool) -> Cost:
-        """Return the cost of one visit.
+        """Return the cost of one visit that is learned.
 
         Args:
             asks: whether neighbours can be asked at this visit.
@@ -255,7 +255,8 @@ def _check_videos(name: str, videos: list[str]) -> None:
             check_text(video)
         except RefusedContent:
             raise ConfigError(
-                f"{TOML}: {name}.videos holds a name with control characters."
+                f"{TOML}: {name}.videos holds a name that is too long, has control characters, or "
+                "is not in Unicode's composed form (NFC)."
             ) from None
         if not 1 <= len(video.encode()) <= MOST_VIDEO_BYTES:
             raise ConfigError(f"{TOML}: a video's name has 1 to {MOST_VIDEO_BYTES} bytes.")

@@ -261,7 +261,8 @@ class VendorState:
     ) -> Visit:
         """Finish a visit that waits for a neighbour's offer, and choose the video to show.
 
-        If the visit is not stored any more, an own video is shown, and the visit is not learned.
+        If the visit is not stored any more, or has an own video already, an own video is chosen
+        from what was learned, and the visit is not learned from.
 
         Args:
             number: of the visit.
@@ -278,8 +279,8 @@ class VendorState:
     def observe_click(self, ticket: Ticket, reward: float) -> None:
         """Learn the reward of a visit, unless it was learned before or comes too late.
 
-        A visit that shows a neighbour's offer is stored. A visit that shows an own video is made
-        again from its ticket.
+        A visit for which a neighbour was chosen is stored, unless it is too old. Any other visit is
+        made again from its ticket.
         """
         visit = self._load(ticket.number)
         videos, peers = self.vendor.arms

@@ -10,12 +10,12 @@ Visit    1. A transaction charges for learning and forwarding, chooses an own vi
          neighbours, the same bytes, and, once step 3 is stored, its answer.
 Asking   Which neighbours are asked depends on public time, on the service's own checks of whether
          they are ready, and on noisy sums that are charged for; never on the context.
-Budget   When a person's budget is spent, videos are chosen from what was learned from others, and
-         the visits are neither learned nor forwarded. When this happens depends on the number of
-         their visits alone.
+Budget   When a person's budget is spent, videos are chosen from what was learned before, and the
+         visits are neither learned nor forwarded. When this happens depends on the number of their
+         visits and on how often neighbours could be asked, not on contexts or clicks.
 Name     The name of a visit is its ticket, encrypted because it holds the visitor's context. Only
-         the service can read it, for the visitor who sends it. It is stored with the answer for as
-         long as the ledger exists.
+         the service can read it, and accepts it from this visitor alone. It is stored with the
+         answer for as long as the ledger exists.
 Once     A request of another vendor has its nonce as Idempotency-Key. If the request comes again,
          it gets the stored bytes, for as long as the ledger exists, and nothing is done twice.
 """
