@@ -31,7 +31,7 @@ from tacit.errors import ConfigError
         ({"variant": "other"}, "'sound' or 'published'"),
         ({"variant": "published"}, "follows from the peers"),
         ({"diversity": 101}, "counts rounds"),
-        ({"clients": 1, "clients_together": 2}, "priced together"),
+        ({"clients": 1, "clients_together": 2}, "cannot be for 2 clients"),
     ],
 )
 def test_refusals_name_the_reason(changes: dict[str, Any], reason: str) -> None:

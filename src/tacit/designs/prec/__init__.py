@@ -11,11 +11,11 @@ creditD, creditR, weight    Block                                  round.py
 promise of P peers          gate (sound), assumption (published)   gate.py, guarantees.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
-Deviations, each with its proof in the docs: where the paper takes a promise, the sound variant has
-a private gate, which shuts once a client has too few survivors, voters who still count for them; a
-missing answer counts as a dislike; rounds may have fewer than m objects; voters may abstain, join
-and leave. The published variant has no gate and its card is conditional. With epsilon = inf both
-variants run the paper's algorithm and guarantee nothing.
+Deviations, each with its proof in the docs: the paper takes a promise that the client has P peers;
+in its place the sound variant has a private gate, which shuts once too few voters still count for
+the client. A missing answer counts as a dislike; rounds may have fewer than m objects; voters may
+abstain, join and leave. The published variant has no gate and its card is conditional. With
+epsilon = inf both variants run without a gate and guarantee nothing.
 
 Names are imported on first use, so that commands that only list designs stay fast.
 """
@@ -58,6 +58,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """Import an exported name when it is first used; raise AttributeError for any other name."""
     if name not in _MODULES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(_MODULES[name]), name)

@@ -24,7 +24,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One client's view of a run, and all of the client that the state of the run depends on."""
+    """One client's view of a run, and all about the client that voters' credits depend on."""
 
     joined_round: int | None
     """The round whose voters are the client's electorate; None if no round has been open since the

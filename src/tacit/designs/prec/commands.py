@@ -53,7 +53,9 @@ class PlanSettings:
         if self.mode not in (None, "promise", "floor"):
             raise ConfigError(f"--mode is promise or floor; got {self.mode!r}.")
         if self.mode is not None and self.loss is None and self.report is None:
-            raise ConfigError("--mode says whose epsilon a loss has: add --loss or --report.")
+            raise ConfigError(
+                "--mode is the assumption of the epsilon for a loss: add --loss or --report."
+            )
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -71,10 +73,10 @@ class PlanSettings:
 def plan(settings: PlanSettings, run: Run) -> Result:
     """Compute how much p-REC reveals about each voter, and how many voters it needs.
 
-    With a gate the epsilon always holds. Without one it holds if enough voters agree with the
-    client in every round, which nobody can check. With --epsilon, computes how many peers this
-    epsilon needs. With --loss, computes the least epsilon for a number of disliked recommendations,
-    and lower bounds for any algorithm.
+    With a gate the epsilon holds for any votes, with the gate's own epsilon and delta on top.
+    Without one it holds if enough voters agree with the client throughout, which nobody can check.
+    With --epsilon, computes how many peers this epsilon needs. With --loss, computes the least
+    epsilon for a number of disliked recommendations, and lower bounds for any algorithm.
     """
     from tacit.designs.prec import planner
 
@@ -89,13 +91,13 @@ def plan(settings: PlanSettings, run: Run) -> Result:
     proven = planned["epsilon_proven"]
     epsilon_table = Table(
         "",
-        ("epsilon of one voter's whole history", "at most", "known as"),
+        ("epsilon of one voter's whole history", "nats", "known as"),
         [
-            ("with a gate, its own part not counted", proven["floor"], basis["floor"]),
+            ("with a gate, whose own epsilon is not counted", proven["floor"], basis["floor"]),
             ("without a gate, promise kept", proven["promise"], basis["promise"]),
             ("theorem, tight constants", planned["epsilon_tight"], "bound"),
             ("theorem, in the paper's simpler form", planned["epsilon_paper"], "bound"),
-            ("nobody below with this loss", planned["epsilon_lower_bound"], "lower bound"),
+            ("any algorithm, with p-REC's loss", planned["epsilon_lower_bound"], "lower bound"),
         ],
     )
     loss_table = Table(
@@ -104,7 +106,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
         [
             ("expected, at most", planned["loss_bound"]),
             ("in 99 of 100 runs, at most", planned["likely_loss_bound"]),
-            ("nobody below", planned["loss_lower_bound"]),
+            ("expected by any algorithm, at least", planned["loss_lower_bound"]),
         ],
     )
     shown: list[Table | str] = [epsilon_table, loss_table, advice_sentences(planned)]
@@ -122,7 +124,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
 
 
 def advice_sentences(planned: Mapping[str, Any]) -> str:
-    """Say what is revealed under which assumption and, with --epsilon, how many peers it needs.
+    """Say how much p-REC reveals under each assumption, and how many peers --epsilon needs.
 
     Args:
         planned: What `planner.plan` returned.
@@ -168,7 +170,7 @@ def bounds_table(planned: Mapping[str, Any]) -> Table:
 
 
 def loss_sentences(planned: Mapping[str, Any]) -> str:
-    """Say which epsilon p-REC needs for a loss, and how far the largest lower bound is below it.
+    """Say which epsilon p-REC has for a loss, and how far the largest lower bound is below it.
 
     Args:
         planned: What `planner.plan` returned with `loss`.

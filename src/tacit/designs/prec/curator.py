@@ -6,10 +6,10 @@ Runs at     the platform, which is trusted.
 Sees        all votes, and clients' answers.
 Releases    to each client the objects recommended to them, and the round in which their gate shut.
 Guarantee   `guarantees.cards`: a voter's whole history is protected from clients.
-Deviations  sound: a gate (`gate.py`) before each round replaces the promise that P peers exist;
-            once it is shut, recommendations are uniform. A missing answer counts as a dislike.
-            Rounds may have fewer than m objects; voters may abstain, come and go (docs: p-REC, with
-            the proofs).
+Deviations  sound: a gate (`gate.py`), asked before each recommendation, replaces the promise that P
+            peers exist; once it is shut, the client's recommendations are uniform. A missing answer
+            counts as a dislike. Rounds may have fewer than m objects; voters may abstain, come and
+            go (docs: p-REC, with the proofs).
 """
 
 from __future__ import annotations
@@ -156,10 +156,10 @@ class Curator(MechanismRun):
             self._start_next_round(tuple(index.ids.tolist()), votes_by_row)
 
     def join(self, client: Any) -> None:
-        """Let a client join, which costs the plan's epsilon: one more view of the same votes.
+        """Let a client join, who is one more view of the same votes.
 
-        The client's electorate are the voters of the open round, or of the first round if none is
-        open yet. Nobody is added to it later.
+        With a gate this costs the plan's epsilon and delta. The client's electorate are the voters
+        of the open round, or of the first round if none is open yet. Nobody is added to it later.
 
         Raises:
             ConfigError: The client has joined already.
@@ -189,7 +189,7 @@ class Curator(MechanismRun):
         Raises:
             ConfigError: No round is open.
             PrivacyError: The client has had all `settings.rounds` recommendations, has left, was
-                replayed (`record_recommendation`), or is new after as many joined as are allowed.
+                replayed (`record_recommendation`), or is new, and no further client may join.
         """
         with self._take_turn():
             client_id = read_id(client)
@@ -423,8 +423,9 @@ class Curator(MechanismRun):
         with self._lock:
             if self._is_handed_over:
                 raise PrivacyError(
-                    "This run was saved and goes on in its file: PRec.load(path). Going on in two "
-                    "places would answer the same rounds twice."
+                    "This run was handed over to a file or to bytes and goes on there: "
+                    "PRec.load(path) or PRec.from_bytes(data). Going on in two places would answer "
+                    "the same rounds twice."
                 )
             yield
 

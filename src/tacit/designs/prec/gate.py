@@ -1,7 +1,7 @@
 """p-REC's gate: in each round it tests, with noise, whether enough voters are left to hide among.
 
-The paper assumes at least P peers instead, a promise that nobody can check. The sound variant gives
-each client a gate of their own.
+The paper has no gate: it assumes that a client has at least P peers, a promise that nobody can
+check. The sound variant gives each client a gate of their own.
 
 Formula    In round t a client's gate is open if and only if
 

@@ -25,9 +25,9 @@ _NOT_COVERED = (
     "which candidates there are in a round, and how many clients are served",
     "whether the number of voters has come to its stated bound, at which nobody joins any more",
     "how long a call takes",
-    "what other voters' histories say about a voter without the voter's own",
+    "what other voters' histories reveal about a voter even if that voter does not take part",
 )
-"""What no card of p-REC covers."""
+"""What the cards of both variants do not cover."""
 _NO_GUARANTEE = Guarantee(
     name="p-REC without a gate or a promise",
     sentence="Nobody is protected: this is for comparison and simulation, not for use.",
@@ -49,9 +49,10 @@ _NO_GUARANTEE = Guarantee(
 def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
     """Return the cards of a run with these settings.
 
-    The sound variant has a card for the view of one client, one for `clients_together` clients and
-    one for all `clients`, in the order of these numbers. A card whose delta would reach 1 is left
-    out. In all other cases there is one card.
+    The sound variant with a finite epsilon has a card for the view of one client, one for
+    `clients_together` clients and one for all `clients`, in the order of these numbers; equal
+    numbers have one card together. A card whose delta would reach 1 is left out. In all other cases
+    there is one card.
 
     Args:
         settings: Settings of the run.
@@ -89,10 +90,12 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
     if clients == 1:
         viewers = "one client"
         see = "sees"
+        know = "knows"
         sharing = "clients do not share with each other what they were recommended"
     else:
         viewers = f"{clients} clients together"
         see = "see"
+        know = "know"
         sharing = (
             "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
             "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
@@ -107,35 +110,39 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
         sentence=(
             f"Whatever {viewers} {see} in all rounds is "
             f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
-            "of votes. It does not assume that the client has peers."
+            "of votes. This also holds if no other voter agrees with a client."
         ),
         protects=_PROTECTS,
         against=(
-            f"{viewers}, who may answer as they like, after all they have seen, and know all "
-            "other votes"
+            f"{viewers}, who {know} all other votes, and whose answers may depend on everything "
+            "seen before"
         ),
         basis=Basis.EXACT if plan.basis == "exact" else Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
         lifetime=(
-            f"a client gets at most {settings.rounds} recommendations, and each further client who "
-            f"shares what they see costs as much again; {client_limit}"
+            f"a client gets at most {settings.rounds} recommendations; each further client who "
+            f"shares what they see adds epsilon {plan.epsilon:.4g} and delta {plan.delta:.3g}; "
+            f"{client_limit}"
         ),
         lifetime_epsilon=epsilon if has_lifetime_bound else None,
         lifetime_delta=delta if has_lifetime_bound else None,
         assumptions=(
             (
-                f"each client's gate costs epsilon {plan.gate_epsilon:.4g}; while it is open, at "
-                f"least {plan.peers} survivors, voters who still count for the client, hide the "
-                f"voter, and all {settings.rounds} rounds cost epsilon {plan.rounds_epsilon:.4g} "
-                f"({basis_words})"
+                "survivors are the voters who still count for a client. A client's gate is open "
+                f"with fewer than {plan.peers} survivors, the voter among them, with a chance of "
+                f"at most {plan.delta:.3g}: this is the delta of one client"
             ),
             (
-                "the gate is open with fewer survivors with a probability of at most "
-                f"{plan.delta:.3g}, summed up exactly"
+                "the epsilon of one client is that of the gate's answers, "
+                f"{plan.gate_epsilon:.4g}, and that of all {settings.rounds} recommendations with "
+                f"at least {plan.peers} survivors, {plan.rounds_epsilon:.4g} ({basis_words})"
             ),
             f"with and without the voter there are at most {settings.voters} voters",
-            "others' votes depend on the voter's only through these clients' recommendations",
+            (
+                "other people's votes depend on the voter's votes only through these clients' "
+                "recommendations"
+            ),
             sharing,
             "noise from the operating system's generator",
         ),
@@ -150,11 +157,9 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
 
 
 def _card_of_published(settings: PRecSettings) -> Guarantee:
-    """Make the card of the published variant, which holds only if the client has P peers.
-
-    P is the settings' number of peers, or the fewest that the proofs allow if none is set.
-    """
-    peers = settings.fewest_peers if settings.peers is None else settings.peers
+    """Make the card of the published variant, which holds only if the client has P peers."""
+    peers = settings.peers
+    assert peers is not None, "`PRecSettings` refuses the published variant without peers"
     promised = theory.eps_tight(*settings.sizes, peers)
     return replace(
         _NO_GUARANTEE,
@@ -176,11 +181,11 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
         ),
         assumptions=(
             (
-                f"{peers} or more voters voted for at most {settings.radius} objects the "
-                "client dislikes"
+                f"the client has {peers} peers or more: voters each of whom votes at most "
+                f"{settings.radius} times for an object that the client dislikes"
             ),
             f"the client likes more than one object in at most {settings.diversity} rounds",
-            "both hold with the voter and without the voter",
+            "the client has so many peers with the voter and without the voter",
             f"with and without the voter there are at most {settings.voters} voters",
         ),
         not_covered=("clients who break the promise, which cannot be seen", *_NOT_COVERED),
@@ -218,27 +223,33 @@ def log_ratios_without_peers(distribution: OutputDistribution, rounds: int) -> L
 
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
-    """Make the paper's claim, with the log ratios of a client who breaks its promise.
+    """Make the paper's claim, with the log ratios that a client without peers reaches.
 
     Args:
         settings: Settings of the published variant.
-        promised: The paper's epsilon for these settings.
+        promised: Epsilon that the paper proves for these settings, in nats.
     """
-    own = log_ratios_without_peers(settings.output_distribution, settings.rounds)
-    example = log_ratios_without_peers(OutputDistribution(rounds=20, objects=2), rounds=20)
-    example_claim = theory.eps_tight(m=2, T=20, D=0, R=0, P=100)
+    distribution = settings.output_distribution
+    ratios_of_settings = log_ratios_without_peers(distribution, settings.rounds)
+    example_distribution = OutputDistribution(rounds=20, objects=2)
+    ratios_of_example = log_ratios_without_peers(example_distribution, rounds=20)
+    claim_of_example = theory.eps_tight(m=2, T=20, D=0, R=0, P=100)
     return Claim(
         "Theorems 11 and 17: recommendations are differentially private, if P peers exist",
-        "true under this assumption, which only the adversary can ensure; false without it",
+        "true under this assumption, which depends on the adversary's own answers; false without "
+        "it",
         (
             (
-                f"with these settings, claimed {promised:.4g}; a client without peers who follows "
-                f"one voter: log ratio {own.all_are_votes:.4g} if all recommendations are that "
-                f"voter's votes, {own.none_is_a_vote:.4g} in the other direction if none is"
+                f"these settings, with epsilon {promised:.4g} claimed: a client without peers, who "
+                "likes exactly what one voter votes for, reaches a log ratio of "
+                f"{ratios_of_settings.all_are_votes:.4g} if all recommendations are that voter's "
+                f"votes, and of {ratios_of_settings.none_is_a_vote:.4g} in the other direction if "
+                "none is"
             ),
             (
-                f"20 rounds of 2 objects, claimed {example_claim:.4g} for 100 "
-                f"peers: {example.all_are_votes:.4g} and {example.none_is_a_vote:.4g}"
+                f"20 rounds of 2 objects, with epsilon {claim_of_example:.4g} claimed for 100 "
+                f"peers: the same client reaches {ratios_of_example.all_are_votes:.4g} and "
+                f"{ratios_of_example.none_is_a_vote:.4g}"
             ),
         ),
     )

@@ -98,7 +98,7 @@ def peers_needed(
 ) -> int | None:
     """Find the fewest peers with which the rounds of a run with a gate cost at most `epsilon` nats.
 
-    The gate's own epsilon comes on top. The result is None if all voters as peers are too few.
+    The gate's own epsilon comes on top. The result is None if even `voters` peers are too few.
 
     Raises:
         ConfigError: A size is out of range.
@@ -147,7 +147,8 @@ def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tupl
     which have more survivors, the bound `theory.eps_chain` is added.
 
     Returns:
-        Nats, and whether they are the exact worst case or an upper bound.
+        Nats, and whether they are the exact worst case or an upper bound. They are exact for at
+        most EXACT_VOTERS voters.
     """
     from tacit.engine.prec_chain_compiled import largest_loss
 

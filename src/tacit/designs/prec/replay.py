@@ -1,6 +1,6 @@
-"""Replay of a run: its state is rebuilt from votes and clients' transcripts.
+"""Replay of a run: the voters' credits are rebuilt from votes and clients' transcripts.
 
-No recommendation is drawn, which shows that the state depends on clients through transcripts alone.
+No recommendation is drawn, which shows that credits depend on clients through transcripts alone.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Block:
 
     @property
     def credit(self) -> Credits:
-        """The credits of all voters. While the block is in the shorter form they are a copy."""
+        """The credits of all voters. In the shorter form their array `alive` is a copy."""
         if self._byte_states is None:
             return self._credit
         words = self._credit

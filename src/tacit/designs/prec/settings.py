@@ -163,15 +163,15 @@ class PRecSettings:
         """
         if self.epsilon is not None and not self.epsilon >= LEAST_EPSILON * self.clients_together:
             raise ConfigError(
-                f"epsilon is at least {LEAST_EPSILON:g} for each of the clients priced together, "
+                f"epsilon is at least {LEAST_EPSILON:g} for each of the clients that it is for, "
                 f"or inf; got {self.epsilon}."
             )
         if not 0 < self.delta < 1:
             raise ConfigError(f"delta lies between 0 and 1, such as 1e-6; got {self.delta}.")
         if self.clients is not None and self.clients < self.clients_together:
             raise ConfigError(
-                f"{self.clients_together} clients cannot be priced together where at most "
-                f"{self.clients} are served."
+                f"epsilon cannot be for {self.clients_together} clients together if at most "
+                f"{self.clients} may join."
             )
         if self.noiseless:
             return

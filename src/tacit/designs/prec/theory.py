@@ -1,4 +1,6 @@
-"""Formulas of p-REC: upper and lower bounds of its loss and of its epsilon. They read no data.
+"""Formulas of p-REC: its parameters, conditions on its sizes, bounds of its loss and its epsilon.
+
+They read no data.
 
 Source     Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
            (2015). The paper gives orders of magnitude. Docstrings say which constants were found by
@@ -237,7 +239,7 @@ def leak(m: int, T: int, R: int, W: int) -> float:
 
 @lru_cache
 def kappa(m: int, T: int, R: int) -> float:
-    """Upper bound of a round's |change of log-probability|, over lambda ln(W / (W - 1)).
+    """Upper bound of a round's |change of log-probability|, in units of lambda ln(W / (W - 1)).
 
     docs/prec-theory.md derives the bound and defines h, q, d, x, psi and S. Three expressions are
     maximised, of one variable each, d or x:
@@ -269,9 +271,9 @@ def kappa(m: int, T: int, R: int) -> float:
         x_end = rho(m) + d_end / lambda_
         psi = math.expm1(d)
         psi_others = math.expm1(lambda_ * ((1 - x_end) / (m - 1) - rho(m)))  # a lower bound
-        rate = 1 / (h * (psi + (m - 1) * psi_others) + psi)
-        part_up = max(part_up, (1 - x) * rate)
-        part_down = max(part_down, x_end * rate)
+        reciprocal = 1 / (h * (psi + (m - 1) * psi_others) + psi)  # 1 / (h S + psi)
+        part_up = max(part_up, (1 - x) * reciprocal)
+        part_down = max(part_down, x_end * reciprocal)
     upwards = part_of_q + part_up
     downwards = 1 + part_down + 1 / (m * (r - 1))
     return max(upwards, downwards) * (1 + 1e-9)  # for rounding, here and in sums of leaks
@@ -280,13 +282,15 @@ def kappa(m: int, T: int, R: int) -> float:
 def eps_chain(
     m: int, T: int, D: int, R: int, n: int, least_credit: int, fewest_survivors: int
 ) -> float:
-    """Upper bound of eps, a third or a fourth of `eps_tight`: Theorems 11 and 17 in whole voters.
+    """Upper bound of eps, by the proofs of Theorems 11 and 17 with voters in whole numbers.
 
-    A round with W survivors costs at most `leak`. It costs something only if some object that now
-    costs its voters credit is above rho with or without the additional voter: with v votes,
-    2mv > W, or 2mv > W - 1 if the additional voter votes for another object. So v >= W / 2m, where
-    Lemma 14 has W / 3m: at least W / 2m voters lose credit. With C credits left, W >= C / c,
-    rounded up.
+    It is about a quarter of `eps_tight` for D = R = 0, and less than that with credits.
+
+    A round with W survivors costs at most `leak`. It costs something only if there is an object
+    whose voters then lose credit, and whose share of the votes is above rho with or without the
+    additional voter. If v survivors vote for it, this means 2mv > W, or 2mv > W - 1 if the
+    additional voter votes for another object. So v >= W / 2m, where Lemma 14 has W / 3m: at least
+    W / 2m voters lose credit. With C credits left, W >= C / c, rounded up.
 
     The worst chain of such rounds ends with C = `least_credit` and is computed backwards: the C
     before each round is the smallest one that can leave the C after it (`_credit_before`). A larger
@@ -318,7 +322,7 @@ def eps_chain(
 
 
 def _survivors(credit_left: int, c: int, fewest_survivors: int) -> int:
-    """Smallest number of voters who can hold this credit, with at most c each."""
+    """Larger of `fewest_survivors` and the fewest voters who can hold this credit, c each."""
     return max(divide_up(credit_left, c), fewest_survivors)
 
 
@@ -344,7 +348,7 @@ def _credit_before(credit_after: int, parts: int, c: int, fewest_survivors: int)
 def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
     """Lower bound of eps of any algorithm with expected loss L: ln(T / 2L) / P (Lemma 8).
 
-    0 for n < 2P or L = 0, where the lemma says nothing.
+    It is 0 if the formula is below 0, and for n < 2P or L = 0, where the lemma says nothing.
     """
     if n < 2 * P or L <= 0:
         return 0.0
@@ -354,8 +358,12 @@ def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
 def eps_lower_15(T: int, D: int, R: int, n: int, P: int, L: float) -> float:
     """Lower bound of eps of any algorithm with expected loss L (Theorem 15).
 
-    0 for n < 2P or S = min(D + R, T) < 6 ln T, where the theorem says nothing. The constants follow
-    from its proof.
+    With S = min(D + R, T) and k = _KULLBACK it is
+
+        k / (2P) min(S / 4 - 1, (T / 2 - 32 (L + 1)) / 4 - 1)
+
+    but 0 if this is below 0, and for n < 2P or S < 6 ln T, where the theorem says nothing. The
+    constants follow from its proof.
     """
     S = min(D + R, T)
     if n < 2 * P or 6 * math.log(T) > S:

@@ -2,8 +2,8 @@
 
 A voter who abstains gets a vote from a hash of the run, the voter's own id and the round. The hash
 reads no votes, so a voter's votes depend only on their own history. Leaving abstainers out of a
-round would break the proof: objects' shares would be of those who voted, so a few voters could
-decide round after round, while all others abstain and never lose credit (docs: p-REC).
+round would break the proof: an object's share would then be its share of the votes cast, and a few
+voters could decide round after round, while all others abstain and never lose credit (docs: p-REC).
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def read_ids(values: Any) -> Ids:
     """Read an iterable of ids as one array.
 
     Raises:
-        DataError: The ids are not all whole numbers or all text, or `values` is a single text.
+        DataError: `values` is no iterable of ids or a single text, an id is not valid (`read_id`),
+            or some ids are whole numbers and others text.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DataError("this is no list of ids", found=values, expected="a list of ids")
@@ -109,7 +110,8 @@ def index_candidates(candidates: Collection[Any], most: int) -> IdIndex:
         most: The most candidates that a round may have.
 
     Raises:
-        DataError: There are none or too many, one is named twice, or they are of several kinds.
+        DataError: There are none or too many, one is named twice, an id is not valid, or some ids
+            are whole numbers and others text.
     """
     index = IdIndex(read_ids(candidates))
     if not 1 <= len(index.ids) <= most:
@@ -178,7 +180,8 @@ class Voters:
         """
         self.most = most
         self.ids: Ids = np.zeros(0, dtype=np.int64)
-        """(rows,) the voters' ids, all of one kind."""
+        """(rows,) the voters' ids, all of one kind. A saved run has 0 or "" in place of the ids of
+        voters who left."""
         self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         """(rows,) whether a voter has not left."""
         self._id_hashes: Words = np.zeros(0, dtype=np.uint64)

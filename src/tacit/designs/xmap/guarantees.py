@@ -21,7 +21,7 @@ _NOT_COVERED = (
     "a person's own list, made from their own ratings in the clear, towards anyone who sees it",
     "the platform, which holds everybody's ratings",
     "which items and domains there are, and the scale of stars: they are assumed public",
-    "what others' ratings say about a person without that person's own",
+    "what other people's ratings reveal about a person even if that person's own are left out",
 )
 """End of the list of what the published variant's card does not cover."""
 

@@ -1,4 +1,4 @@
-"""The plan of p-REC's audit, and the claims that are tested by sampling whole runs.
+"""The plan of p-REC's audit: claims tested by sampling whole runs, and a study of exact checks.
 
 One sample is the whole view of one hostile client of the shipped curator. One curator serves many
 clients, whose draws are independent. To be fast, one call of the sampler draws the noise of many
@@ -46,10 +46,10 @@ _STOP = "rounds until the gate shuts"
 
 
 def features(pattern: Pattern) -> dict[str, Feature]:
-    """Return numbers of a view as functions of sampled views, by name.
+    """Return the features of views in whose values the audit looks for events, by name.
 
-    The audit looks for events in their values. A function takes views as `sample_views` returns
-    them, and returns a number for each.
+    A feature is a function: it takes views as `sample_views` returns them, and returns a number for
+    each.
     """
     return {
         _MATCHES: lambda views: (views[:, :-1] == pattern.hidden_votes).sum(axis=1),

@@ -1,10 +1,10 @@
 """Checks of p-REC that compute losses exactly: of single transcripts, all views, worst cases.
 
-Every check takes the curator's class as an argument, so that it can also be run on a faulty one.
-Below the checks are the patterns of votes that they use, the output distribution as the paper
-prints it, and a game against this distribution that finds the worst case. The distribution and the
-game share no code with the design. Source: Gilbert, Liu, Yu: On differentially private online
-collaborative recommendation systems (2015).
+Every check but `views_without_gate` runs on the curator's class that it is given, so that it can
+also be run on a faulty one. Below the checks are the patterns of votes that they use, the output
+distribution as the paper prints it, and a game against this distribution that finds the worst case.
+The distribution and the game share no code with the design. Source: Gilbert, Liu, Yu: On
+differentially private online collaborative recommendation systems (2015).
 """
 
 from __future__ import annotations
@@ -158,10 +158,10 @@ def hostile_views(
 
 
 def views_without_gate(_: type[PRec]) -> list[CheckResult]:
-    """Check that the patterns of `hostile_views` are hostile.
+    """Check that the patterns of `hostile_views` are hostile, on the shipped curator.
 
-    In the shipped curator without a gate, their delta has to be ten times the delta that the plan
-    with a gate allows.
+    Without a gate, the delta of at least one of twelve patterns has to be ten times the delta that
+    the plan with a gate allows, or more. The argument has no effect.
     """
     settings = settings_for(3.0)
     without_gate = PRecSettings(rounds=6, objects=2, voters=80, peers=PEERS, variant="published")
@@ -280,7 +280,7 @@ def hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) ->
 
 
 def checks(*, short: bool = False) -> tuple[Check, ...]:
-    """List the checks of the sound variant.
+    """List the exact checks: those of the sound variant, and `views_without_gate`.
 
     Args:
         short: Whether to use fewer hostile clients.

@@ -1,4 +1,4 @@
-"""Faulty curators: each overrides one step of the shipped class, and a check must detect it.
+"""Faulty curators: each overrides a step or two of the shipped class, and a check must detect it.
 
 The docstring of a faulty class says what it does wrong.
 """

@@ -360,7 +360,8 @@ def _serve_clients(server: PRec, pattern: Pattern, sampled: Positions) -> None:
     Args:
         server: A curator before its first round.
         pattern: Votes of the run, and answers of each client.
-        sampled: (clients, rounds + 1) array in which every number is the number of rounds.
+        sampled: (clients, rounds + 1) array filled with the number of rounds, which stays in the
+            last column if the client's gate never shuts.
     """
     for row in range(pattern.rounds):
         pattern.open_round(server, row)

@@ -3,9 +3,9 @@
 p-rec               the sound variant, with its gate, for epsilon and delta
 p-rec-no-gate       the paper's algorithm, which guarantees nothing unless there are P peers
 exponential         the exponential mechanism on all votes of each round, for the same epsilon and
-                    delta over all rounds of all clients together. Counts are monotonic, so it draws
-                    in proportion to e^(epsilon_0 count), and T choices cost at most
-                    T epsilon_0^2 / 8 in zCDP
+                    delta over all rounds of `Game.clients_together` clients. Counts are monotonic,
+                    so it draws in proportion to e^(epsilon_0 count), and k choices cost at most
+                    k epsilon_0^2 / 8 in zCDP
 majority            the object with the most votes; no privacy
 weighted-majority   the object with the largest sum of weights: voters whom p-REC would charge a
                     credit have their weight halved; no privacy
@@ -103,7 +103,12 @@ class ExponentialPlayer(Player):
     """Recommends by the exponential mechanism on the votes of each round."""
 
     def __init__(self, game: Game, seed: int) -> None:
-        """Compute the epsilon of a choice, which the game's epsilon and delta allow."""
+        """Compute the epsilon of a choice that the game's epsilon and delta allow.
+
+        Args:
+            game: Sizes of the run, and the epsilon and delta of `clients_together` clients.
+            seed: Seed of the recommendations.
+        """
         choices = game.rounds * game.clients_together
         epsilon = epsilon_per_choice(game.epsilon, game.delta, choices)
         self.draw = Selection(

@@ -20,7 +20,7 @@ _LEAD = (
     "of {clients_together} of the clients together."
 )
 _LIMITS = (
-    "Generated voters agree with the client as configured; on real ratings peers are rare. A "
+    "Generated voters agree with the client as the world says; on real ratings peers are rare. A "
     "simulation finds no epsilon: tacit plan prec computes it, audits look for violations. Only "
     "the gate’s noise is the system’s; all other draws repeat with the seed."
 )
@@ -128,8 +128,8 @@ def make_page(
 def compare_with_exponential(points: Sequence[Point]) -> Verdict:
     """Make the verdict of the page: p-REC compared with the exponential mechanism.
 
-    In the world of the victim the verdict is about whether votes leak. Without `p-rec` among the
-    methods it names the method with the smallest loss.
+    In the world of the victim the verdict is about whether votes leak. If `p-rec` was not played,
+    the verdict names the method with the smallest loss.
 
     Args:
         points: A point for each method that was played in the base setting.
@@ -142,7 +142,7 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
     if prec is None:
         best = min(points, key=lambda point: point.loss.mean)
         text = f"{best.loss.mean:.1f} of {best.row.rounds:,} recommendations were disliked. "
-        text += "No gate hides the votes."
+        text += "p-REC with its gate was not played."
         return Verdict("none", f"{best.row.method} errs least", text)
     if prec.row.world == "victim":
         return _judge_in_victim_world(prec, by_method.get("p-rec-no-gate"))

@@ -193,7 +193,7 @@ def sybils(game: Game, rng: np.random.Generator) -> Play:
 
 
 def victim(game: Game, rng: np.random.Generator) -> Play:
-    """A client without peers likes what one voter votes for, and so learns that voter's votes."""
+    """A client without peers likes what one voter votes for, to learn that voter's votes."""
     for _ in range(game.rounds):
         votes = _random_votes(game, rng)
         yield votes, np.arange(game.objects) == votes[0]

@@ -145,7 +145,7 @@ class ServedRounds(ServedThing):
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Yield the run's own budget, with its holder; all of it is spent when the run begins."""
+        """Yield the holder of the run's own budget, and the budget, all of which a run spends."""
         yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -258,7 +258,8 @@ class ServedRounds(ServedThing):
     def describe(self, state: bytes | None) -> dict[str, Any]:
         """Describe the run and its open round as JSON values.
 
-        The description contains no counts of people, and nothing that depends on votes.
+        The description has the settings' limits on people, but no count of those who take part,
+        and nothing that depends on votes.
 
         Args:
             state: The stored state of the run; None if it has not begun.
