@@ -363,7 +363,7 @@ def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
 
     Returns:
         For each client, the set of candidates that they like in a round, by the round's position
-        from 0. A client takes part only in the rounds that are in it.
+        from 0. A client takes part only in the rounds that have such a set.
 
     Raises:
         ConfigError: The voter of --follow votes in no round.
@@ -385,7 +385,14 @@ def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
 def _show_replay(
     server: PRec, recorded: VoteRounds, likes_by_client: Likes, command: str
 ) -> Result:
-    """Make the command's result: what each client was recommended, the plan and the cards."""
+    """Make the command's result: what each client was recommended, the plan and the cards.
+
+    Args:
+        server: The curator after the last round.
+        recorded: Content of the file of votes.
+        likes_by_client: What each client likes, as `_read_likes` returns it.
+        command: The command line, for the advice to add --json.
+    """
     plan = server.plan
     guarantees = server.guarantees()
     clients = [_describe_client(server, client, recorded) for client in likes_by_client]

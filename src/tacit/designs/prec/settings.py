@@ -136,7 +136,8 @@ class PRecSettings:
         """Convert whole numbers to int, and epsilon and delta to float.
 
         Raises:
-            ConfigError: A value is no number of the kind, or a whole number is out of its range.
+            ConfigError: A value is not of the type that its name needs, or a whole number is out of
+                its range.
         """
         values = asdict(self)
         for name, (low, high) in _BOUNDS.items():

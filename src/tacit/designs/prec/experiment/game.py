@@ -19,7 +19,7 @@ WORLD_NAMES = (
 )
 """Names of worlds; `worlds.WORLDS` has their generators."""
 WITHOUT_PEERS = ("one-round", "victim")
-"""Worlds in which the client may have fewer than P peers, so that no bound of the loss holds."""
+"""Worlds in which the client may have fewer than P peers: no bound of the loss is proved."""
 _ANY_CREDITS = ("planted", "stubborn", "both-ways")
 """Worlds that are defined for any diversity and radius; the others have D = R = 0."""
 METHODS = (

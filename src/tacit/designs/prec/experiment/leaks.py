@@ -1,4 +1,4 @@
-"""Leaks of the paper's algorithm in the worlds of the paper's lower-bound proofs.
+"""Log-ratios of the paper's algorithm, without a gate, in the worlds of the lower-bound proofs.
 
 Source   Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
          (2015): the pairs of voting patterns in the proofs of Lemma 8 and Theorem 15, and the
@@ -169,7 +169,7 @@ class Kinds:
 
 
 def leak(game: Game, seed: int) -> Leak:
-    """Compute the log-ratios of the pair of patterns of a world, and the bounds for it.
+    """Compute the log-ratios of a world's pair of patterns, and the bounds of epsilon.
 
     Args:
         game: World and sizes.
@@ -364,7 +364,7 @@ def pattern_pair(game: Game, seed: int) -> PatternPair:
 def _make_pair_of_lemma_8(game: Game, seed: int) -> PatternPair:
     """Make the pair of Lemma 8: all voters, and the client's peers alone.
 
-    The others vote once for an object that the client dislikes.
+    The voters who are no peers vote once for an object that the client dislikes.
     """
     votes, likes = _record_world(game, seed)
     is_peer = _count_wrong_votes(votes, likes) == 0
@@ -401,7 +401,7 @@ def _make_pair_of_theorem_15(game: Game, seed: int) -> PatternPair:
 
 
 def _make_pair_of_theorem_6(game: Game, seed: int) -> PatternPair:
-    """Make a pair in a world of Theorem 6: all voters, and all but one of the client's peers."""
+    """Make a pair in a world of Theorem 6: all voters, and all voters but one of the peers."""
     votes, likes = _record_world(game, seed)
     wrong_votes = _count_wrong_votes(votes, likes)
     removed_peer = int(np.argmin(wrong_votes))

@@ -51,7 +51,8 @@ class PRecRow:
     loss: float
     """Number of disliked recommendations, a mean over clients."""
     joint_loss: int
-    """Number of rounds in which clients disliked the object recommended to most of them."""
+    """Number of rounds in which clients disliked the object recommended to most of them; of equally
+    frequent objects the one that was recommended first counts."""
     stopped: int | None
     """The round in which the last client's gate shut; None if a gate never shut, or there is none.
     """
@@ -64,8 +65,8 @@ class PRecRow:
 def play(game: Game, method: str, seed: int) -> PRecRow:
     """Play one method in one setting.
 
-    The votes depend on the seed and not on the method, except in the world of the adaptive
-    adversary.
+    The votes depend on the setting and the seed, and only in the world of the adaptive adversary
+    also on the method's recommendations.
     """
     loss = 0.0
     joint_loss = 0
@@ -121,7 +122,8 @@ def runs(
 ) -> list[tuple[Game, str, int]]:
     """List the runs to play: every setting with every method and every seed.
 
-    Methods that are not private are played once for settings that differ in epsilon alone.
+    Methods that are not private are played once for settings that differ in epsilon alone, with
+    epsilon 1.
 
     Raises:
         ConfigError: A method does not exist.

@@ -2,8 +2,8 @@
 
 One of k, overlap, profile size, alpha and budget is varied at a time. The others have their base
 values: the largest overlap, the smallest profile size and alpha, k = 50 if it is among the ks and
-else the largest k, and the first budget of each method and variant. Every reading of PNSA is run in
-each setting.
+else the largest k, and the first budget of each method and variant. The paper's budgets are run
+with every reading of PNSA, the pairs of `Grid.surface` with the first reading alone.
 """
 
 from __future__ import annotations
