@@ -53,7 +53,7 @@ def test_help_lists_every_command():
     """`tacit --help` shows each command with its line, and the exit codes."""
     shown = run("--help").stdout
     assert all(name in shown and line in shown for name, line in cli.COMMANDS.items())
-    assert "5 refused to protect privacy" in " ".join(shown.split())
+    assert "5 refused, to protect privacy" in " ".join(shown.split())
 
 
 def test_no_words_is_a_call_for_help():

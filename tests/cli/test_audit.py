@@ -107,7 +107,7 @@ def test_weak_audit_is_exit_code_1(capsys, monkeypatch):
     """With the default samples a weak audit is a failure, and the output says so."""
     weak_bench(monkeypatch)
     assert main(["audit", "mechanisms"]) == 1
-    assert "1 weak: the auditor saw less than it should have." in capsys.readouterr().out
+    assert "1 weak: the audit showed less than it should have." in capsys.readouterr().out
 
 
 def test_weak_audit_of_few_samples_is_no_failure(capsys, monkeypatch):
@@ -151,7 +151,7 @@ def test_wrong_usage(capsys, words, said):
 @pytest.fixture
 def only_bits(monkeypatch):
     """One mechanism, and no other audit."""
-    monkeypatch.setattr(command, "audits", lambda: (command.ALL,))
+    monkeypatch.setattr(command, "audits", lambda: (command.ALL_MECHANISMS,))
     monkeypatch.setattr(
         shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: bit_release(1.0),)}
     )

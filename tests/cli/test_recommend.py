@@ -132,17 +132,17 @@ def test_another_time_keeps_nothing(folder, as_json, mine):
 
 
 def test_what_was_decided_in_a_trial_is_not_said_to_be_kept(folder, tacit, mine):
-    """--as-of says that its trial is not kept, and what is; other calls name no trial."""
+    """--as-of says that its trial is not stored, and what is; other calls name no trial."""
     words = ("recommend", folder / "m.tacit", "--about", "gender=F", "--history", mine)
     _, out, _ = tacit(*words)
     text = " ".join(out.split())
-    assert "What this device decided is kept in" in text
+    assert "What this device decided is stored in" in text
     assert "trial" not in text
     _, out, _ = tacit(*words, "--as-of", LATER)
     text = " ".join(out.split())
     assert f"This is a trial of {datetime.fromisoformat(LATER)} UTC" in text
-    assert "what was decided in it is not kept" in text
-    assert "What this device decided until now is kept in" in text
+    assert "what was decided in it is not stored" in text
+    assert "What this device decided until now is stored in" in text
 
 
 def test_a_letter_holds_no_attribute(folder, as_json, mine):
@@ -308,13 +308,13 @@ def test_a_device_says_where_its_memory_is(folder, tacit, mine):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--as-of", LATER], "--as-of is of what a device sends: add --about"),
-        (["--memory", "m.json"], "--memory is of what a device sends: add --about"),
+        (["--as-of", LATER], "--as-of is about what a device sends: add --about"),
+        (["--memory", "m.json"], "--memory is about what a device sends: add --about"),
         (["-o", "lists.csv"], "--out is for the lists of all people: add --all RATINGS."),
         (["--engine", "spark"], "--engine is for the lists of all people"),
-        (["--all", "r.csv", "--about", "gender=F"], "--about is of a list for one person"),
-        (["--all", "r.csv", "--exclude", "3"], "--exclude is of a list for one person"),
-        (["--all", "r.csv", "--as-of", LATER], "--as-of is of a list for one person"),
+        (["--all", "r.csv", "--about", "gender=F"], "--about is for a list for one person"),
+        (["--all", "r.csv", "--exclude", "3"], "--exclude is for a list for one person"),
+        (["--all", "r.csv", "--as-of", LATER], "--as-of is for a list for one person"),
     ],
 )
 def test_an_option_that_would_be_ignored_is_refused(folder, tacit, words, says):

@@ -292,3 +292,14 @@ def test_a_folder_with_a_space_stays_one_word(monkeypatch, tmp_path):
     paper, result = next(case for case in MADE if "FOLDER/ml-100k" in case[1].command)
     reproducing.reproduce(paper, result.item, False, False, False, folder, True)
     assert str(folder / "ml-100k") in seen[0]
+
+
+def test_a_result_without_a_command_is_not_suggested(capsys):
+    """A list suggests to run an item only if a command makes it."""
+    item = "Drawings of the method and of the apparatus"
+    code, out, err = run(capsys, "reproduce", "standard-scheme", item, "--list")
+    assert code == 0
+    assert "apparatus" in out
+    assert "runs one of these" not in out + err
+    code, out, err = run(capsys, "reproduce", "standard-scheme", "--list")
+    assert "runs one of these" in out + err

@@ -1,4 +1,4 @@
-"""`tacit recommend MODEL --all RATINGS`: a list for each person, to a file or a database."""
+"""`tacit recommend MODEL --all RATINGS`: writes a list for each person to a file or a database."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from tacit.design import ExecutionOptions
 from tacit.errors import ConfigError
 from tacit.evaluation import Result
 
-PEOPLE_AT_ONCE = 20_000
-"""Number of people whose lists are made at a time, between two steps of the progress bar."""
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,6 +21,9 @@ if TYPE_CHECKING:
     from tacit.data.tables.names import Role
     from tacit.profile_sums.batch_lists import Lists
     from tacit.profile_sums.model import PrivateLists
+
+PEOPLE_AT_ONCE = 20_000
+"""Number of people whose lists are made between two steps of the progress bar."""
 
 
 def write_all_lists(
@@ -39,15 +39,17 @@ def write_all_lists(
     The model is released already, so lists spend no privacy budget.
 
     Args:
-        model: A model of private lists, or an X-Map of which a part makes private lists.
+        model: A model of private lists, or an X-Map. Of an X-Map the sound variant is needed, which
+            holds a model of private lists.
         ratings: File of the people's ratings.
         destination: File or address of a database to write; on a cluster a folder of Parquet.
         execution: Whether lists are made here or on a cluster.
         columns: Columns of the ratings' file, by role; None for one that is to be found.
-        n: Length of the lists.
+        n: Most items of a list.
 
     Raises:
-        ConfigError: The model is not one of private lists, or the destination cannot be written.
+        ConfigError: The model is of another kind, or nothing of the destination's form is written.
+        OutputError: The destination cannot be written.
         DataError: The ratings cannot be read.
     """
     from tacit.designs.xmap.model import XMap
@@ -99,10 +101,15 @@ def _write_lists_here(
         path: File of the people's ratings.
         destination: File or address of a database to write.
         columns: Columns of the ratings' file, by role; None for one that is to be found.
-        make_lists: Function of the ratings of some people that makes their lists.
+        make_lists: Function that takes the ratings of some people, and returns their lists.
 
     Returns:
         Number of people in the file.
+
+    Raises:
+        ConfigError: Nothing of the destination's form is written.
+        OutputError: The destination cannot be written.
+        DataError: The ratings cannot be read.
     """
     from tacit.atomic_writes import check_writable
     from tacit.data.columns import EVENTS

@@ -1,8 +1,8 @@
-"""The command `tacit`: the table of its commands, and the messages and exit codes of errors.
+"""The command `tacit`: the table of its commands, their help, and how errors are reported.
 
 A command NAME is the `typer.Typer` called `app` in the module `tacit.cli.NAME`, or the object that
-`PLACES` names. Its module is imported only when the command is called, so that `tacit --help` is
-fast.
+`PLACES` names. Its module is imported only when the command or its help is called, so that
+`tacit --help` is fast.
 """
 
 from __future__ import annotations
@@ -48,18 +48,19 @@ COMMANDS = {
 """All commands, each with the line that `tacit --help` shows of it."""
 
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
-"""Commands that have a sub-command for each design that has the part of this name."""
+"""Commands of which each has a sub-command for every design that has a part of the command's name.
+See `tacit.design` for the parts."""
 PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "reproduce": "reproduce:app",
     "sketches": "device:counting",
     "init": "serve:making",
     "keys": "serve:keys",
 }
-"""Commands that are not `app` in a module of their own name: "MODULE:OBJECT" by their names."""
+"""Where a command is that is not `app` in a module of its own name: "MODULE:OBJECT" by command."""
 
 EXIT_CODES = (  # the last lines of `tacit --help`
     "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "
-    "5 refused to protect privacy, 6 optional package missing, 7 download failed, "
+    "5 refused, to protect privacy, 6 optional package missing, 7 download failed, "
     "70 a bug in tacit, 130 interrupted."
 )
 HOW_TO_REPORT = (
@@ -95,14 +96,16 @@ class LazyGroup(TyperGroup):
 HELP_NAMES = ("-h", "--help")
 """Options that ask for help."""
 _OPTIONS_WITHOUT_COMMAS = ("about", "edges", "setting", "values", "where")
-"""Repeated options whose values, such as NAME=VALUE, may hold commas; other lists are split."""
+"""Repeated options whose values, such as NAME=VALUE, may hold commas. The values of other repeated
+options are split at commas."""
 
 
 def set_up_command(command: Any) -> Any:
-    """Give a command and its sub-commands plain help, and repeated options that take commas.
+    """Set up plain help and the splitting of lists at commas, for a command and its sub-commands.
 
-    Plain help has no boxes, which would cut names and values on a narrow terminal, and none of
-    typer's options for completion.
+    Plain help has no boxes, which would cut names and values on a narrow terminal. Typer's options
+    for shell completion are removed. A repeated option, unless it is one of
+    `_OPTIONS_WITHOUT_COMMAS`, reads `--name a,b` as `--name a --name b`.
 
     Returns:
         The same command, which is changed.
@@ -133,7 +136,7 @@ def _make_comma_callback(callback: Callable[..., Any] | None) -> Callable[..., A
     """
 
     def split_values(ctx: Any, param: Any, value: Any) -> Any:
-        """Split the values that were typed at their commas; None or an empty list is returned."""
+        """Split the typed values at their commas; None and an empty list are returned as such."""
         if callback is not None:
             value = callback(ctx, param, value)
         if not value:
@@ -184,10 +187,11 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line. An error is printed, not raised.
+    """Run one command line. An `Exception` or Ctrl-C is printed, not raised.
 
     Args:
-        arguments: Words after `tacit`; None: those of this process. No words: the help is printed.
+        arguments: Words after `tacit`; None: those of this process. If there are none, the help is
+            printed.
 
     Returns:
         The exit code.
@@ -242,7 +246,10 @@ def _print_help(names: Sequence[str]) -> bool:
 
 
 def _print_error(error: Exception, *, as_json: bool) -> int:
-    """Print an error to standard error, as a paragraph or as JSON, and return its exit code."""
+    """Print an error to standard error, as a paragraph or as JSON, and return its exit code.
+
+    As a paragraph, an error without a message prints nothing.
+    """
     message, code = _describe_error(error)
     if as_json:
         body = error.details() if isinstance(error, TacitError) else {}

@@ -18,7 +18,8 @@ HELP = (
     "FILE.py:NAME, MODULE:NAME or a recommender of tacit, such as private: a class, an object, a "
     "function that makes one, or a function history -> list; or a saved model's file."
 )
-# Helps of options.
+"""Help of --model, here and in `tacit compare`."""
+# Helps of the other options that do not fit one line.
 _ATTACKS = "Only membership, audit, reconstruction or attribute."
 _PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
 _SCORES = "Membership by predictions, too; default: if stars."
@@ -32,7 +33,7 @@ app = make_group(
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The options of `attack model`; most are those of `any_model.attack`."""
+    """The options of `attack model`. Most are parameters of `any_model.attack`."""
 
     model: str = option(HELP)
     setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set")
@@ -40,10 +41,16 @@ class ModelSettings:
     attribute: str | None = option("To infer; default: the first of two values.")
     panel: str = option(_PANEL, default="quick")
     sees_scores: bool | None = option(_SCORES, flag="--scores/--lists-only")
-    claim: float | None = option("Epsilon it claims for a whole profile; default: its card.")
+    claim: float | None = option(
+        "Epsilon that the recommender claims for a whole profile; default: its card's."
+    )
     delta: float | None = option("Delta of the claim; default: its card's, else 1e-6.")
-    members: list[str] | None = option("For a function: ids it learned from, or @FILE.")
-    targets: int = option("People who are in with probability 1/2.", default=300, least=10)
+    members: list[str] | None = option(
+        "For a function history -> list: ids of the people it learned from, or @FILE."
+    )
+    targets: int = option(
+        "People of whom each is in a fit with probability 1/2.", default=300, least=10
+    )
     shadows: int = option("Fits that the attacker learns from.", default=16, least=4)
     victims: int = option("Fits that are attacked.", default=8, least=1)
     canaries: int = option("Made-up people of each kind.", default=400, least=8)
@@ -56,15 +63,15 @@ class ModelSettings:
 def attack_model(options: ModelSettings, run: Run) -> Result:
     """Attack any recommender.
 
-    The attacks try to tell whether a person was among those that it learned from, what a person
-    rated lately, and the value of a person's attribute; the audit bounds its epsilon from below.
-    For this it is fitted to parts of the ratings again and again.
+    The attacks try to tell whether the recommender learned from a person, what a person rated
+    lately, and the value of a person's attribute. The audit bounds the recommender's epsilon from
+    below. A recommender that can be fitted is fitted to parts of the ratings again and again.
     """
     from tacit.auditing.attacks import any_model
     from tacit.auditing.attacks.any_model.named_models import digest_of_code, find_model
 
     model = find_model(options.model, read_arguments(options.setting or []))
-    any_model.adapt(model)  # raises for what is no recommender, before the file is read
+    any_model.adapt(model)  # raises if this is no recommender, before the ratings are read
     ratings = run.read_ratings()
     members = terminal.parse_ids(options.members) if options.members else None
     settings: dict[str, Any] = {
@@ -105,7 +112,9 @@ app.command("model")(function_with_options(Command(ModelSettings, attack_model, 
 
 
 def read_arguments(settings: Sequence[str]) -> dict[str, Any]:
-    """Read texts NAME=VALUE of the option --set as arguments of a class, by name.
+    """Read texts NAME=VALUE of the option --set as values by name.
+
+    The names are those of a class's arguments, in `tacit compare` also CLASS.NAME.
 
     Raises:
         ConfigError: A text has another form.
@@ -125,7 +134,7 @@ def _read_value(text: str) -> Any:
 
 
 def _describe_attacks(result: dict[str, Any]) -> Iterator[Table | str]:
-    """Yield the table of the attacks, a line for each that was not made, and the conclusion.
+    """Yield the table of attacks, a line for each that was left out, and the bound of epsilon.
 
     Args:
         result: Result of the attacks as JSON.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-ALL = "mechanisms"
-"""Name of the audit of all mechanisms."""
+ALL_MECHANISMS = "mechanisms"
+"""Name of the audit of all mechanisms. (The option --all also audits the designs.)"""
 
 
 @command(app)
@@ -30,31 +30,34 @@ def audit(
     what: str | None = option("'mechanisms', the name of one, or a design.", argument="what"),
     everything: bool = option("Run all audits, one after the other.", flag="--all"),
     samples: int | None = option(
-        "Releases of each neighbour; by default as many as each needs, 5,000 to 1,000,000."
+        "Releases drawn of each of two neighbouring inputs; by default as many as the audit needs, "
+        "5,000 to 1,000,000."
     ),
     variant: str | None = option("Of designs with both: published or sound. By default all."),
-    planted: bool = option("Also show that planted bugs are caught."),
+    planted: bool = option("Also check that planted bugs are caught."),
     as_json: JSON = False,
 ) -> Result:
     """Audit by exact computation and by samples of the running code.
 
-    Exit code 1 if a violation was found, a planted bug was missed, correct code raised an alarm, or
-    an audit was weak although --samples was not below its default. Published claims that are known
-    to be false are expected to be refuted; exit code 1 also if one of them is not.
+    Published claims that are known to be false are expected to be refuted. Exit code 1 if another
+    claim was violated, if one of these was not refuted, if a planted bug was missed, if correct
+    code raised an alarm, or if an audit was weak although --samples was not below its default.
     """
     if not everything and what is None:
-        raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
+        raise ConfigError(f"Say what to audit, such as  tacit audit {ALL_MECHANISMS}, or --all.")
     if what is not None and not everything:
         return _audit(what, samples, variant, planted=planted, quiet=as_json)
     if what is not None or variant is not None or samples is not None:
-        raise ConfigError("--all audits everything as it is by default: leave out the rest.")
+        raise ConfigError(
+            "--all runs each audit with its defaults: leave out the name, --variant and --samples."
+        )
     return _audit_all(planted=planted, as_json=as_json)
 
 
 def audits() -> tuple[str, ...]:
-    """List the audits that `--all` runs: that of all mechanisms, and that of each design."""
+    """List the audits that --all runs: of all mechanisms, and of each design that has an audit."""
     designs = [name for name in names() if "audit" in design(name).parts]
-    return (ALL, *designs)
+    return (ALL_MECHANISMS, *designs)
 
 
 def _audit_all(*, planted: bool, as_json: bool) -> Result:
@@ -87,11 +90,12 @@ def _audit(
     """Audit one mechanism, all of them, or a design.
 
     Args:
-        what: Name of a mechanism or a design, or `ALL` for all mechanisms.
-        samples: Releases of each of two neighbouring data sets; None: as many as the audit needs.
+        what: Name of a mechanism or a design, or `ALL_MECHANISMS`.
+        samples: Releases drawn of each of two neighbouring inputs; None: as many as the audit
+            needs.
         variant: Variant of a design; None: all variants.
-        planted: Whether planted bugs are looked for, too.
-        quiet: Whether no progress is shown.
+        planted: Whether planted bugs are audited, too.
+        quiet: Whether progress is hidden.
 
     Raises:
         ConfigError: There is no such mechanism, design or variant, or there are too few samples.
@@ -120,7 +124,7 @@ def plan_audit(what: str) -> AuditPlan:
     """Make the plan of `tacit audit WHAT`: the claims, planted bugs and studies that it can run.
 
     Args:
-        what: Name of a mechanism or a design, or `ALL` for all mechanisms.
+        what: Name of a mechanism or a design, or `ALL_MECHANISMS`.
 
     Raises:
         ConfigError: There is no such mechanism or design.
@@ -134,21 +138,29 @@ def plan_audit(what: str) -> AuditPlan:
         plan_of_design: AuditPlan = design(what).part("audit")()
         return plan_of_design
     mechanisms = shipped_mechanisms.MECHANISMS
-    if what != ALL:
+    if what != ALL_MECHANISMS:
         if what not in mechanisms:
             known = ", ".join((*designs, *mechanisms))
-            raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
+            raise ConfigError(
+                f"No mechanism or design '{what}'. Choose {ALL_MECHANISMS} or one of: {known}."
+            )
         mechanisms = {what: mechanisms[what]}
     claims = {name: claim_makers(makers) for name, makers in mechanisms.items()}
     return AuditPlan(claims, planted_bugs.BUGS, SAMPLES)
 
 
 def _make_tables(plan: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
-    """Yield the tables of an audit: of claims, of each study, and of planted bugs."""
+    """Yield the tables of an audit: of claims, of each study with results, and of planted bugs.
+
+    Args:
+        plan: The audit's plan.
+        result: What the audit found. It has "planted" only if planted bugs were audited.
+    """
     audits = result["audits"]
     refuted = result["refuted_as_expected"]
 
     def describe_verdict(claim: AuditResult) -> str:
+        """Return the verdict on a claim; another text where a refutation is expected."""
         return "refuted as expected" if claim.mechanism in refuted else claim.verdict
 
     columns: dict[str, Any] = {"mechanism": lambda claim: claim.mechanism}
@@ -174,8 +186,8 @@ def _make_table_of_bugs(bugs: Sequence[BugResult], repairs: Sequence[RepairedRes
     """Make the table of planted bugs.
 
     Args:
-        bugs: Results of the code with each bug.
-        repairs: Results of the same code without the bug, in the same order.
+        bugs: The audit's result on the code with each bug.
+        repairs: The audit's result on the same code without the bug, in the same order.
     """
     headings = ["planted bug", "result", "by", "bound"]
     shows_rules = any(bug.rules is not None for bug in bugs)
@@ -214,7 +226,7 @@ def _conclude(
     if weak and has_fewer_samples:
         yield f"{weak} weak: fewer --samples than by default cannot do better."
     elif weak:
-        yield f"{weak} weak: the auditor saw less than it should have. That is a failure."
+        yield f"{weak} weak: the audit showed less than it should have. That is a failure."
     if not failures:
         yield plan.conclusion
     if result["false_alarm"]:

@@ -1,4 +1,9 @@
-"""Makes commands of the terminal from settings of designs, and from parameters of functions."""
+"""Commands of the terminal, made from settings of designs and from parameters of functions.
+
+Also here is what several commands do before or while they run: `TerminalRun` reads ratings and
+shows progress, `keep_finished_tasks` keeps work that was interrupted, `name_output_beside` names
+output files, and `warn_of_weak_privacy` looks at epsilon and delta.
+"""
 
 from __future__ import annotations
 
@@ -63,10 +68,12 @@ class TerminalRun:
         return terminal.progress(description, total, quiet=self._quiet)
 
 
-FORCE: Any = option("Replace what lies where --out is by default.", flag="--force", default=False)
-"""Option of commands that name their output file themselves, if none was typed."""
+FORCE: Any = option(
+    "Where --out is left out: replace the file of the default name.", flag="--force", default=False
+)
+"""Option of commands that name their output file themselves where --out is left out."""
 _USELESS_DELTA = 0.5
-"""Delta from which on a guarantee promises nothing, so that it is refused."""
+"""Smallest delta that is refused, since the guarantee would promise nothing."""
 _LARGE_DELTA = 1e-3
 """Delta above which a warning is printed."""
 _LARGE_EPSILON = 100.0
@@ -114,12 +121,14 @@ def function_with_options(command: Command) -> Callable[..., None]:
 
 @contextmanager
 def keep_finished_tasks(command_name: str, resume: Path | None) -> Iterator[Path]:
-    """Yield the file to which the block adds finished tasks. If Ctrl-C is typed, it is kept.
+    """Yield the file to which the block adds finished tasks.
+
+    If Ctrl-C is typed, the file is kept, and a note says how to go on from it.
 
     Args:
-        command_name: Name of the command, for the name of a file that is kept.
+        command_name: Name of the command, for the name of the copy.
         resume: File that the user named, which is kept in any case. None: a temporary file, which
-            is copied to the current folder when Ctrl-C is typed.
+            is copied to the current folder only when Ctrl-C is typed.
     """
     if resume is not None:
         try:
@@ -141,11 +150,12 @@ def keep_finished_tasks(command_name: str, resume: Path | None) -> Iterator[Path
 
 
 def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Path:
-    """Name the file that a command makes from another: orders.tacit beside orders.csv.
+    """Name the file or folder that a command makes from a file: orders.tacit beside orders.csv.
 
     Args:
-        path: File or folder that the command reads; of a pipe, the output is in the current folder.
-        ending: Ending of the new name.
+        path: File or folder that the command reads. If there is none, as for a pipe or a database,
+            the output is in the current folder. A name that begins with a dot gives "ratings".
+        ending: Ending of the new name, without which it has that of `path` up to the first dot.
         force: Whether a file of the new name may be replaced.
 
     Raises:
@@ -165,12 +175,12 @@ def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Pa
 
 
 def warn_of_weak_privacy(arguments: dict[str, Any]) -> None:
-    """Print a warning where an epsilon or delta that was typed promises hardly anything.
+    """Print a warning where an epsilon or a delta promises hardly anything.
 
-    An infinite epsilon gets none: it is typed to ask for no privacy.
+    An infinite epsilon gets no warning: it is typed to ask for no privacy.
 
     Args:
-        arguments: Options by name; only "epsilon" and "delta" are looked at.
+        arguments: Options by name. Only "epsilon" and "delta" are looked at, if they are floats.
 
     Raises:
         ConfigError: The delta is a half or more, which promises nothing.
@@ -205,7 +215,8 @@ def with_typer_signature(
 ) -> Callable[..., None]:
     """Make the function of a command, with the signature that typer reads.
 
-    The function checks that files can be written, calls `run`, and shows its result.
+    The function names an output file that was left out, checks files and privacy parameters with
+    `_prepare_outputs`, calls `run`, and shows its result.
 
     Args:
         run: Function that returns a result, or None where it has shown everything.
@@ -254,16 +265,18 @@ def with_typer_signature(
 
 
 def _prepare_outputs(arguments: dict[str, Any], option_fields: Mapping[str, Field[Any]]) -> None:
-    """Name the output file where it was left out, and check all options, before work begins.
+    """Name the output file if it was left out, and check privacy parameters and files to write.
 
     Args:
-        arguments: Values of the options, by name. "out" is set if it was left out, and "force",
-            which only says whether the file so named may be replaced, is taken out.
+        arguments: Values of the options, by name. If --out is marked with `writes`, "out" is set
+            where it was left out, and "force", which says whether that file may be replaced, is
+            taken out. Other commands do both themselves.
         option_fields: Fields of all options, by name.
 
     Raises:
         ConfigError: A delta promises nothing.
         OutputError: A file cannot be written, or may not be replaced.
+        MissingExtra: A report is asked for, and a package that draws plots is missing.
     """
     from tacit.atomic_writes import check_writable
 
@@ -292,9 +305,9 @@ def _find_source_class(parameters: list[inspect.Parameter]) -> type[RatingsOptio
 def _replace_ratings_options(
     parameters: list[inspect.Parameter], source_class: type[RatingsOptions]
 ) -> list[inspect.Parameter]:
-    """Replace the parameter of `source_class` by one for each of its options.
+    """Replace the parameter of type `source_class` by one for each option of this class.
 
-    The path of the ratings takes its place; the other options follow all parameters.
+    The path of the ratings stands where the parameter was. The other options follow at the end.
     """
     path, *other_options = (make_parameter(*field) for field in _list_options(source_class))
     annotations = [declared_parameter.annotation for declared_parameter in parameters]
@@ -321,10 +334,10 @@ def _make_typer_parameter(declared: inspect.Parameter) -> inspect.Parameter:
 
 
 def _find_typer_type(kind: Any, default: Any) -> tuple[Any, Any]:
-    """Return the type as which typer reads an option, and the default as such a value.
+    """Return the type as which typer reads an option, and the default as a value of that type.
 
-    A tuple of texts is read as a list of texts; a tuple of numbers as one text with commas; other
-    types are read as they are.
+    A tuple of texts is read as a list of texts, and a tuple of numbers as one text with commas.
+    Another type is returned with its default unchanged.
 
     Args:
         kind: Type of the field.
@@ -361,7 +374,7 @@ def _run_command(
 
     Args:
         command: The command.
-        as_json: Whether the result is shown as JSON, and so no progress is shown.
+        as_json: Whether the result is shown as JSON. Progress is then hidden.
         source: Options that name the ratings; None for a command that reads none.
         arguments: Values of the command's options, by name.
 
@@ -402,13 +415,14 @@ def _read_setting(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
     """Convert what typer read to the type of a setting.
 
     Args:
-        value: What typer read.
+        value: Value as typer read it; see `_find_typer_type`.
         name: Name of the setting.
         field: Field of the setting.
         kind: Type of the setting.
 
     Raises:
-        ConfigError: A number is not finite, or a text is not a list of numbers.
+        ConfigError: The option has a least value, and the number is not finite; or a text is not a
+            list of numbers.
     """
     flag = _find_flag(name, field)
     entry_type = _find_entry_type(kind)

@@ -1,4 +1,4 @@
-"""`tacit compare`: compares every design that suits the data with all baselines."""
+"""`tacit compare`: compares designs, baselines and own models on the same ratings."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ from tacit.profile_sums.options import FEATURES_HELP
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
-    from tacit.evaluation.comparison_result import UnitTable
+    from tacit.data.ratings import Ratings
+    from tacit.evaluation.comparison_result import ComparisonResult, UnitTable
 
 app = typer.Typer()
-SPLIT_HELP = (  # of --split
-    "random: of each person's likes; time: after one moment; last: each person's latest like; "
-    "people: cold users; folds."
+SPLIT_HELP = (
+    "What is held out. random: a part of each person's likes; time: all ratings after one moment; "
+    "last: each person's latest like; people: likes of people not learned from; folds: a fold."
 )
+"""Help of --split."""
 SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_auc": "AUC"}
-"""Metrics that a terminal shows, each with its heading."""
+"""Metrics that the terminal's tables show, each with its heading."""
 
 
 @command(app)
@@ -49,7 +51,7 @@ def compare(
         flag="--set",
     ),
     attacks: bool = option(
-        "Attack each by membership.", default=True, flag="--attacks/--no-attacks"
+        "Attack each recommender by membership.", default=True, flag="--attacks/--no-attacks"
     ),
     seeds: int = option("How many splits.", default=LEAST_SEEDS, least=1),
     split: str = option(SPLIT_HELP, default="random"),
@@ -70,12 +72,10 @@ def compare(
 ) -> Result:
     """Compare all designs on the same people, splits, metrics and seeds.
 
-    The tables show accuracy, how much people lose by privacy, and what a membership attack finds.
-    Epsilons can be compared only for the same unit and adversary: each pair of these has a table of
-    its own. For each design that does not suit the data, the reason is shown.
+    The tables show accuracy and what a membership attack finds. Epsilons can be compared only for
+    the same unit and adversary: each pair of these has a table of its own. For each design that
+    does not suit the data, the reason is shown.
     """
-    from tacit.atomic_writes import write_whole
-    from tacit.data.domains import describe_features
     from tacit.evaluation import compare as comparing
     from tacit.evaluation.entries import baselines, entries_of_designs, entries_of_models
     from tacit.evaluation.protocols import Protocol
@@ -86,15 +86,15 @@ def compare(
     protocol = Protocol(split, share, folds, sampled)
     epsilons = terminal.parse_numbers(epsilon, "--epsilon", float)
     designs = [design_of(name) for name in (design or names())]  # raises for an unknown name
-    arguments = arguments_of_models(model or [], setting or [])
+    arguments = find_model_arguments(model or [], setting or [])
     own_models = entries_of_models(model or [], arguments)
     ratings = source.read()
     names_of_features = split_names(features)
     question = Comparison(
         ratings, epsilons, delta, from_domain, to_domain, features=names_of_features
     )
-    of_designs = entries_of_designs([design.name for design in designs], question)
-    entries = [*baselines(ratings, from_domain, to_domain), *of_designs.entries, *own_models]
+    entrants = entries_of_designs([chosen.name for chosen in designs], question)
+    entries = [*baselines(ratings, from_domain, to_domain), *entrants.entries, *own_models]
     n_steps = comparing.count_steps(entries, seeds, attacks)
     with (
         keep_finished_tasks("compare", resume) as finished,
@@ -103,7 +103,7 @@ def compare(
         result = comparing.compare_entries(
             ratings,
             entries,
-            left_out=of_designs.left_out,
+            left_out=entrants.left_out,
             source=from_domain,
             target=to_domain,
             seeds=range(seed, seed + seeds),
@@ -127,19 +127,64 @@ def compare(
         protocol=result.data["protocol"],
         models=model or [],
     )
+    _write_files(result, csv=csv, latex=latex, latex_metrics=latex_metrics, figures=figures)
+    next_command = ""
+    if report is None:
+        typed = terminal.command_line()
+        page_contents = "draws one page, with intervals and groups"
+        next_command = f"{typed} --report comparison.html  {page_contents}."
+    else:
+        result.page(made_with).write(report)
+    return _make_shown_result(result, made_with, ratings, names_of_features, next_command)
+
+
+def _write_files(
+    result: ComparisonResult,
+    *,
+    csv: Path | None,
+    latex: Path | None,
+    latex_metrics: list[str],
+    figures: Path | None,
+) -> None:
+    """Write a comparison's rows, LaTeX table and figures, each where its path is not None.
+
+    Args:
+        result: The comparison.
+        csv: File of the rows.
+        latex: File of the LaTeX table.
+        latex_metrics: Metrics of the LaTeX table, in the order of its columns.
+        figures: Folder of the figures.
+    """
+    from tacit.atomic_writes import write_whole
+
     if csv is not None:
         write_whole(csv, result.to_csv().encode())
     if latex is not None:
         write_whole(latex, result.to_latex(latex_metrics).encode())
     if figures is not None:
         result.write_figures(figures)
-    if report is not None:
-        result.page(made_with).write(report)
+
+
+def _make_shown_result(
+    result: ComparisonResult,
+    made_with: dict[str, Any],
+    ratings: Ratings,
+    features: tuple[str, ...] | None,
+    next_command: str,
+) -> Result:
+    """Make the command's result: the values that --json prints, and what the terminal shows.
+
+    Args:
+        result: The comparison.
+        made_with: The manifest.
+        ratings: The ratings.
+        features: Columns of item metadata that designs make features of; None: their defaults.
+        next_command: Command to suggest, with what it does; "": none.
+    """
+    from tacit.data.domains import describe_features
+    from tacit.evaluation.compare import sentences_by_reason
+
     tables = [_make_terminal_table(table) for table in result.tables()]
-    after = ""
-    if report is None:
-        typed = terminal.command_line()
-        after = f"{typed} --report comparison.html  draws one page, with intervals and groups."
     return Result(
         {
             "rows": [_replace_infinity(row) for row in result.rows],
@@ -151,25 +196,26 @@ def compare(
         [
             *tables,
             *result.short_lists,
-            *comparing.sentences_by_reason(result.excluded_designs),
-            describe_features(ratings, names_of_features),
+            *sentences_by_reason(result.excluded_designs),
+            describe_features(ratings, features),
         ],
-        after,
+        next_command,
     )
 
 
-def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str, Any]]:
+def find_model_arguments(models: list[str], settings: list[str]) -> list[dict[str, Any]]:
     """Find for each --model the arguments that --set gives to its class.
 
     Args:
         models: Values of --model.
-        settings: Values of --set, NAME=VALUE or CLASS.NAME=VALUE.
+        settings: Values of --set. NAME=VALUE is allowed for a single model. CLASS.NAME=VALUE is for
+            every model of this class.
 
     Returns:
         For each model, in the order of `models`, its arguments by name.
 
     Raises:
-        ConfigError: It is not clear for which model an argument is.
+        ConfigError: A value of --set has another form, or it is not clear for which model it is.
     """
     from tacit.evaluation.own_models import name_of_model
 
@@ -193,7 +239,10 @@ def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str
 
 
 def _make_terminal_table(table: UnitTable) -> Table:
-    """Make a table of the means of the metrics in SHOWN, for a narrow terminal."""
+    """Make a table of the means of the metrics in SHOWN, without their intervals.
+
+    The table is that narrow to fit a terminal.
+    """
     metrics = [metric for metric in table.metrics if metric in SHOWN]
     lines = []
     for design, variant, epsilon, *cells in table.lines:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Column, Ratings
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
-"""Quantiles of counts that are shown, by name."""
+"""Shares at which quantiles of counts are taken, by the quantiles' names."""
 _MOST_VALUES = 12
-"""Most values of an attribute, or most numbers of stars, that have a row of their own in a
-table."""
+"""Most values of an attribute, or most numbers of stars, that have a row of their own in a table.
+One more row is for all other values."""
 
 
 @command(app)
@@ -62,14 +62,14 @@ def domains(
         flag="--out -o",
     ),
     genres: str = option("Column of the genres, joined by '|', in --items.", default="genres"),
-    names: str = option("Names of the two domains.", default="D1,D2"),
+    names: str = option("Names of the two domains, FIRST,SECOND.", default="D1,D2"),
     force: bool = FORCE,
 ) -> Result:
     """Cut a catalogue into two domains by genre.
 
-    OUT-items has the catalogue: each item with its domain, title and other metadata. A folder of
-    MovieLens has genres; for a file of ratings, name a file that has them with --items. Items of
-    unknown genre are left out.
+    A second file, OUT-items, has the catalogue: each item with its domain, title and other
+    metadata. A folder of MovieLens has genres. For a file of ratings, name a file of genres with
+    --items. Items of unknown genre are left out.
     """
     from tacit.data.domains import split_by_genre
     from tacit.data.tables.folder import write_items, write_ratings
@@ -117,10 +117,9 @@ def export(
 ) -> Result:
     """Write a folder of RecBole or LensKit.
 
-    `tacit data import` reads it back.
-
-    RecBole calls the data set by the folder's name. Values joined by '|' become sequences there.
-    Text that stood beside the ratings is not written.
+    `tacit data import` reads the folder back. For RecBole, the folder's name is that of the data
+    set, and values joined by '|' become sequences. Text that stood beside the ratings is not
+    written.
     """
     from tacit.data.tables.research_folders import write_research_folder
 
@@ -145,21 +144,21 @@ def describe(source: RatingsOptions) -> Result:
 
 
 def _count_domains(ratings: Ratings) -> dict[str, dict[str, int]]:
-    """Count the items, the ratings and the people with ratings of each domain, by its name."""
+    """Count the items, ratings and people with a rating in each domain; the key is its name."""
     import numpy as np
 
     from tacit.data.domains import domain_names, ratings_in_domain
 
     sizes = {}
     for name in domain_names(ratings):
-        of_domain = ratings_in_domain(ratings, name)
-        n_people = len(np.unique(of_domain.users))
-        sizes[name] = {"items": of_domain.n_items, "ratings": len(of_domain), "people": n_people}
+        in_domain = ratings_in_domain(ratings, name)
+        n_people = len(np.unique(in_domain.users))
+        sizes[name] = {"items": in_domain.n_items, "ratings": len(in_domain), "people": n_people}
     return sizes
 
 
 def _summarise(ratings: Ratings) -> dict[str, Any]:
-    """Summarise ratings in the numbers that --json prints."""
+    """Summarise ratings in the values that --json prints."""
     import numpy as np
 
     stars, counts = np.unique(ratings.values, return_counts=True)
@@ -261,7 +260,7 @@ def _tabulate_shares(
 ) -> Table:
     """Make a table of counts and their shares of a total.
 
-    The values after the first _MOST_VALUES share the last row.
+    Counts after the first _MOST_VALUES are added up in the last row.
 
     Args:
         title: Title of the table.
@@ -269,11 +268,10 @@ def _tabulate_shares(
         counts: Counts by value, in the order of the rows.
         total: The number that shares are of.
     """
-    rows = list(counts.items())
-    shown_rows = rows[:_MOST_VALUES]
-    other_counts = [count for _, count in rows[_MOST_VALUES:]]
+    all_counts = list(counts.items())
+    shown_counts = all_counts[:_MOST_VALUES]
+    other_counts = [count for _, count in all_counts[_MOST_VALUES:]]
     if other_counts:
-        shown_rows.append((f"{len(other_counts)} more", sum(other_counts)))
-    return Table(
-        title, columns, [(value, count, f"{count / total:.1%}") for value, count in shown_rows]
-    )
+        shown_counts.append((f"{len(other_counts)} more", sum(other_counts)))
+    rows = [(value, count, f"{count / total:.1%}") for value, count in shown_counts]
+    return Table(title, columns, rows)

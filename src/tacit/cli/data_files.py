@@ -1,10 +1,14 @@
-"""`tacit data import`, which makes one clean folder of files in many forms; `generate`; `films`."""
+"""`tacit data import`, which reads files of many formats and writes one clean folder of ratings.
+
+Also `tacit data generate` and `tacit data films`, which write generated ratings. `tacit.cli.data`
+adds further sub-commands to the same `app`.
+"""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
     from tacit.data.tables.import_plan import Plan
     from tacit.data.tables.names import Role
+    from tacit.data.tables.ratings_tables import TableReading
     from tacit.data.tables.written_format import WrittenFormat
 
 app = typer.Typer(
@@ -37,7 +42,7 @@ _MEANINGS: dict[Role, str] = {
     "time": "when",
     "domain": "the item's domain",
 }
-"""Words for the content of the column of each role, for people who are asked about columns."""
+"""Words for what the column of each role holds, for people who are shown or asked for columns."""
 _PROMPTED_ROLES: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 """Roles of the columns that are asked for on a terminal, in the order of the questions."""
 _REASONS = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
@@ -55,7 +60,7 @@ def import_(
         "DuckDB, or a folder of RecBole or LensKit.",
         argument="FILE",
     ),
-    catalogue: Path | None = option("Public list of items. Ratings of others are dropped."),
+    catalogue: Path | None = option("Public list of items. Ratings of other items are dropped."),
     public_items: bool = option("Everybody may know which items were rated."),
     on_bad: str | None = option("refuse or drop bad rows; left out: drop a minority."),
     dates: str | None = option("dayfirst or monthfirst, where no date tells."),
@@ -74,21 +79,14 @@ def import_(
 ) -> Result:
     """Write the files you have as one clean folder that commands read.
 
-    Columns are guessed by their names and contents. On a terminal the guess is shown and asked
-    about; with --json, or without a terminal, nothing is asked. What was dropped, and by which
-    rule, is reported. A scale that is given is then public.
+    Columns that no option names are guessed by their names and contents. The guess is shown, and a
+    person at a terminal is asked whether it is right. With --yes or --json, or without a terminal,
+    nothing is asked. How many rows were dropped, and by which rule, is reported. A scale that was
+    typed with --scale is public then.
     """
-    import numpy as np
-
-    from tacit.data.columns import EVENTS
     from tacit.data.tables.cells import Rules
     from tacit.data.tables.folder import check_folder, write_folder
-    from tacit.data.tables.import_plan import (
-        carry_out_plan,
-        plan_import,
-        plan_written,
-        warnings_about,
-    )
+    from tacit.data.tables.import_plan import carry_out_plan, plan_import, plan_written
 
     if out is None:
         ending = "-imported" if source.path.is_dir() else ""
@@ -107,11 +105,10 @@ def import_(
     columns = {role: typed_columns[role] for role in _MEANINGS}
     if no_time:
         del columns["time"]
-    events = bool(source.events)
     written = _read_written_format(source, [*columns.values(), header, dates, decimal, ids, table])
 
-    def make_plan() -> Plan:
-        """Make a plan from the columns that are named by now; the other columns are guessed."""
+    def make_plan(events: bool) -> Plan:
+        """Make a plan from the columns that `columns` names by now; the others are guessed."""
         files = [source.path, *(more or [])]
         if written is not None:
             return plan_written(files, written)
@@ -128,23 +125,9 @@ def import_(
         )
 
     may_ask = not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty()
-    try:
-        plan = make_plan()
-    except DataError as error:  # a column cannot be guessed
-        if not may_ask:
-            raise
-        terminal.say(str(error))
-        events = _ask_for_columns(columns, {}) or events
-        plan = make_plan()
-    if not as_json:
-        _show_guess(plan)
-    if plan.ratings and may_ask and not _confirm_guess(plan):
-        first_guess = plan.ratings[0]
-        guessed_headers = {}
-        for role, position in first_guess.positions.items():
-            guessed_headers[role] = first_guess.table.headers[position]
-        events = _ask_for_columns(columns, guessed_headers) or events
-        plan = make_plan()
+    plan, events = _agree_on_plan(
+        make_plan, columns, events=bool(source.events), may_ask=may_ask, is_shown=not as_json
+    )
     imported = carry_out_plan(
         plan,
         rules,
@@ -158,20 +141,102 @@ def import_(
         domain=source.domain,
         encoding=source.encoding,
     )
-    ratings = imported.ratings
     warnings = plan.warnings
     del plan  # it holds the text of all rows, which takes more memory than the ratings
+    ratings = _limit_ratings(imported, source, most_per_person)
+    write_folder(ratings, out, imported.written)
+    result = _summarise_import(imported, ratings, warnings, out)
+    fit_command = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
+    after = f"{fit_command}  makes private lists."
+    has_format = imported.written is not None
+    return Result(result, list(_describe_import(result, ratings, has_format)), after)
+
+
+def _agree_on_plan(
+    make_plan: Callable[[bool], Plan],
+    columns: dict[Role, str | None],
+    *,
+    events: bool,
+    may_ask: bool,
+    is_shown: bool,
+) -> tuple[Plan, bool]:
+    """Make the plan of an import, and let a person at the terminal correct the guessed columns.
+
+    Args:
+        make_plan: Function that makes the plan from `columns` as they are then, and from whether
+            every row is an event.
+        columns: Name of the column of each role; None for one that is to be guessed. Answers are
+            written into it.
+        events: Whether it was typed that every row is an event.
+        may_ask: Whether a person can answer questions.
+        is_shown: Whether the guess is printed.
+
+    Returns:
+        The plan, and whether every row is an event.
+
+    Raises:
+        DataError: A column cannot be guessed, and nobody can be asked or the answers do not help.
+    """
+    try:
+        plan = make_plan(events)
+    except DataError as error:
+        if not may_ask:
+            raise
+        terminal.say(str(error))
+        events = _ask_for_columns(columns, {}) or events
+        plan = make_plan(events)
+    if is_shown:
+        _show_guess(plan)
+    if plan.ratings and may_ask and not _confirm_guess(plan):
+        first_guess = plan.ratings[0]
+        guessed_headers = {}
+        for role, position in first_guess.positions.items():
+            guessed_headers[role] = first_guess.table.headers[position]
+        events = _ask_for_columns(columns, guessed_headers) or events
+        plan = make_plan(events)
+    return plan, events
+
+
+def _limit_ratings(
+    imported: TableReading, source: RatingsOptions, most_per_person: int | None
+) -> Ratings:
+    """Leave out rare people and items, and then the rows of a person above a limit.
+
+    Args:
+        imported: The imported ratings. The number of rows above the limit is added to `dropped`.
+        source: Options with the fewest ratings of an item and of a person.
+        most_per_person: Most ratings of a person; None: there is no limit.
+    """
+    ratings = imported.ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
-    if most_per_person is not None:
-        n_before = len(ratings)
-        ratings = ratings.limit_per_person(most_per_person)
-        n_dropped = n_before - len(ratings)
-        if n_dropped:
-            imported.dropped["a person has more rows than --most-per-person"] = n_dropped
-    write_folder(ratings, out, imported.written)
+    if most_per_person is None:
+        return ratings
+    limited_ratings = ratings.limit_per_person(most_per_person)
+    n_dropped = len(ratings) - len(limited_ratings)
+    if n_dropped:
+        imported.dropped["a person has more rows than --most-per-person"] = n_dropped
+    return limited_ratings
+
+
+def _summarise_import(
+    imported: TableReading, ratings: Ratings, warnings: list[str], out: Path
+) -> dict[str, Any]:
+    """Summarise an import in the values that --json prints.
+
+    Args:
+        imported: What was read.
+        ratings: The ratings that were kept.
+        warnings: The plan's warnings.
+        out: Folder that was written.
+    """
+    import numpy as np
+
+    from tacit.data.columns import EVENTS
+    from tacit.data.tables.import_plan import warnings_about
+
     has_stars = ratings.scale != EVENTS or "rating" in imported.columns
-    result = {
+    return {
         "read": imported.read,
         "kept": len(ratings),
         "dropped": [{"rule": rule, "rows": rows} for rule, rows in imported.dropped.items()],
@@ -184,10 +249,6 @@ def import_(
         "warnings": warnings + warnings_about(ratings, imported.read, imported.dropped),
         "folder": str(out),
     }
-    fit_command = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
-    after = f"{fit_command}  makes private lists."
-    has_format = imported.written is not None
-    return Result(result, list(_describe_import(result, ratings, has_format)), after)
 
 
 def _read_written_format(
@@ -197,10 +258,13 @@ def _read_written_format(
 
     Args:
         source: Options that name the ratings.
-        further_values: Values of further options that say how rows are written; None: not typed.
+        further_values: Values of options that are not in `source` and say how rows are written, and
+            of those that name columns; None: not typed.
 
     Raises:
-        ConfigError: Another option says how rows are written, too.
+        ConfigError: One of these options was typed, too, or --items-from-ratings; or the described
+            format contradicts itself.
+        DataError: The file describes no format.
     """
     from tacit.data.tables.written_format import read_format
 
@@ -220,22 +284,22 @@ def _read_written_format(
 
 
 def _confirm_guess(plan: Plan) -> bool:
-    """Ask whether the guessed columns are right; no, if a table lacks people or items."""
+    """Ask whether the guessed columns are right. If a table lacks people or items, return False."""
     is_complete = all({"user", "item"} <= set(guess.positions) for guess in plan.ratings)
     return is_complete and typer.confirm("Is this right?", default=True)
 
 
 def _ask_for_columns(columns: dict[Role, str | None], guesses: Mapping[Role, str]) -> bool:
-    """Ask on the terminal for each column, and write the answers into `columns`.
+    """Ask on the terminal for the columns of `_PROMPTED_ROLES`, and write them into `columns`.
 
     Args:
-        columns: Name of the column of each role; None for one that is to be guessed. It is changed:
-            a role for which "-" is answered is taken out, so that its column is not guessed; people
-            and items stay, and are guessed.
-        guesses: Name of the suggested column of each role.
+        columns: Name of the column of each role; None for one that is to be guessed. A role that is
+            not in it is not asked for. The answer "-" takes a role out, so that its column is not
+            guessed; but the roles of people and items stay with None, and are guessed.
+        guesses: Name of the suggested column by role; "-" is suggested for other roles.
 
     Returns:
-        Whether neither a column of stars nor one of plays was named.
+        Whether neither a column of stars nor one of plays was named, so that every row is an event.
     """
     roles = [role for role in _PROMPTED_ROLES if role in columns]
     for role in roles:
@@ -250,7 +314,7 @@ def _ask_for_columns(columns: dict[Role, str | None], guesses: Mapping[Role, str
 
 
 def _show_guess(plan: Plan) -> None:
-    """Show which columns are read of each file, and why."""
+    """Print which columns are read of each file of ratings, and why; and name the other files."""
     for guess in plan.ratings:
         table = guess.table
         rows = []
@@ -275,10 +339,10 @@ def _show_guess(plan: Plan) -> None:
 def _describe_import(
     result: dict[str, Any], ratings: Ratings, has_format: bool
 ) -> Iterator[Table | str]:
-    """Yield what was read, what was dropped, and what of it is public.
+    """Yield what was dropped, read and kept, the warnings, and what is not public.
 
     Args:
-        result: The command's result as JSON.
+        result: The summary of `_summarise_import`.
         ratings: The imported ratings.
         has_format: Whether the folder's data.json says how each row is written.
     """
@@ -301,8 +365,8 @@ def _describe_import(
                 "To fix it beforehand, read the file by a written description: --format "
                 f"{result['folder']}/data.json"
             )
-        found_in_rows = "Found in the rows, so that one row may decide how others are read"
-        yield f"{found_in_rows}: {guesses}. {remedy}"
+        guessed = "Guessed from the rows, so that one row may decide how others are read"
+        yield f"{guessed}: {guesses}. {remedy}"
     if ratings.row_texts:
         yield (
             f"The {', '.join(ratings.row_texts)} beside the ratings stays with them: it is text "
@@ -329,15 +393,24 @@ def generate(
     items: int = option("How many items.", default=500),
     ratings: int = option("How many ratings in total.", default=60_000),
     share: float = option("Part of the people with 'F', 0 to 1.", default=0.3),
-    which: float = option("How much the attribute decides what is rated; 0: none.", default=1.0),
-    how: float = option("Spread of half the gap in stars over the items; 0: none.", default=0.1),
-    labels: int = option("Kinds of genres, in OUT-items.csv. 0: none.", default=0, least=0),
+    which: float = option(
+        "How much the attribute affects which items are rated: 0 not at all, 1 as in ml-100k.",
+        default=1.0,
+    ),
+    how: float = option(
+        "How much the attribute affects stars: the standard deviation, over items, of half the gap "
+        "between its two values; 0: not at all.",
+        default=0.1,
+    ),
+    labels: int = option(
+        "Number of different genres, in OUT-items.csv; 0: no such file.", default=0, least=0
+    ),
     domains: bool = option("Two domains, 'source' and 'target', in OUT-items.csv; no attribute."),
 ) -> Result:
     """Write generated ratings and a user attribute that affects them.
 
-    The attribute, in OUT-users.csv, affects which items are rated, and how. With --domains: two
-    domains instead.
+    The attribute, in OUT-users.csv, affects which items are rated, and how. With --domains the
+    items are of two domains, and there is no attribute.
     """
     from tacit.data import synthetic
     from tacit.data.synthetic_worlds import generate_domains
@@ -377,8 +450,8 @@ def films(
 ) -> Result:
     """Write generated ratings in two domains, with genres.
 
-    The domains are 'source' and 'target', of 1,500 items each, and a person gives 80 ratings. The
-    file OUT-items.csv has the genres of each item, which say something about tastes.
+    The domains are 'source' and 'target', of 1,500 items each. A person gives 80 ratings on
+    average. The file OUT-items.csv has the genres of each item, which go along with tastes.
     """
     from tacit.data import synthetic_worlds
 
@@ -387,7 +460,7 @@ def films(
 
 
 def _write_domains(generated: Ratings, out: Path, seed: int) -> Result:
-    """Write generated ratings of two domains, and their items with made-up titles."""
+    """Write generated ratings of two domains, and a file of the items with made-up titles."""
     import numpy as np
 
     items_file = file_beside(out, "items")
@@ -404,10 +477,10 @@ def file_beside(out: Path, content: str) -> Path:
 
 
 def check_files(*paths: Path | None) -> None:
-    """Check that all files can be written, before the first one is written.
+    """Check that files can be written, and that their endings are those of tables.
 
     Args:
-        paths: The files; None is ignored.
+        paths: The files; None is skipped.
 
     Raises:
         ConfigError: A file's ending is none of those that can be written.
@@ -435,9 +508,10 @@ def _write_generated(
         generated: The ratings.
         out: File of the ratings.
         items_file: File of item metadata to write; None: it is not written.
-        facts: Further facts of the result.
-        other_file: Words for what another file holds, of people or items, with its name.
-        flag: Option with which a command reads that file.
+        facts: Further values of the result, by name.
+        other_file: Words for the second file that was written, of people or of items: what it
+            holds, and its name.
+        flag: Option with which a command reads the second file.
     """
     from tacit.data.tables.folder import describe_written, write_format, write_items, write_ratings
 

@@ -1,4 +1,4 @@
-"""`tacit demo`: a tour of all designs on generated data, one screen each, offline."""
+"""`tacit demo`: a tour of designs on generated data, one screen each, without the network."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 _WIDEST = 78
-"""Most characters of a line, so that a terminal of 80 columns does not break it."""
+"""Most characters of a line of the tours' texts, so that a terminal of 80 columns does not break
+it."""
 _BAR = 30
-"""Characters of the longest bar."""
+"""Characters of a bar: of each, since it is filled up with dots."""
 _HEADINGS = {
     "asked": "What was asked",
     "left": "What left",
@@ -34,13 +35,13 @@ _HEADINGS = {
     "works_from": "How many people it takes",
     "read_on": "Read on",
 }
-"""Headings of the sentences of a tour, by their keys, in the order in which they are shown."""
+"""Heading of each text of a tour by its key, in the order in which they are shown."""
 SHOP = "shop.csv"
-"""File of a generated shop's purchases, which the demo leaves."""
+"""File of a generated shop's purchases, which the demo writes to try commands on."""
 SHOP_ITEMS = "shop-items.csv"
-"""File of the shop's items."""
+"""File of the shop's items, which the demo writes, too."""
 SHOP_MODEL = "shop.tacit"
-"""File of the model that the commands below fit."""
+"""File of the model that the first of SHOP_LINES writes."""
 SHOP_LINES = (
     f"tacit fit private {SHOP} --items {SHOP_ITEMS} --epsilon 1 -o {SHOP_MODEL}",
     f"tacit guarantee {SHOP_MODEL}",
@@ -57,8 +58,9 @@ def run(
 ) -> Result:
     """Tour the designs: what was asked, what left, what an attacker learned, and what it cost.
 
-    Every number is of a run on generated data, made now. It leaves a generated shop to try on in
-    this folder, shop.csv and shop-items.csv.
+    Each tour runs now, on generated data. How many people a design takes, and how its lists compare
+    with popular items on real data, was measured before. The purchases and items of a generated
+    shop are written to this folder, shop.csv and shop-items.csv, to try commands on.
     """
     # OpenBLAS reads this when NumPy is imported. The tours' matrices are so small that its threads
     # would only wait for each other.
@@ -97,16 +99,19 @@ def run(
     has_shop, sentence = _write_shop(Path())
     shown.append(sentence)
     if has_shop:
-        shown.append("Try it on them, line by line:")
+        shown.append("Try these commands, line by line:")
         shown.append("\n".join(SHOP_LINES))
     return Result({"tours": tours, "seconds": seconds}, shown)
 
 
 def _make_summary_table(tours: list[dict[str, Any]]) -> Table:
-    """Make a table with a row for each design.
+    """Make a table with a row for each tour.
 
     A row has the values of the tour's two bars, their names, who must be trusted, and how the
     design's lists compare with popular items on real data.
+
+    Args:
+        tours: What the parts "tour" of designs returned, as JSON.
     """
     rows = []
     for tour in tours:
@@ -119,7 +124,7 @@ def _make_summary_table(tours: list[dict[str, Any]]) -> Table:
 
 
 def _make_page(tours: list[dict[str, Any]]) -> Page:
-    """Make the report: a tile for each bar, a table of all designs, a section for each design."""
+    """Make the report: a tile for each bar, a table of all tours, and a section for each tour."""
     from tacit.evaluation import describe_run
     from tacit.evaluation.page import Page, Section, Tile, Verdict
 
@@ -150,10 +155,12 @@ def _make_page(tours: list[dict[str, Any]]) -> Page:
 
 
 def _write_shop(folder: Path) -> tuple[bool, str]:
-    """Write a generated shop into a folder, unless a file with other content has one of its names.
+    """Write a generated shop into a folder: files of purchases and of items.
+
+    It stops at the first file that cannot be written, or whose name a file with other content has.
 
     Returns:
-        Whether the shop's files are in the folder now, and a sentence about them.
+        Whether both files of the shop are in the folder now, and a sentence about them.
     """
     from tacit.atomic_writes import write_whole
     from tacit.data.synthetic import generate
@@ -175,19 +182,19 @@ def _write_shop(folder: Path) -> tuple[bool, str]:
         content = ("\n".join(lines) + "\n").encode()
         path = folder / file
         if path.exists() and path.read_bytes() != content:
-            return False, f"There is a {shlex.quote(file)} here already: it was left as it is."
+            return False, f"There is another {shlex.quote(file)} here already: it stays unchanged."
         try:
             write_whole(path, content)
         except OutputError as error:
-            return False, f"No files to try on were left: {error}"
-    return True, f"{SHOP} and {SHOP_ITEMS} are generated purchases to try on, in this folder."
+            return False, f"The shop to try commands on was not written: {error}"
+    return True, f"{SHOP} and {SHOP_ITEMS} are in this folder: a generated shop to try commands on."
 
 
 def _print_tour(tour: dict[str, Any], position: str) -> None:
     """Print a tour on the terminal.
 
     Args:
-        tour: The tour's sentences and numbers.
+        tour: The tour's texts and numbers.
         position: Which of the tours it is, such as "2 of 6".
     """
     print_text = terminal.console.print

@@ -53,17 +53,18 @@ _SHOWN_FIELDS = (
     ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
 )
-"""Fields of a campaign that are shown, each with its meaning."""
+"""Fields of a campaign that are shown as they are, each with its meaning. `explain` formats three
+others."""
 _MADE_UP_ITEMS = 40
 """Number of items of the made-up campaign."""
 _MADE_UP_RATED = 10
 """Number of items that the made-up campaign assumes people to have rated."""
 _MOST_RATINGS_SHOWN = 8
-"""Most ratings of the person that are shown."""
+"""Most of the person's ratings that are shown."""
 _REPORTS_AT_ONCE = 1 << 17
 """Most reports that are read from a file at a time."""
 _DISCLOSURE_NAME = "model"
-"""Name of the disclosure for which a model file answers."""
+"""Name of the model file's disclosure. (A service may have several disclosures.)"""
 _MADE_UP_HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 """Stars by item, for the made-up campaign."""
 
@@ -79,10 +80,9 @@ def explain(
 ) -> Result:
     """Explain every byte of a sketch.
 
-    A device answers a campaign, and the command explains what the device would send.
-
-    The device is new, has its own secret and forgets the answer. Nothing is sent.
-    Exit code 5 if the device refuses.
+    A device answers a campaign, and the command explains the report that it would send: a sketch of
+    the person's ratings. The device is new, draws a secret of its own and forgets the answer.
+    Nothing is sent. Exit code 5 if the device refuses to answer.
     """
     import numpy as np
 
@@ -144,14 +144,18 @@ def _read_or_make_campaign(
     """Read a campaign, or make one up where no file is named.
 
     Args:
-        path: File of the campaign; None for one that is made up.
-        catalogue: File of the campaign's item ids.
+        path: File of the campaign; None: make one up.
+        catalogue: File of the item ids of a campaign that is read; None for one that is made up.
         epsilon: Epsilon of a campaign that is made up.
-        questions: Questions of a campaign that is made up.
+        questions: Number of questions of a campaign that is made up.
 
     Returns:
-        The campaign, and its item ids: integers if the campaign's digest is of integers, else
-        texts.
+        The campaign, and its item ids. Ids that look like integers are integers if the campaign's
+        digest of its catalogue is then right; otherwise all ids are texts.
+
+    Raises:
+        ConfigError: Only one of the two files is named.
+        DataError: The file holds no campaign.
     """
     from tacit.designs.sketches import new_campaign
     from tacit.designs.sketches.messages import catalogue_digest
@@ -187,7 +191,10 @@ def _decode_campaign(path: Path) -> Campaign:
 
 
 def _list_fields(campaign: Campaign) -> dict[str, Any]:
-    """Return a campaign's fields by name: bytes in hexadecimal digits, fixed-point as floats."""
+    """Return a campaign's fields by name, and its encoded message as "bytes".
+
+    Bytes are in hexadecimal digits. Numbers in fixed point are floats here.
+    """
     from tacit.designs.sketches.messages import MICRO, WHOLE
 
     return {
@@ -211,7 +218,8 @@ def _list_fields(campaign: Campaign) -> dict[str, Any]:
 def fold(
     campaign: Path = option("The campaign, as devices got it.", argument="campaign"),
     reports: Path = option(
-        "Reports one behind the other, or Parquet with a column of them.", argument="reports"
+        "A file of reports one after another, or of Parquet with a column of reports.",
+        argument="reports",
     ),
     out: Path | None = option(
         "Counts to write; reports.counts beside reports.bin.", flag="--out -o"
@@ -222,10 +230,11 @@ def fold(
     tasks: int | None = option("Number of Spark tasks that hold the tickets.", least=1),
     force: bool = FORCE,
 ) -> Result:
-    """Count reports. The file has counts and no report, and needs no further protection.
+    """Count reports, and write the counts to a file.
 
-    Of several reports with the same ticket one is counted. A cluster does not store tickets:
-    reports that it has counted must not be sent again to a server that goes on from its counts.
+    The file holds the counts and the tickets of the reports, but no report. Of several reports with
+    the same ticket one is counted. A cluster does not store tickets: reports that it has counted
+    must not be sent again to a server that goes on from its counts.
     """
     from tacit.atomic_writes import check_writable
     from tacit.designs.sketches.fake_devices import inspect, manipulation
@@ -279,7 +288,7 @@ def _read_messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]
     Args:
         path: A file of Parquet, or one with reports one after another.
         column: Column of the reports in Parquet.
-        width: Number of bytes of a report.
+        width: Number of bytes of a report in a file that is not Parquet.
     """
     from tacit.data.tables.buckets import read_column_in_parts
 
@@ -299,19 +308,22 @@ def answer_letter(
     memory: Path,
     trial_time: datetime | None,
 ) -> tuple[LetterResult, Scores | None]:
-    """Let a person's device send its letter to a model file, as it would to a service.
+    """Let a person's device send the letter that is due to a model file, as it would to a service.
 
     Args:
         model: Model of the file.
         history: The person's own stars by item.
         values: The person's value of each attribute that is hidden.
         memory: File of the device's memory; its secret is in MEMORY.account.
-        trial_time: After the letter of now, make the letter of this time, which is not stored;
-            None: make only the letter of now.
+        trial_time: Time of a trial: after the letter that is due now, let a copy of the device send
+            the letter that is due then, and do not store it. None: no trial.
 
     Returns:
-        A result with the last letter, of which the bytes are None before the first letter; and the
-        scores that answered it, None before the first answer.
+        A result with the last letter, which is None before the first letter; and the scores that
+        answered it, None before the first answer.
+
+    Raises:
+        DataError: An attribute, a value or a star is not one of the model's.
     """
     # These raise for an unknown value or a star off the scale, before files are made.
     model.device(values)
@@ -338,7 +350,9 @@ def _exchange_letter(
     history: Mapping[Any, float],
     now: int,
 ) -> tuple[LetterResult, Scores | None]:
-    """Send the letter that is due to a model, and read the last letter and its scores from memory.
+    """Send a letter to a model if one is due, and read the last letter and its scores from memory.
+
+    If the letter is refused, the result's notice says why, and no error is raised.
 
     Args:
         model: Model that answers letters.
@@ -349,8 +363,8 @@ def _exchange_letter(
         now: Unix seconds.
 
     Returns:
-        A result with the last letter, of which the bytes are None before the first letter; and the
-        scores that answered it, None before the first answer.
+        A result with the last letter, which is None before the first letter; and the scores that
+        answered it, None before the first answer.
     """
     with memory.transaction() as content:
         log = content.state.log if content.state else ()
@@ -386,16 +400,23 @@ class _ModelFile(Transport):
         self._log = log if is_latest else (*log, (epoch, digest))
 
     def get(self, path: str, *, with_key: bool = False) -> bytes:
-        """Answer with the latest epoch, the log or the disclosure, whichever the path is of."""
+        """Answer with the log if the path ends in "/log", otherwise with the disclosure.
+
+        A request with a key asks for the epoch of the latest letter. The answer is -1: none came.
+        """
         if with_key:
-            return b'{"latest":-1}'  # no letter was received
+            return b'{"latest":-1}'
         if path.endswith("/log"):
             rows = [{"epoch": epoch, "digest": digest} for epoch, digest in self._log]
             return json.dumps({"log": rows}).encode()
         return self._model.disclosure_.encode()
 
     def post(self, path: str, body: bytes) -> bytes:
-        """Answer a letter with the model's scores; ServiceError 422 for one of another model."""
+        """Answer a letter with the model's scores.
+
+        Raises:
+            ServiceError: The letter is not one that this model answers (status 422).
+        """
         try:
             return self._model.server_.score(Release.decode(body)).encode()
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""`tacit doctor`: checks that everything that tacit needs works on this machine."""
+"""`tacit doctor`: checks that what tacit needs works on this machine, and lists its extras."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Check:
     """One line of the report."""
 
     name: str
-    """What was examined."""
+    """Word for what was examined."""
     state: Literal["ok", "warn", "fail"]
     """"ok"; "warn" for what works with a drawback; "fail" for what does not work."""
     found: str
-    """What was found."""
+    """Words for what was found."""
     advice: str = ""
-    """What to do; "" where nothing is to be done."""
+    """What to do, or could be done; "": nothing."""
 
 
 @command(app)
@@ -56,7 +56,10 @@ def doctor(as_json: JSON = False) -> Result:
 
 
 def examine() -> Iterator[Check]:
-    """Run every check, in the order in which they are shown. A check that raises has failed."""
+    """Run every check, in the order in which they are shown.
+
+    A check that raises an error has failed. The advice is then to install tacit again.
+    """
     for check in (python, packages, randomness, kernel, extras):
         try:
             yield check()
@@ -99,7 +102,10 @@ def randomness() -> Check:
 
 
 def kernel() -> Check:
-    """Check that a compiled kernel computes a known result, and that its code can be stored."""
+    """Check that a compiled kernel computes a known result, and that its code can be stored.
+
+    It fails on a wrong result. If the code cannot be stored, it only warns.
+    """
     import numpy as np
     from scipy import sparse
 
@@ -122,7 +128,10 @@ def kernel() -> Check:
 
 
 def extras() -> Check:
-    """List the extras whose packages are installed, and what is missing for the others."""
+    """List the extras whose packages are installed, and what is missing for the others.
+
+    Extras are optional, so that the check never fails because of a missing package.
+    """
     complete = []
     incomplete = []
     for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
@@ -139,10 +148,10 @@ def extras() -> Check:
 
 
 def _list_packages(*, extra: str | None) -> list[str]:
-    """List the packages that tacit's metadata require.
+    """List the names of packages that tacit's metadata require, in the order of the alphabet.
 
     Args:
-        extra: Extra for which they are required; None: for tacit itself.
+        extra: Extra for which they are required; None: for tacit without extras.
     """
     names = []
     for line in metadata.requires(DISTRIBUTION) or []:

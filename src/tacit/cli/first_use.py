@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-COMPILING = frozenset(
+COMPILING_COMMANDS = frozenset(
     {"attack", "audit", "compare", "demo", "evaluate", "fit", "init", "replay", "serve", "simulate"}
 )
 """Commands that run compiled kernels."""
@@ -21,22 +21,23 @@ SENTENCE = (
 
 
 def announce_compilation(words: Sequence[str]) -> None:
-    """Print that a command compiles before it runs, if no machine code is stored yet.
+    """Print SENTENCE if a command is about to compile kernels.
 
-    It is printed only on a terminal.
+    That is so for one of COMPILING_COMMANDS, unless its help is asked for or machine code is stored
+    already. The sentence is printed only on a terminal.
 
     Args:
         words: Words of the command line after `tacit`; at least one.
     """
     asks_help = "--help" in words or "-h" in words
-    if words[0] not in COMPILING or asks_help or not sys.stderr.isatty():
+    if words[0] not in COMPILING_COMMANDS or asks_help or not sys.stderr.isatty():
         return
     if not has_machine_code():
         typer.echo(SENTENCE, err=True)
 
 
 def has_machine_code() -> bool:
-    """Say whether numba has stored machine code in one of its folders."""
+    """Say whether numba has stored machine code, of any program, in one of its folders."""
     for folder in _list_cache_folders():
         index_files = folder.rglob("*.nbi")
         if next(index_files, None) is not None:

@@ -1,6 +1,9 @@
-"""`tacit fit`, `evaluate`, `plan`, `simulate` and `replay`, with a sub-command for each design.
+"""Groups of commands with a sub-command for each design that has a part of the group's name.
 
-A design has parts, such as "fit". A part is the command of this name.
+A part of a design, such as "fit", holds the design's sub-command of `tacit fit`. The groups are
+`tacit fit`, `evaluate`, `plan`, `simulate` and `replay`; `tacit.cli.attack` makes one more. `tacit
+fit` also has a sub-command for each baseline, and "fit" and "evaluate" are made for every design
+that has models.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from tacit.design import BUILT_IN, Command, Design, design, names
 
 
 class _Group(TyperGroup):
-    """The sub-commands of one part. They are made only when one is called or all are listed."""
+    """The sub-commands of one part. One is made only when it is called, or when all are listed."""
 
     part: str
     """The part of a design, such as "fit"."""
@@ -26,21 +29,31 @@ class _Group(TyperGroup):
     """Sub-command that is run if the first word names none; "": there is no such one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words after the group's name, after the fallback is put before them."""
+        """Parse the words after the group's name.
+
+        If the first one is neither a sub-command nor an option for help, the fallback, if there is
+        one, is put before it.
+        """
         if self.fallback and args:
-            known = (*self.list_commands(ctx), *ctx.help_option_names)
-            if args[0] not in known:
+            first_words = (*self.list_commands(ctx), *ctx.help_option_names)
+            if args[0] not in first_words:
                 args = [self.fallback, *args]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """List the names of designs with this part, baselines that can be fitted, and others."""
+        """List the sub-commands: designs with this part, baselines for "fit", and added commands.
+
+        Added commands are those of typer, such as `tacit attack model`.
+        """
         designs = [name for name in names() if _has_part(design(name), self.part)]
         baselines = BASELINES if self.part == "fit" else ()
         return list(dict.fromkeys([*designs, *baselines, *super().list_commands(ctx)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Make the sub-command of a name; that of a baseline has only the line that help shows."""
+        """Make the sub-command of a name; None: there is none.
+
+        That of a baseline has only the line that the group's help shows: see `resolve_command`.
+        """
         command = _find_command(cmd_name, self.part)
         if command is not None:
             return _make_click_command(cmd_name, command)
@@ -49,7 +62,7 @@ class _Group(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the called command; that of a baseline is made here, with the import of its class.
+        """Find the called command. A baseline's is made here, which imports the class it fits.
 
         Returns:
             The command's name, the command and its arguments.
@@ -84,8 +97,8 @@ fit, evaluate, plan, simulate, replay = (make_group(part, COMMANDS[part]) for pa
 def _has_part(owner: Design, part: str) -> bool:
     """Say whether `tacit PART` has a sub-command for a design.
 
-    A design without the part "fit" or "evaluate" has a common one, if it has models: see
-    `tacit.evaluation.any_design`.
+    A design that has models, but not the part "fit" or "evaluate", gets the command that
+    `tacit.evaluation.any_design` makes for every design.
     """
     if part in ("fit", "evaluate") and owner.models:
         return True
@@ -99,7 +112,7 @@ def _find_command(name: str, part: str) -> Command | None:
         name: Name of the design.
         part: Part of a design, such as "fit".
     """
-    # `names` searches installed packages, which takes time that tacit's own designs do not need.
+    # `names` searches the installed packages, which is slow. tacit's own designs are found without.
     owner = design(name) if name in BUILT_IN or name in names() else None
     if owner is None or not _has_part(owner, part):
         return None

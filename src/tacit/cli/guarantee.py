@@ -1,4 +1,7 @@
-"""`tacit guarantee`: shows what is promised, to whom, and on what evidence."""
+"""`tacit guarantee`: shows what is promised, to whom, and on what evidence.
+
+With --for-officer it writes a page about a model file, for a data protection officer.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 from rich.panel import Panel
@@ -32,7 +35,7 @@ _COLOURS = {
     "unmeasured": "yellow",
     "none": "dim",
 }
-"""Colour of a card's first line by its basis; only a refuted claim is red."""
+"""Style of a card's first line, by the card's basis."""
 
 
 def guarantee(
@@ -42,9 +45,7 @@ def guarantee(
 
     With --for-officer: one page in HTML about a model file, for a data protection officer.
     """
-    from tacit.mechanisms.guarantees import NAMES, guarantee_of
-    from tacit.privacy import sort_refuted_first
-    from tacit.recommenders import load_model
+    from tacit.mechanisms.guarantees import NAMES
 
     typed_options = {name: value for name, value in options.items() if value is not None}
     if for_officer:
@@ -53,50 +54,77 @@ def guarantee(
         return
     if out is not None:
         raise ConfigError("--out names the file of the officer's page: add --for-officer.")
-    cards: tuple[Guarantee, ...]
-    next_command = ""
-    usefulness_sentence: str | None = None
     if what in NAMES:
-        from tacit.auditing.shipped_mechanisms import MECHANISMS
-
-        _check_options(what, typed_options, ("epsilon", "delta"), needed=("epsilon",))
-        epsilon = typed_options["epsilon"]
-        cards = (guarantee_of(what, epsilon=epsilon, delta=typed_options.get("delta")),)
-        if what in MECHANISMS:
-            next_command = f"tacit audit {what}  looks for violations of it."
+        found = _find_mechanism_cards(what, typed_options)
     elif what in names():
-        owner = design(what)
-        cards = _make_cards_of_design(owner, typed_options)
-        next_command = owner.after_cards
-        usefulness_sentence = owner.works_from
+        found = _find_design_cards(design(what), typed_options)
     elif Path(what).exists():
         _check_options("a model file", typed_options, ())
-        model = load_model(what)
-        owner_or_none = design_of(model)
-        next_command = "" if owner_or_none is None else owner_or_none.after_cards
-        cards = tuple(model.guarantees())
-        usefulness_sentence = usefulness(model)
+        found = _find_model_cards(Path(what))
     else:
         raise ConfigError(
             f"No model file '{what}', and no design or mechanism of that name. "
             f"Designs: {', '.join(names())}. Mechanisms: {', '.join(NAMES)}."
         )
-    cards = sort_refuted_first(cards)
-    result = {"guarantees": [card.to_dict() for card in cards], "useful": usefulness_sentence}
+    result = {
+        "guarantees": [card.to_dict() for card in found.cards],
+        "useful": found.usefulness_sentence,
+    }
+    terminal.emit(result, as_json=as_json, render=lambda _: _print_cards(found))
 
-    def render(_: object) -> None:
-        _print_cards(cards, usefulness_sentence, next_command)
 
-    terminal.emit(result, as_json=as_json, render=render)
+class _CardsToShow(NamedTuple):
+    """Guarantee cards, and what is printed below them."""
+
+    cards: Sequence[Guarantee]
+    """The cards, those of refuted claims first. Empty for a model that promises no privacy."""
+    usefulness_sentence: str | None
+    """How many people a design needs, or whether a model's lists are expected to be useful; None:
+    nothing is known of that."""
+    next_command: str
+    """Command to suggest, with what it does; "": none."""
+
+
+def _find_mechanism_cards(name: str, typed_options: Mapping[str, Any]) -> _CardsToShow:
+    """Make the card of a mechanism with the options that were typed.
+
+    Raises:
+        ConfigError: An option is unknown, epsilon is missing, or a value is not allowed.
+    """
+    from tacit.auditing.shipped_mechanisms import MECHANISMS
+    from tacit.mechanisms.guarantees import guarantee_of
+
+    _check_options(name, typed_options, ("epsilon", "delta"), needed=("epsilon",))
+    epsilon = typed_options["epsilon"]
+    card = guarantee_of(name, epsilon=epsilon, delta=typed_options.get("delta"))
+    next_command = f"tacit audit {name}  looks for violations of it." if name in MECHANISMS else ""
+    return _CardsToShow((card,), None, next_command)
+
+
+def _find_model_cards(model_file: Path) -> _CardsToShow:
+    """Read the cards of a model file."""
+    from tacit.privacy import sort_refuted_first
+    from tacit.recommenders import load_model
+
+    model = load_model(model_file)
+    owner = design_of(model)
+    next_command = "" if owner is None else owner.after_cards
+    cards = sort_refuted_first(tuple(model.guarantees()))
+    return _CardsToShow(cards, usefulness(model), next_command)
 
 
 def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) -> None:
-    """Write the officer's page of a model file.
+    """Write the officer's page of a model file, and print where it is.
 
     Args:
         model_file: The model file.
         out: File of the page; None: MODEL.officer.html beside the model file.
         as_json: Whether the result is printed as JSON.
+
+    Raises:
+        ConfigError: There is no such file.
+        ModelFileError: The file holds no model.
+        OutputError: The page cannot be written.
     """
     from tacit.atomic_writes import write_whole
     from tacit.privacy import sort_refuted_first
@@ -104,7 +132,7 @@ def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) ->
     from tacit.recommenders import load_model
 
     if not model_file.is_file():
-        raise ConfigError(f"{model_file}: is no model file. An officer's page is about one.")
+        raise ConfigError(f"{model_file}: is no file. An officer's page is about a model file.")
     model = load_model(model_file)
     fits = fit_count(model)
     date_made = datetime.fromtimestamp(model_file.stat().st_mtime, UTC).date()
@@ -121,12 +149,14 @@ def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) ->
     terminal.emit(result, as_json=as_json, render=lambda _: terminal.say(sentence))
 
 
-def _make_cards_of_design(owner: Design, typed_options: Mapping[str, Any]) -> tuple[Guarantee, ...]:
+def _find_design_cards(owner: Design, typed_options: Mapping[str, Any]) -> _CardsToShow:
     """Make the guarantee cards of a design before it is fitted, with the options that were typed.
 
     Raises:
-        ConfigError: An option is unknown, missing or too small.
+        ConfigError: An option is unknown or missing, or its value is not allowed.
     """
+    from tacit.privacy import sort_refuted_first
+
     fields = options_of(owner.card_settings)
     required = [key for key, field in fields.items() if field.default is MISSING]
     _check_options(owner.name, typed_options, tuple(fields), needed=required)
@@ -136,7 +166,8 @@ def _make_cards_of_design(owner: Design, typed_options: Mapping[str, Any]) -> tu
             raise ConfigError(
                 f"--{key} of {owner.name} is at least {least}; got {typed_options[key]}."
             )
-    return owner.cards(owner.card_settings(**typed_options))
+    cards = sort_refuted_first(owner.cards(owner.card_settings(**typed_options)))
+    return _CardsToShow(cards, owner.works_from, owner.after_cards)
 
 
 def _check_options(
@@ -147,7 +178,7 @@ def _check_options(
     Args:
         what: Name of a design or a mechanism, or "a model file".
         typed_options: Options that were typed, by name.
-        known: Names of the options that it has.
+        known: Names of the options that this design or mechanism has.
         needed: Names of the options that must be typed.
 
     Raises:
@@ -155,8 +186,8 @@ def _check_options(
     """
     for key in typed_options:
         if key not in known:
-            has = ", ".join(f"--{name}" for name in known) or "none: its card is in the file"
-            raise ConfigError(f"--{key} is no option of {what}. Its options: {has}.")
+            known_flags = ", ".join(f"--{name}" for name in known) or "none"
+            raise ConfigError(f"--{key} is no option of {what}. Its options: {known_flags}.")
     for key in needed:
         if key not in typed_options:
             raise ConfigError(f"What {what} promises depends on its {key}: add --{key}, such as 1.")
@@ -166,9 +197,9 @@ def _add_command() -> None:
     """Add the command to `app`, with an option for each field of the designs' card settings.
 
     Several designs may have an option of the same name. Its help has a sentence for each meaning,
-    with the designs that it is for.
+    which names the designs that have the option with this meaning.
     """
-    designs_by_option: dict[str, dict[str, list[str]]] = {}  # names, by option and its meaning
+    designs_by_option: dict[str, dict[str, list[str]]] = {}  # names by option, then by meaning
     types: dict[str, Any] = {}
     for name in names():
         settings = design(name).card_settings
@@ -201,27 +232,18 @@ def _add_command() -> None:
 _add_command()
 
 
-def _print_cards(
-    cards: Sequence[Guarantee], usefulness_sentence: str | None, next_command: str
-) -> None:
-    """Print guarantee cards, each in a frame, and what to type next.
-
-    Args:
-        cards: The cards; empty for a model that promises no privacy.
-        usefulness_sentence: How many people a design needs, or whether a model's lists are expected
-            to be useful; None: nothing is known of that.
-        next_command: Command to suggest, with what it shows; "": none.
-    """
-    for card in cards:
+def _print_cards(found: _CardsToShow) -> None:
+    """Print guarantee cards, each in a frame, how useful lists are, and what to type next."""
+    for card in found.cards:
         frame = "bold red" if card.basis == "refuted" else "none"
         panel = Panel(_format_card(card), title=card.name, title_align="left", border_style=frame)
         terminal.console.print(panel)
-    if not cards:
+    if not found.cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
-    if usefulness_sentence:
-        terminal.say_quietly(usefulness_sentence)
-    if cards and next_command:
-        terminal.show_next(next_command)
+    if found.usefulness_sentence:
+        terminal.say_quietly(found.usefulness_sentence)
+    if found.cards and found.next_command:
+        terminal.show_next(found.next_command)
 
 
 def _format_card(card: Guarantee) -> Text:

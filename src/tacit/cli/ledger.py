@@ -1,5 +1,6 @@
 """`tacit ledger`: sets budgets, begins epochs, shows what was spent, checks, copies and restores.
 
+A ledger is a file or a database in PostgreSQL, and its address is the path or the database's URL.
 The second place of a ledger is where a copy of the hash of its latest entry is kept.
 """
 
@@ -33,7 +34,7 @@ _SECOND_HELP = (
     "Where a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; by "
     "default LEDGER.head for a file."
 )
-_KEY_HELP = "The file with the operator's key, which makes epochs."
+_KEY_HELP = "The file with the operator's key, which begins epochs."
 Shown = Sequence[Table | str]
 """Tables and sentences that are shown on the terminal."""
 LedgerAddress = Annotated[str, typer.Argument(metavar="LEDGER", help=_ADDRESS_HELP)]
@@ -50,7 +51,8 @@ def _add_help() -> None:
 def create(address: LedgerAddress, second: Second = None, operator_key: KeyFile = None) -> Result:
     """Make a new ledger.
 
-    With --operator-key it has epochs; a key that is not there yet is made, for its owner only.
+    With --operator-key it has epochs. If there is no such file, a key is made, in a file that only
+    its owner can read.
     """
     from tacit.ledger import inspect_ledger, open_ledger, operator_anchor
 
@@ -71,6 +73,8 @@ def create(address: LedgerAddress, second: Second = None, operator_key: KeyFile 
         "ledger": head.ledger,
         "head": head.hash,
         "epochs": operator is not None,
+        "operator_key": operator_key,
+        "new_key": is_new_key,
     }
     shown = [f"A new ledger: {result['ledger']}."]
     if is_new_key:
@@ -82,21 +86,20 @@ def create(address: LedgerAddress, second: Second = None, operator_key: KeyFile 
         f"tacit ledger open-budget {_format_ledger_options(address, second)} --tenant shop "
         "--dataset orders --epsilon 2  opens a budget; put your own names."
     )
-    result |= {"operator_key": operator_key, "new_key": is_new_key}
     return _make_result(result, shown, address, second, after)
 
 
 @command(app)
 def open_budget(
     address: LedgerAddress,
-    tenant: str = option("Whose data they are."),
+    tenant: str = option("Name of the tenant, whose data the budgets are for."),
     dataset: list[str] | None = option("A data set; may be repeated."),
     subject: list[str] | None = option("A person's pseudonym; may be repeated."),
     epsilon: str | None = option("The cap for life, in nats."),
     delta: str | None = option("With --epsilon: the cap of delta."),
     rho: str | None = option("The cap for life, in zCDP."),
     fits: bool = option(
-        "With --epsilon and --delta: the budget of fits of private lists, counted as mu^2 / 2.",
+        "With --epsilon and --delta: a budget for fits of private lists, counted as mu^2 / 2.",
         default=False,
     ),
     per_epoch: str | None = option("A cap within each epoch as well, in the same unit."),
@@ -104,7 +107,8 @@ def open_budget(
 ) -> Result:
     """Open budgets, each with a lifetime cap.
 
-    An existing budget with the same cap is unchanged; another cap is refused.
+    A budget that is open already with the same cap stays unchanged. One with another cap is
+    refused.
     """
     from tacit.ledger import Holder, open_ledger
 
@@ -134,14 +138,14 @@ def advance(
 ) -> Result:
     """Begin the next epoch.
 
-    Caps per epoch are reset, lifetime caps are not.
+    What was spent under caps per epoch is set to 0. What was spent under lifetime caps stays.
     """
     from tacit.ledger import epoch_token, open_ledger
 
     if (operator_key is None) == (token is None):
         raise ConfigError("Give the operator's key, --operator-key FILE, or one --token.")
     with open_ledger(address, second=second, create=False) as ledger:
-        next_token = token or ""  # never empty where there is no key, by the check above
+        next_token = token or ""  # replaced below where the key is given
         if operator_key is not None:
             next_token = epoch_token(_read_key(operator_key), ledger.epoch + 1)
         result = {"epoch": ledger.advance_epoch(next_token), "head": ledger.head.hash}
@@ -171,7 +175,7 @@ def backup(
     ),
     force: bool = FORCE,
 ) -> Result:
-    """Copy a ledger in a file while it is in use.
+    """Copy a ledger in a file, also while it is in use.
 
     The copy holds data that people sent to the service. Only its owner can read it.
     """
@@ -191,10 +195,10 @@ def backup(
 def restore(
     address: LedgerAddress, source: Path = option("The backup."), second: Second = None
 ) -> Result:
-    """Restore from a backup a ledger that is gone.
+    """Restore a ledger that is gone from a backup.
 
-    A backup that is older than the entry whose hash is in the second place is refused: it lacks
-    what was spent since, and would give that budget back.
+    A backup that lacks the entry whose hash is in the second place is refused: it lacks what was
+    spent since the backup, and would give that budget back.
     """
     from tacit.ledger import inspection
 
@@ -228,8 +232,8 @@ def show(address: LedgerAddress, second: Second = None) -> Result:
 def verify(address: LedgerAddress, second: Second = None, as_json: JSON = False) -> None:
     """Replay the log from entry 1, and compare all tables with it.
 
-    When a service starts, it only replays the log from a checkpoint on. The hash in the second
-    place is compared as well. Exit code 5 if anything is wrong.
+    The hash in the second place is compared, too. A service that starts replays the log only from
+    its last checkpoint on. Exit code 5 if anything is wrong.
     """
     from tacit.ledger import inspect_ledger
 
@@ -265,7 +269,7 @@ def export(
 
 
 def _name_beside_ledger(address: str, ending: str, *, force: bool) -> Path:
-    """Name a file beside a ledger; of a ledger in PostgreSQL, in the current folder.
+    """Name a file beside a ledger; for a ledger in PostgreSQL, a file in the current folder.
 
     Args:
         address: File of the ledger, or address of its database.
@@ -292,7 +296,7 @@ def _read_cap(
         per_epoch: Cap within each epoch, in the same unit; None: there is none.
 
     Raises:
-        ConfigError: The options that were typed do not fit one unit.
+        ConfigError: The options that were typed do not fit one unit, or a value is no such number.
     """
     from tacit.ledger import Cap
 
@@ -313,7 +317,7 @@ def _read_cap_of_fits(
     The arguments are those of `_read_cap`.
 
     Raises:
-        ConfigError: Other options than epsilon and delta were typed, or one is not a number.
+        ConfigError: Epsilon or delta is missing or not a number, or another option was typed.
     """
     from tacit.designs.private.refits import cap_of_lifetime
 
@@ -332,8 +336,8 @@ def _read_or_make_key(path: Path) -> tuple[bytes, bool]:
         The key's bytes, and whether it was made now.
 
     Raises:
-        ConfigError: The file cannot be read, or holds no key.
-        OutputError: The file cannot be made.
+        ConfigError: The file is there, but cannot be read or holds no hexadecimal digits.
+        OutputError: The file is not there, and cannot be made.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -350,10 +354,10 @@ def _read_or_make_key(path: Path) -> tuple[bytes, bool]:
 
 
 def _read_key(path: Path) -> bytes:
-    """Read the operator's key. An error never shows what is in the file.
+    """Read the operator's key, of any length. An error never shows what is in the file.
 
     Raises:
-        ConfigError: The file cannot be read, or holds no hexadecimal digits.
+        ConfigError: The file cannot be read, or holds something else than hexadecimal digits.
     """
     try:
         return bytes.fromhex(path.read_text(encoding="ascii").strip())
@@ -371,7 +375,7 @@ def _make_result(
 ) -> Result:
     """Make a result, with a warning where the ledger and its second place share a device.
 
-    Restoring one backup of that device would give back budgets unnoticed.
+    Whoever restored a backup of such a device would give budgets back unnoticed.
 
     Args:
         result: The result as JSON.
@@ -405,9 +409,11 @@ def _quote_address(address: str, placeholder: str) -> str:
 
 
 def _describe_balance(balance: Balance) -> dict[str, Any]:
-    """Describe a balance as JSON: stated epsilons at a delta, holder, and stored amounts.
+    """Describe a balance in the values that --json prints.
 
-    Stored amounts are in steps of the unit, stored deltas in steps of 1e-18.
+    "epsilon" and "epsilon_cap" are stated at the delta "epsilon_delta". The amounts under "cap",
+    "spent", "epoch_cap" and "epoch_spent" are in steps of the unit. "delta_cap" and "delta_spent"
+    are in steps of 1e-18.
     """
     from tacit.ledger import epsilon_of_cap, stated_epsilon_of_cap, stated_epsilon_spent
 
@@ -444,10 +450,10 @@ def _make_budget_table(title: str, budgets: list[dict[str, Any]]) -> Table:
 
 
 def _format_stored_amounts(row: dict[str, Any]) -> str:
-    """Format the amounts that the ledger counts, with their unit: "gdp 0.018 of 0.43".
+    """Format what is spent of a lifetime cap, in the ledger's unit: "gdp 0.018 of 0.43".
 
-    A delta is shown in the approximate unit alone. In gdp it is the delta at which epsilon is
-    stated, which is a column of its own.
+    Only the approximate unit counts deltas, so only there they are shown. In gdp, the stored delta
+    is that at which epsilon is stated, for which the table has a column.
     """
     spent_delta = 0
     cap_delta = 0
@@ -481,7 +487,7 @@ def _format_amount(row: dict[str, Any], column: str, delta: int = 0) -> str:
 
 
 def _summarise(inspected: Inspection) -> dict[str, Any]:
-    """Summarise the replay of a ledger's log as JSON."""
+    """Summarise the replay of a ledger's log in the values that --json prints."""
     verification = inspected.verification
     return {
         "ledger": verification.head.ledger,

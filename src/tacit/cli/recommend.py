@@ -1,4 +1,4 @@
-"""`tacit recommend`: makes a list for one person, from a model file and their own ratings.
+"""`tacit recommend`: makes a list for one person, from a model file and the person's own ratings.
 
 With --all it makes a list for each of many people: see `all_lists`.
 """
@@ -38,19 +38,25 @@ def recommend(
     history: Path | None = option(
         "The person's own ratings: columns item and rating, for an X-Map with alpha also the time."
     ),
-    n: int = option("How many items.", default=10, least=1, flag="-n"),
+    n: int = option("Most items of a list.", default=10, least=1, flag="-n"),
     at_device: bool = option(
-        "From true stars and the item table, as a device does: nothing leaves."
+        "Make the list from true stars and the item table, as a device does: nothing leaves."
     ),
-    about: list[str] | None = option("A hidden attribute, NAME=VALUE: from a release."),
+    about: list[str] | None = option(
+        "The person's value of a hidden attribute, NAME=VALUE: make the list from a release."
+    ),
     exclude: list[str] | None = option("Items to leave out: ids with commas, or @FILE."),
     candidates: list[str] | None = option("Only these items: ids with commas, or @FILE."),
     cold: Path | None = option(
         "Items that no one rated, listed too: a CSV of ids and of the catalogue's columns."
     ),
     target: str | None = option("Only this target domain of an X-Map; all if left out."),
-    memory: Path | None = option("What the device decided; default: HISTORY.released.json"),
-    all_: Path | None = option("Ratings of all people: a list for each, in --out.", flag="--all"),
+    memory: Path | None = option(
+        "With --about: file of what the device decided; default: HISTORY.released.json."
+    ),
+    all_: Path | None = option(
+        "Ratings of many people: make a list for each, in --out or --into.", flag="--all"
+    ),
     out: Path | None = option(
         "With --all: the file to write: .parquet, .csv, .jsonl or .sqlite; orders-lists.parquet "
         "beside orders.csv.",
@@ -63,8 +69,8 @@ def recommend(
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
     tasks: int | None = option("Number of Spark tasks that share the people.", least=1),
     trial_time: datetime | None = option(
-        "What would be sent at that time, UTC. This call is stored as any call is; the trial of "
-        "that time is not.",
+        "With --about: also try what would be sent at that time, UTC, and make the list from it. "
+        "What is sent now is stored as always; the trial is not.",
         flag="--as-of",
     ),
     show_release: bool = option("Print the bytes that would leave the device."),
@@ -87,8 +93,8 @@ def recommend(
     from tacit.profile_sums.model import PrivateLists
     from tacit.recommenders import load_model
 
-    # Whether each option that is only for a list for one person, or only with --all, was typed.
-    of_one_person = {
+    # Whether each option that is only for a list for one person was typed.
+    for_one_person = {
         "--history": history is not None,
         "--at-device": at_device,
         "--about": bool(about),
@@ -102,7 +108,8 @@ def recommend(
         "--time": time is not None,
         "--delimiter": delimiter is not None,
     }
-    of_all_people = {
+    # Whether each option that is only for the lists of all people was typed.
+    for_all_people = {
         "--out": out is not None,
         "--into": into is not None,
         "--engine": engine != "local",
@@ -110,12 +117,12 @@ def recommend(
         "--tasks": tasks is not None,
     }
     if all_ is not None:
-        _refuse_typed(of_one_person, "is of a list for one person: leave it out, or --all")
+        _refuse_typed(for_one_person, "is for a list for one person: leave it out, or --all")
     else:
-        _refuse_typed(of_all_people, "is for the lists of all people: add --all RATINGS")
+        _refuse_typed(for_all_people, "is for the lists of all people: add --all RATINGS")
     if not about:
-        of_release = {name: of_one_person[name] for name in ("--memory", "--as-of")}
-        _refuse_typed(of_release, "is of what a device sends: add --about NAME=VALUE")
+        for_release = {flag: for_one_person[flag] for flag in ("--memory", "--as-of")}
+        _refuse_typed(for_release, "is about what a device sends: add --about NAME=VALUE")
     fitted = load_model(model)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
@@ -127,35 +134,22 @@ def recommend(
             out = out or name_output_beside(all_, ending="-lists.parquet", force=force)
         columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
         return write_all_lists(fitted, all_, into or str(out), execution, columns, n)
-    _refuse_useless_options(of_one_person, model, fitted)
+    _refuse_useless_options(for_one_person, model, fitted)
     list_model = fitted.sound_ if isinstance(fitted, XMap) else fitted
     makes_private_lists = isinstance(list_model, PrivateLists)
     ratings, n_unknown = _read_history(
         history, fitted, item=item, rating=rating, delimiter=delimiter
     )
-    id_by_text = {str(key): key for key in fitted.item_ids_.tolist()}
-
-    def read_ids(texts: list[str]) -> list[Any]:
-        """Read ids as the model's own, which may be numbers; unknown ids stay texts."""
-        return [id_by_text.get(text, text) for text in terminal.parse_ids(texts)]
-
     list_arguments: dict[str, Any] = {
         "n": n,
-        "exclude": read_ids(exclude or []),
-        "candidates": read_ids(candidates) if candidates else None,
+        "exclude": _read_ids(exclude or [], fitted),
+        "candidates": _read_ids(candidates, fitted) if candidates else None,
     }
     if target is not None:
         list_arguments["target"] = target
     if cold is not None:
         list_arguments["cold"] = read_cold_items(cold, delimiter)
-    times: dict[str, Any] = {}  # further arguments of a model that weighs ratings by their time
-    if history is not None and isinstance(fitted, XMap) and fitted.weighs_by_time:
-        from tacit.data.tabular import read_history_times
-
-        columns_of_times = {"item": item, "time": time, "delimiter": delimiter}
-        history_ids = fitted.history_ids_
-        times_by_item = read_history_times(history, item_ids=history_ids, **columns_of_times)
-        times = {"history_times": times_by_item}
+    times = _read_times(history, fitted, item=item, time=time, delimiter=delimiter)
     origin: dict[str, Any] = {"computed": "here"}  # where and from what the list is made
     if about:
         if history is None:
@@ -170,20 +164,13 @@ def recommend(
         origin = {"computed": "at the device"}
     else:
         recommendations = fitted.recommend(history=ratings, **list_arguments, **times)
-        if isinstance(list_model, PrivateLists):  # its file is public: a device may have it, too
+        if isinstance(list_model, PrivateLists):  # the file is released: a device may have it, too
             is_personal = list_model.released_.serves_lists
             origin = {"computed": "at the device", "personal": is_personal}
     items = []
     for row in recommendations:
-        entry = {
-            "rank": row.rank,
-            "item_id": row.item_id,
-            "title": fitted.titles_.get(row.item_id),
-            "score": row.score,
-            "cold": row.cold,
-        }
-        entry |= _explain(fitted, row, ratings, times, by_reasons=makes_private_lists)
-        items.append(entry)
+        explanation = _explain(fitted, row, ratings, times, by_reasons=makes_private_lists)
+        items.append(_describe_row(row, fitted) | explanation)
     result = {
         "model": str(model),
         "rated": len(ratings),
@@ -204,8 +191,30 @@ def recommend(
     )
 
 
+def _describe_row(row: Recommendation, model: Any) -> dict[str, Any]:
+    """Describe a row of a list in the values that --json prints, without its explanation."""
+    return {
+        "rank": row.rank,
+        "item_id": row.item_id,
+        "title": model.titles_.get(row.item_id),
+        "score": row.score,
+        "cold": row.cold,
+    }
+
+
+def _read_ids(texts: list[str], model: Any) -> list[Any]:
+    """Read item ids as the model's own, which may be numbers. Unknown ids stay texts.
+
+    Args:
+        texts: Ids, or @FILE for the ids in a file.
+        model: The model.
+    """
+    id_by_text = {str(key): key for key in model.item_ids_.tolist()}
+    return [id_by_text.get(text, text) for text in terminal.parse_ids(texts)]
+
+
 def _refuse_typed(options: Mapping[str, bool], reason: str) -> None:
-    """Raise ConfigError for the first of some options that was typed.
+    """Raise ConfigError if one of some options was typed; the error names the first one.
 
     Args:
         options: Whether each option was typed, by its flag.
@@ -217,7 +226,7 @@ def _refuse_typed(options: Mapping[str, bool], reason: str) -> None:
 
 
 def _refuse_useless_options(is_typed: Mapping[str, bool], model: Path, fitted: Any) -> None:
-    """Check that no option was typed that has no meaning for a model.
+    """Check that no option was typed that has no meaning for a model or beside another option.
 
     Args:
         is_typed: Whether each option for a list for one person was typed, by its flag.
@@ -266,9 +275,11 @@ def _recommend_from_letter(
     trial_time: datetime | None,
     list_arguments: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """Make a list from the scores that answer the device's last letter.
+    """Make a list as a service makes it, from what the person's device releases.
 
-    Before the first letter it is the list of a person without ratings.
+    In the published variant, each call makes a new release and the list from it. In the sound
+    variant, the list is made from the scores that answer the device's last letter; before the first
+    letter it is the list of a person without ratings.
 
     Args:
         model: A standard scheme.
@@ -280,10 +291,10 @@ def _recommend_from_letter(
         list_arguments: Arguments of the model's functions that make lists.
 
     Returns:
-        The list, and what the result says of the letter that it was made from.
+        The list, and the values of the result that say what it was made from and what was sent.
 
     Raises:
-        ConfigError: A trial was asked for of the published variant.
+        ConfigError: The model is of the published variant, and a trial was asked for.
     """
     from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
@@ -320,7 +331,7 @@ def _explain(
     *,
     by_reasons: bool,
 ) -> dict[str, Any]:
-    """Explain a recommendation, by reasons or by predicted stars.
+    """Explain a recommendation, by reasons or by predicted stars, in values that --json prints.
 
     Args:
         model: The model.
@@ -328,11 +339,13 @@ def _explain(
         ratings: The person's own stars by item.
         times: Further arguments of the model's `predict`: `history_times`, the times of the
             person's ratings; or empty.
-        by_reasons: Whether the explanation is by reasons, or by predicted stars.
+        by_reasons: Whether the model gives reasons; otherwise it predicts stars.
 
     Returns:
-        For reasons: "because", the liked items that it follows from, and "features". For predicted
-        stars: "stars". Empty for a model that does not explain, and for an item that no one rated.
+        For reasons: "because", the liked items that the recommendation follows from, and
+        "features", the names of features that it follows from; MOST_REASONS of each at most. For
+        predicted stars: "stars", on the model's scale. Empty for a model that has no `explain`, and
+        for an item that no one rated.
     """
     if row.cold or not hasattr(model, "explain"):
         return {}
@@ -365,7 +378,7 @@ def _read_history(
         Stars by item, and the number of items that the model does not know.
 
     Raises:
-        DataError: The model knows none of the items.
+        DataError: The file cannot be read, or the model knows none of its items.
     """
     from tacit.data.columns import EVENTS
     from tacit.data.tabular import read_history
@@ -390,6 +403,30 @@ def _read_history(
     return ratings, len(unknown)
 
 
+def _read_times(path: Path | None, model: Any, **columns: str | None) -> dict[str, Any]:
+    """Read the times of the person's ratings, if the model weighs ratings by their time.
+
+    Args:
+        path: File of the ratings; None for a person without ratings.
+        model: The model.
+        columns: The options `item`, `time` and `delimiter`, as typed; None: not typed.
+
+    Returns:
+        The argument `history_times` of the model's `recommend`: Unix seconds by item, or None for a
+        file without times. No argument for another model, and for a person without ratings.
+
+    Raises:
+        DataError: A time cannot be read.
+    """
+    from tacit.designs.xmap.model import XMap
+
+    if path is None or not isinstance(model, XMap) or not model.weighs_by_time:
+        return {}
+    from tacit.data.tabular import read_history_times
+
+    return {"history_times": read_history_times(path, item_ids=model.history_ids_, **columns)}
+
+
 def _describe_list(
     result: dict[str, Any], trial_time: datetime | None, *, show_release: bool
 ) -> Iterator[Table | str]:
@@ -411,17 +448,17 @@ def _describe_list(
         yield result["notice"]
     if result.get("memory"):
         if trial_time is not None:
-            yield f"This is a trial of {trial_time} UTC: what was decided in it is not kept."
+            yield f"This is a trial of {trial_time} UTC: what was decided in it is not stored."
         until_now = "" if trial_time is None else " until now"
         yield (
-            f"What this device decided{until_now} is kept in {result['memory']}, and its secret in "
+            f"What this device decided{until_now} is stored in {result['memory']}, its secret in "
             f"{result['memory']}.account: keep both, and as private as the ratings."
         )
     n_ratings = f"{result['rated']} ratings"
     if result["computed"] == "before the first letter":
         yield (
-            "This is what most people like: this device has sent no letter yet. The first one is "
-            f"due at {result['due']}, whatever is rated until then."
+            "This is the list of a person without ratings: this device has sent no letter yet. The "
+            f"first one is due at {result['due']}, whatever is rated until then."
         )
     elif result["shown"] is None:
         yield f"Computed {result['computed']} from {n_ratings}; nothing was sent anywhere."

@@ -1,4 +1,7 @@
-"""`tacit refit FOLDER RATINGS`: makes the next fit of a service's folder."""
+"""`tacit refit FOLDER RATINGS`: makes the next fit of a service's folder.
+
+`write_units` writes the timers that run it, for `tacit init`.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,10 @@ app = typer.Typer(help="Fit a service's folder again, under its lifetime.")
 UNITS = "systemd"
 """Folder of the systemd units that  tacit init  writes."""
 _CALENDAR = {"day": "daily", "week": "weekly", "month": "monthly"}
-"""How often a fit is due, as systemd spells it."""
+"""The times of fits for systemd, by how often a fit is due."""
 _CRON = {"day": "17 3 * * *", "week": "17 3 * * 1", "month": "17 3 1 * *"}
-"""How often a fit is due, as cron spells it: at 3:17 at night."""
+"""The times of fits for cron, by how often a fit is due: at 3:17 at night, of a week on Monday, of
+a month on the first day."""
 
 
 @command(app)
@@ -41,8 +45,8 @@ def refit(
     """Make the folder's first fit or the next one, with the folder's settings.
 
     The fit is charged to the folder's lifetime before noise is drawn. If released values show that
-    the new model is worse than the served one, the served one stays. A running service serves the
-    new file within seconds.
+    the new model is worse than the served one, the served one stays. Otherwise a running service
+    serves the new file within seconds.
     """
     from tacit.designs.private.folder_fits import RefitSettings, fit_next
     from tacit.service.deployment import read_tenant
@@ -62,7 +66,8 @@ def _read_ratings(settings: RefitSettings, data: Path) -> Ratings:
         data: File or folder of the ratings.
 
     Raises:
-        ConfigError: An option in [rows] is unknown, or of another type.
+        ConfigError: An option in [rows] is unknown, of another type, or has a value that is not
+            allowed.
         DataError: A row cannot be read.
     """
     options: dict[str, Any] = {}
@@ -79,11 +84,11 @@ def _read_ratings(settings: RefitSettings, data: Path) -> Ratings:
 
 
 def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
-    """Convert one line of [rows] to an option of `RatingsOptions`.
+    """Check one value in [rows], and return it as a value of an option of `RatingsOptions`.
 
     Args:
         name: Name of the option.
-        value: Value of the line.
+        value: Value of the option in the file.
         types: Types of the options, by name.
 
     Raises:
@@ -108,7 +113,13 @@ def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
 
 
 def _describe_fit(folder: Path, settings: RefitSettings, fit: FolderFit) -> dict[str, Any]:
-    """Describe a fit in the values that --json prints."""
+    """Describe a fit in the values that --json prints.
+
+    Args:
+        folder: The service's folder.
+        settings: The folder's settings.
+        fit: The fit.
+    """
     released = fit.model.released_
     return {
         "folder": folder,
@@ -126,7 +137,7 @@ def _describe_fit(folder: Path, settings: RefitSettings, fit: FolderFit) -> dict
 
 
 def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
-    """Write sentences about a fit: what is spent and left, and whether its model is served."""
+    """Return sentences about a fit: what is spent and left, and whether its model is served."""
     from tacit.designs.private.folder_fits import NEWEST
 
     status = fit.model.budget_status_
@@ -138,8 +149,8 @@ def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
     if status.repeated:
         lines.insert(
             1,
-            "It was charged before, in a run that stopped before its file was written. This is "
-            "that file, from the ratings of then. The next  tacit refit  reads today's.",
+            "It was charged in an earlier run, which stopped before the file was written. This is "
+            "that file, from the ratings of that run. The next  tacit refit  reads today's.",
         )
     if not fit.replaced:
         lines.append(

@@ -1,7 +1,7 @@
 """`tacit reproduce`: lists the papers' tables, figures and bounds, and makes them again.
 
-A result is one table, figure, theorem or bound of a paper, with what became of it here. Several
-results may have one item, such as "Theorem 15", as their name.
+A result is one table, figure, theorem or bound of a paper, with what became of it here. The item is
+its name, such as "Theorem 15". Several results may share an item.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tacit.terminal import JSON
 
 app = typer.Typer()
 QUICK_COMMANDS = ("audit", "guarantee", "plan")
-"""Commands that take at most a few minutes."""
+"""Commands of tacit that are taken for quick: they run for a few minutes at most."""
 _WIDEST_QUANTITY = 60
 """Most characters of a list or an object that is shown as a quantity."""
 
@@ -41,17 +41,17 @@ def reproduce(
         "An item that --list shows, or a part of its name: 'Theorem 15'.", argument="item"
     ),
     listed: bool = option("Show all items, run nothing.", flag="--list"),
-    everything: bool = option("Run all commands.", flag="--all"),
-    quick: bool = option("With --all: only fast commands.", flag="--quick/--no-quick"),
+    everything: bool = option("Run the commands of all items.", flag="--all"),
+    quick: bool = option("With --all: only quick commands.", flag="--quick/--no-quick"),
     folder: Path | None = option("Folder that holds ml-100k; default: TACIT_DATA."),
     as_json: JSON = False,
 ) -> Result | None:
     """Make a figure of a paper again.
 
-    Every table, figure and bound that the papers print is listed, with what became of it here, and
-    the command that makes it or the reason why there is none. ITEM runs the command and shows its
-    quantities beside the paper's figures; with --json it prints the command's own JSON, of which
-    `shows` in --list --json names these quantities.
+    Without ITEM or --all, every table, figure and bound of the papers is listed, with what became
+    of it here and why. With ITEM, the command that makes it is run, and its quantities are shown
+    beside the paper's figures; with --json the command's own JSON is printed, in which the paths of
+    these quantities are the entries of `shows` in --list --json.
     """
     results = paper_results()
     chosen = [(name, result) for name, result in results if paper in (None, name)]
@@ -106,6 +106,10 @@ def _find_item(
         item: The name or part.
         results: The results among which to search, each with the name of its design.
 
+    Returns:
+        The results that are found, each with the name of its design. One command makes all of them,
+        or none does.
+
     Raises:
         ConfigError: No item has this name or part; or several have it, and different commands make
             them.
@@ -127,7 +131,8 @@ def _find_item(
 def is_named_in(part: str, item: str) -> bool:
     """Say whether an item's name has a part, such as 'Theorem 15', as whole words or in a list.
 
-    'Theorem 4' is in 'Theorems 2 to 4'. 'Theorem 1' is not in 'Theorem 15'.
+    'Theorem 4' is in 'Theorems 2 to 4'. 'Theorem 1' is not in 'Theorem 15'. Capitals do not matter.
+    An empty part is in no name.
     """
     words = part.strip().lower()
     if not words:
@@ -139,7 +144,10 @@ def is_named_in(part: str, item: str) -> bool:
 
 
 def list_members(item: str) -> set[str]:
-    """Spell out the lists in an item's name: {'lemma 3', 'lemma 4'} for 'Lemmas 3 and 4'."""
+    """Spell out the lists in an item's name, in lower case.
+
+    'Lemmas 3 and 5 to 7' gives 'lemma 3', 'lemma 5', 'lemma 6' and 'lemma 7'.
+    """
     members = set()
     number_pattern = r"(?:(?:\d+\.)?\d+|[ivx]+)"  # 3, 4.2 or iv
     # Lemmas 3, 4 to 6
@@ -159,18 +167,24 @@ def list_members(item: str) -> set[str]:
 
 
 def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
-    """Make the table of the results, and suggest one to run next, a quick one if there is any."""
+    """Make the table of the results, and suggest to run one of those that have a command.
+
+    A quick one is preferred. If no result has a command, none is suggested.
+    """
     rows = [index_row(name, result) for name, result in chosen]
     cells = [(row["paper"], row["item"], row["status"], row["reason"]) for row in rows]
     table = Table("", ("paper", "item", "status", "reason"), cells)
-    quick = [(name, result) for name, result in chosen if is_quick(result.command)]
-    paper, result = (quick or chosen)[0]
-    after = f"tacit reproduce {paper} {shlex.quote(result.item)}  runs one of these."
-    return Result({"rows": rows}, (table,), after)
+    with_command = [(name, result) for name, result in chosen if result.command]
+    quick = [(name, result) for name, result in with_command if is_quick(result.command)]
+    next_command = ""
+    if with_command:
+        paper, result = (quick or with_command)[0]
+        next_command = f"tacit reproduce {paper} {shlex.quote(result.item)}  runs one of these."
+    return Result({"rows": rows}, (table,), next_command)
 
 
 def is_quick(line: str) -> bool:
-    """Say whether a command line takes at most a few minutes, by its command; "" is none."""
+    """Say whether a command line is of one of QUICK_COMMANDS. The line "" is not quick."""
     return bool(line) and shlex.split(line)[1] in QUICK_COMMANDS
 
 
@@ -179,14 +193,16 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
 
     Args:
         result: The result.
-        folder: Folder of MovieLens; None: TACIT_DATA.
+        folder: Folder that holds ml-100k; None: the environment variable TACIT_DATA names it.
         as_json: Whether the command only prints its own JSON.
 
     Returns:
-        The table; None where the command printed everything itself.
+        The table; None where the command printed everything itself: with `as_json`, and for a
+        result without quantities to show.
 
     Raises:
-        ConfigError: No command makes the result.
+        ConfigError: No command makes the result, or it needs MovieLens and no folder is named.
+        typer.Exit: The command failed.
     """
     if not result.command:
         raise ConfigError(f"{result.item} cannot be made here: {result.reason}.")
@@ -214,7 +230,11 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
 
 
 def _format_quantity(value: Any) -> object:
-    """Return a value for a cell: numbers and texts unchanged, others as shortened JSON."""
+    """Return a value for a cell of a table.
+
+    None, numbers and texts are returned unchanged; a list or an object as JSON of at most
+    _WIDEST_QUANTITY characters.
+    """
     if value is None or isinstance(value, str | int | float):
         return value
     return textwrap.shorten(json.dumps(value), _WIDEST_QUANTITY, placeholder=" …")
@@ -224,13 +244,13 @@ def _run(line: str, folder: Path | None) -> None:
     """Run a command line of tacit in this process.
 
     Args:
-        line: The line. FOLDER in it stands for the folder of MovieLens, and two.csv for MovieLens
-            100K cut into two domains.
-        folder: That folder; None: the environment variable TACIT_DATA names it.
+        line: The line. FOLDER in it stands for the folder that holds ml-100k, and two.csv for
+            MovieLens 100K cut into two domains, unless the current folder has a file two.csv.
+        folder: Folder that holds ml-100k; None: the environment variable TACIT_DATA names it.
 
     Raises:
         ConfigError: The line needs MovieLens, and no folder is named.
-        typer.Exit: With the line's exit code, where it is not 0.
+        typer.Exit: The line failed. It has the line's exit code.
     """
     from tacit.cli.app import main
 
@@ -247,12 +267,16 @@ def _run(line: str, folder: Path | None) -> None:
 
 
 def _run_on_two_domains(line: str, folder: Path | None, data: str) -> None:
-    """Make two.csv of MovieLens 100K in a temporary folder, and run the command line on it.
+    """Cut MovieLens 100K into two domains in a temporary file, and run a command line on it.
 
     Args:
-        line: The command line.
-        folder: Folder of MovieLens as it was typed; None: it was not.
-        data: Folder of MovieLens; "": none is named.
+        line: The command line, in which two.csv stands for the file.
+        folder: Value of --folder; None: not typed.
+        data: Folder that holds ml-100k, of --folder or TACIT_DATA; "": none is named.
+
+    Raises:
+        ConfigError: No folder is named.
+        typer.Exit: Cutting or the command line failed.
     """
     if not data:
         raise ConfigError(

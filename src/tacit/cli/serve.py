@@ -1,8 +1,9 @@
 """Commands of the service: `tacit init`, `tacit serve` and `tacit keys`.
 
 `tacit init` makes a folder that `tacit serve` can serve. `tacit serve` runs the HTTP service on
-such a folder, a model file or generated data. `tacit keys` makes and revokes the keys of staff and
-vendors; the service itself makes the keys of people.
+such a folder, a model file or generated data. `tacit keys` makes, lists and revokes the keys of
+staff, and makes the keys with which vendors sign. The keys of people are computed from the
+service's secret: `tacit init` shows a first one, and the service makes others.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_he
 
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
-Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend", "editor"]
+StaffRole = Literal["operator", "analyst", "auditor", "vendor", "recommend", "editor"]
 """Roles that a key of `tacit keys` may have."""
 FIRST_VENDOR_PORT = 8001
 """Port of the first of two vendors; the second has the next one."""
 KEYS_FILE = "keys.json"
-"""Name of the file of the keys of staff and vendors, in the service's folder."""
+"""Name of the file of the hashed keys that `tacit keys` makes, in the service's folder."""
 MODEL_FILE = "lists.tacit"
 """Name of the model file that  tacit init  writes, in the service's folder."""
 FIRST_PERSON = "me"
@@ -74,10 +75,10 @@ item_word = "{item_word}"        # of one item, on the page
 
 @dataclass(frozen=True)
 class OptionalRatings(RatingsOptions):
-    """Options that name ratings, of which the path may be left out:  --vendors  needs none."""
+    """Options that name ratings. The path may be left out, since  --vendors  reads no ratings."""
 
     path: Path | None = option(  # type: ignore[assignment]  # checked where it is read
-        "A file of ratings, or a folder of  tacit data import. Vendors have none.",
+        "A file of ratings, or a folder of  tacit data import. None with --vendors.",
         argument="RATINGS",
     )
 
@@ -91,7 +92,7 @@ def init(
     catalogue: Path | None = option("Public list of items. Others are left out."),
     features: str | None = option(FEATURES_HELP),
     lifetime: float | None = option(
-        "Epsilon of all fits together, shared by the fits of one year. Replaces epsilon."
+        "Epsilon of all fits together, shared by the fits of one year, in place of --epsilon."
     ),
     every: str = option("How often a fit is due: day, week or month.", default="week"),
     vendors: int | None = option(
@@ -102,7 +103,8 @@ def init(
     """Fit private lists and write the folder of a service: tacit.toml, model, keys, timer.
 
     The keys are shown once. One is the operator's, who administers the service; the other one
-    belongs to a first person, `me`.
+    belongs to a first person, `me`. With --vendors, nothing is fitted, and each vendor's folder has
+    its own settings and keys.
     """
     from tacit.cli.refit import write_units
     from tacit.designs.private.folder_fits import RefitSettings, fit_next
@@ -214,15 +216,15 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
     """Share the epsilon of a lifetime among the fits of a year.
 
-    Where items have two feature values or more, a plan decides how much each fit gets; otherwise
-    each fit gets the same epsilon, the largest that the lifetime allows.
+    If the items have two different feature values or more, a plan is to decide how much each fit
+    gets. Otherwise each fit gets the same epsilon, the largest that the lifetime allows.
 
     Args:
         refits: Settings with a lifetime.
         ratings: Ratings, for the items' features.
 
     Returns:
-        The settings, with the number of fits that the plan is for, or with the epsilon of each fit.
+        The settings, with `fits`, the number of fits of the plan, or with the `epsilon` of a fit.
     """
     from tacit.data.domains import item_features
     from tacit.designs.private.folder_fits import FITS_A_YEAR
@@ -241,17 +243,20 @@ def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
 
 
 def _refuse_used(folder: Path) -> None:
-    """Raise ConfigError if a file, or a folder that is not empty, has this path."""
+    """Raise ConfigError if there is a file or a folder with content at this path."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
 
 
 def guess_item_word(files: Sequence[Path], column: str | None) -> str:
-    """Guess what one item is called from the headers of columns of items' ids; else "item".
+    """Guess what one item is called from the headers of columns that hold items' ids.
 
     Args:
-        files: Files with such a column.
-        column: Name of the column that was typed, which is looked at first; None: none was typed.
+        files: Files that may have such a column.
+        column: Header that was typed for this column, which is looked at first; None: not typed.
+
+    Returns:
+        A word such as "product"; "item" where the headers say nothing.
     """
     from tacit.data.tables.item_words import headers_of_item_ids, word_for_items
 
@@ -273,7 +278,7 @@ def _write_settings_and_keys(
         word: What one item is called on the page.
 
     Returns:
-        The keys of the operator and of FIRST_PERSON, by "operator" and FIRST_PERSON.
+        The key of the operator under "operator", and that of the first person under FIRST_PERSON.
     """
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
     from tacit.service.setting_tables import TOML
@@ -294,7 +299,9 @@ def _write_settings_and_keys(
 
 
 def _make_list_command(model: Private, key: str) -> str:
-    """Make a command that asks the service for a list, for a person who likes two popular items.
+    """Make a command that asks a service at its default address for a person's list.
+
+    The person gave the most stars to two popular items.
 
     Args:
         model: The model.
@@ -325,7 +332,8 @@ def serve(
     ),
     workers: int | None = option("Processes that answer [1]."),
     visitors: bool | None = option(
-        "Whether visitors get a person's key [only --demo].", flag="--visitors/--no-visitors"
+        "Whether visitors get a person's key [with --demo yes, else no].",
+        flag="--visitors/--no-visitors",
     ),
     behind_tls: bool | None = option("A proxy in front speaks TLS.", flag="--behind-tls"),
     item_word: str | None = option(
@@ -335,7 +343,7 @@ def serve(
 ) -> None:
     """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
 
-    Of a model file NAME.tacit the folder NAME-service is made, with a copy of the model, a
+    For a model file NAME.tacit the folder NAME-service is made, with a copy of the model, a
     tacit.toml to go on from and the operator's key, which is shown once.
     An option that is left out is read from the environment, such as TACIT_PORT, or from [service]
     in tacit.toml. The log is written to standard error, as JSON, without names or contents.
@@ -386,11 +394,11 @@ def serve(
 def _open_served_folder(
     folder: Path | None, item_word: str | None, *, demo: bool
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield the folder that is served, and the keys that were made for it, by their roles.
+    """Yield the folder that is served, and the keys that were made now, by their roles.
 
     Args:
-        folder: Model file or folder that was typed; None: none was, and with --demo a temporary
-            folder is made.
+        folder: Model file or folder that was typed, with `demo` a new folder. None: not typed; with
+            `demo` a temporary folder is made.
         item_word: What one item of a model file is called on the page; None: not typed.
         demo: Whether generated data are served.
 
@@ -419,7 +427,7 @@ def _open_served_folder(
 
 
 def _warn_of_weak_settings(settings: Settings) -> Iterator[str]:
-    """Yield a warning for each setting that weakens privacy or safety."""
+    """Yield a warning for each setting that weakens privacy, or the service's protection."""
     from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
     from tacit.service.kinds import list_charged_by_name
 
@@ -445,10 +453,10 @@ def _warn_of_weak_settings(settings: Settings) -> Iterator[str]:
 
 
 def _print_start(result: dict[str, Any]) -> None:
-    """Print what is served, at which address, and the new keys.
+    """Print what is served, at which address, the new keys, and what to do next.
 
     Args:
-        result: What --json prints of the start.
+        result: The values that --json prints at the start.
     """
     lines = [("page", f"{result['address']}/"), ("interface", result["openapi"])]
     lines += [(f"key of the {role}", key) for role, key in result["keys"].items()]
@@ -465,7 +473,7 @@ def _print_start(result: dict[str, Any]) -> None:
 
 
 def _suggest_operator_key(folder: Path) -> str:
-    """Write the command that makes a key of the operator of a folder, with what it does."""
+    """Return the command that makes an operator's key of a folder, with what it does."""
     return f"tacit keys add {shlex.quote(str(folder))} operator --role operator  makes a key."
 
 
@@ -478,7 +486,7 @@ def _commands() -> None:
 def add(
     folder: Folder,
     name: Name,
-    role: Staff = option("What the key may do; see docs/service.md."),
+    role: StaffRole = option("What the key may do; see docs/service.md."),
     lists: str = option(
         "Which lists a key of the role recommend gets: personal, or popularity to compare with.",
         default="personal",
@@ -518,13 +526,13 @@ def list_keys(folder: Folder) -> Result:
 
 @command(keys)
 def revoke(folder: Folder, name: Name) -> Result:
-    """Revoke a key. Its name cannot be used again, so that logs stay unambiguous."""
+    """Revoke a key. No later key can have its name, so that logs stay unambiguous."""
     from tacit.service.deployment import read_tenant
     from tacit.service.keys import revoke_key
 
     read_tenant(folder)  # raises if the folder is not one of a service
     revoke_key(folder / KEYS_FILE, name)
-    sentence = f"The key of '{name}' is not known any more, from the next request on."
+    sentence = f"The key of '{name}' is refused from the next request on."
     return Result({"name": name, "revoked": True}, (sentence,))
 
 

@@ -1,4 +1,8 @@
-"""Options that name the ratings of a command, and the reading of these ratings."""
+"""Options that name the ratings of a command, and the reading of these ratings.
+
+Ratings are read into memory (`RatingsOptions.read`), or opened on disk or on a cluster
+(`open_ratings`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from tacit.data.tables.forms import Layout
     from tacit.data.tables.names import Role
 
-# Options that several commands have.
+# Options that other commands also have.
 USER = option("Column of the person's id.")
 ITEM = option("Column of the item's id.")
 STARS = option("Column of the stars.")
@@ -48,7 +52,7 @@ class RatingsOptions:
     item: str | None = ITEM
     rating: str | None = STARS
     plays: str | None = option("Column of numbers of plays, read in place of stars.")
-    least_plays: float | None = option("This many plays or more are a like; 1 if left out.")
+    least_plays: float | None = option("So many plays or more are a like; 1 if left out.")
     events: bool | None = option(
         "Every row is an event, and so a like; no stars are read.", flag="--events"
     )
@@ -60,8 +64,8 @@ class RatingsOptions:
     encoding: str | None = option("Such as cp1251; UTF-8, or else cp1252, if left out.")
     scale: str | None = option("MIN:MAX:STEP, such as 1:5:1; detected if left out.")
     written: Path | None = option(
-        "How the rows are written, as  tacit data import  describes it in the data.json of its "
-        "folder: each row is read by itself, and nothing is guessed.",
+        "A file that says how rows are written, such as the data.json of a folder of  tacit data "
+        "import: each row is read by itself, and nothing is guessed.",
         flag="--format",
     )
     layout: str | None = option(
@@ -82,7 +86,10 @@ class RatingsOptions:
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
     def describe(self) -> dict[str, object]:
-        """Return the options that have a value, except for the path, as JSON by name."""
+        """Return the options that have a value, except for the path, as JSON by name.
+
+        Paths are absolute.
+        """
         options: dict[str, object] = {}
         for name, value in asdict(self).items():
             if name != "path" and value is not None:
@@ -91,7 +98,11 @@ class RatingsOptions:
 
     @property
     def rating_scale(self) -> RatingScale | None:
-        """The scale that was typed; None where it is to be detected."""
+        """The scale that was typed; None: it is to be detected.
+
+        Raises:
+            ConfigError: The text is not of the form MIN:MAX:STEP.
+        """
         from tacit.data.ratings import RatingScale
 
         return None if self.scale is None else RatingScale.parse(self.scale)
@@ -112,11 +123,13 @@ class RatingsOptions:
 
         Args:
             catalogue: Public list of items; ratings of other items are dropped. Metadata is then
-                read from this file and from `items`, and not from the ratings. None: no list.
+                read from this file and from `items`, or else from a file of items beside the
+                ratings, but not from the file of ratings. None: no list.
             domains: Whether the catalogue must have the items' domains.
 
         Raises:
-            DataError: A row cannot be read; the error names its file, row and column.
+            DataError: A file cannot be read. For a bad row, the error names its file, row and
+                column.
             ConfigError: An option has a value that is not allowed.
         """
         self.announce_items_beside(catalogue)
@@ -136,7 +149,8 @@ class RatingsOptions:
             catalogue: File of the catalogue; None: none was named.
 
         Returns:
-            The file; None if there is none, if --items names a file, or if it is the catalogue.
+            The file; None if there is none beside the ratings, if --items names a file, or if the
+            file beside the ratings is the catalogue.
         """
         from tacit.data.tabular import items_beside
 
@@ -154,8 +168,8 @@ class RatingsOptions:
         items_file = self.find_unnamed_items(catalogue)
         if items_file is not None:
             terminal.note(
-                f"Read without being named: {items_file}, which says what is known of items. "
-                f"Name it with --items {items_file}, or move it elsewhere."
+                f"Also read, though no option names it: {items_file}, with metadata of items. Name "
+                f"it with --items {items_file}, or move it elsewhere."
             )
 
     def _load(self, *, domain: str | None, items: Path | None) -> Ratings:
@@ -190,6 +204,8 @@ class RatingsOptions:
 
     def _put_on_catalogue(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
         """Drop ratings of items that a catalogue does not list, and add its unrated items.
+
+        Metadata of items is added, too: see `read`.
 
         Args:
             ratings: The ratings.
@@ -259,9 +275,9 @@ def open_ratings(
         domains: Whether the catalogue must have the items' domains.
 
     Raises:
-        ConfigError: An option was typed that only works on ratings in memory, and they are not in
-            memory.
-        DataError: A row cannot be read.
+        ConfigError: The ratings are not read into memory, and an option was typed that only works
+            there; or an option has a value that is not allowed.
+        DataError: A file cannot be read.
     """
     if execution.in_memory:
         yield source.read(catalogue=catalogue, domains=domains)
@@ -303,7 +319,10 @@ def open_ratings(
 
 
 def split_names(text: str | None) -> tuple[str, ...] | None:
-    """Split a text at its commas into names; None for None, () for an empty text."""
+    """Split a text at its commas into names, without spaces around them and empty names.
+
+    None is returned for None.
+    """
     if text is None:
         return None
     return tuple(part.strip() for part in text.split(",") if part.strip())
