@@ -39,7 +39,7 @@ class EvaluateSettings(Grid):
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Compare X-Map with other methods in a domain new to people.
+    """Compare methods in a domain that is new to people.
 
     All methods make lists for the same people, and all predict stars but popularity, and X-Map's
     sound variant without --stars. Prints the NDCG of lists and the error of predictions, by k,
