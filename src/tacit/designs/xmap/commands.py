@@ -93,7 +93,7 @@ class FitSettings(ExecutionOptions):
 
 
 def fit(settings: FitSettings, run: Run) -> Result:
-    """Fit a model that recommends in a domain new to a person.
+    """Fit a model for a domain that is new to people.
 
     The sound variant is private: it fits as  tacit fit private  does, from domain to domain. Delta,
     features and stars have an effect on the sound variant only; epsilon-prime, k, extender-k,
