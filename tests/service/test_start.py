@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-from tacit.errors import ConfigError
-from tacit.service import Settings, open_service
+from tacit.errors import ConfigError, MissingExtra
+from tacit.service import Settings, open_service, required_packages
 
 FILMS = "/api/rounds/films"
 
@@ -57,3 +59,11 @@ def test_a_budget_with_another_cap(demo, folder):
         open_service(Settings(folder))
     for part in ("tacit.toml", "rounds-films", "for life", "rename its section"):
         assert part in str(told.value)
+
+
+def test_the_missing_package_is_named(monkeypatch):
+    """Without a package that the service needs, the error names this package."""
+    found = {"fastapi": object(), "sqlalchemy": None}
+    monkeypatch.setattr("importlib.util.find_spec", found.get)
+    with pytest.raises(MissingExtra, match="'sqlalchemy'"):
+        importlib.reload(required_packages)

@@ -1,6 +1,7 @@
 """An account: the secret from which a device derives all its random draws, and which is never sent.
 
-An account belongs to one service, and has one memory.
+An account belongs to one service, and has one memory. It also holds when it was made, and the epoch
+of its last letter, so that an old copy of the memory is noticed.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Account:
         self.is_fresh = True
 
     def store_letter_epoch(self, epoch: int) -> None:
-        """Store the number of a letter's epoch; a `FileAccount` does so durably."""
+        """Store the number of the epoch of the last letter; a `FileAccount` does so durably."""
         self.last_letter_epoch = epoch
 
 
@@ -83,7 +84,7 @@ class FileAccount(Account):
         self.is_fresh = data == new_data
 
     def store_letter_epoch(self, epoch: int) -> None:
-        """Store the number of a letter's epoch in the file, then in this object.
+        """Store the number of the epoch of the last letter in the file, then in this object.
 
         Raises:
             OutputError: The file cannot be written.
@@ -102,6 +103,7 @@ class _AccountContent(NamedTuple):
     """The content of an account's file."""
 
     secret: bytes
+    """The secret, of _SECRET_BYTES or more."""
     created: int
     """When the account was made, in Unix seconds."""
     last_letter_epoch: int

@@ -85,7 +85,7 @@ class Backend:
             exclude: Items to leave out.
             candidates: Items to choose from; None means all.
             category: Only items of this category are listed; None means any.
-            n: Length of the list.
+            n: Most items of the list.
             diversity: Largest number of items of one category; None means any.
             seen: Whether items of the history may be listed.
             cold: Items that no one rated, which may be listed too: public facts of each by the
@@ -125,7 +125,7 @@ class Backend:
             histories: Each person's history, by the shop's id of the person.
             candidates: Items to choose from; None means all.
             category: Only items of this category are listed; None means any.
-            n: Length of each list.
+            n: Most items of each list.
             diversity: Largest number of items of one category; None means any.
             seen: Whether items of a person's history may be in their list.
             cold: Items that no one rated, which may be listed too: public facts of each by the
@@ -160,7 +160,7 @@ class Backend:
         Args:
             model: Name of the served model.
             item: Id of the item.
-            n: Length of the list.
+            n: Most items of the list.
 
         Raises:
             ServiceError: The item or the model is unknown (status 404).
@@ -204,5 +204,5 @@ def _read_items(answer: Any) -> tuple[ListedItem, ...]:
 
 
 def _read_item(row: Any) -> ListedItem:
-    """Read one item of a list; KeyError or TypeError if it is not one."""
+    """Read one item of a list; KeyError or TypeError if the row is no item."""
     return ListedItem(row["item_id"], row["score"], row["title"], row["cold"])

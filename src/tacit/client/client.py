@@ -1,4 +1,8 @@
-"""The client of one person's device at one service."""
+"""The client of one person's device at one service.
+
+It reports to campaigns of the sketches design, makes lists from private models, and sends letters
+of the standard scheme (`Letters`).
+"""
 
 from __future__ import annotations
 
@@ -114,7 +118,7 @@ class Client(Letters):
             name: The campaign's name.
             history: Stars by item.
             liked_from: Lowest stars of an item that counts as liked.
-            n: Length of the list.
+            n: Most items of the list.
         """
         clusters = self._service.fetch_message(Clusters.decode, "campaigns", name, "clusters")
         device = sketches.Device(self._account.secret, {}, self._limits)
@@ -131,7 +135,7 @@ class Client(Letters):
         Args:
             name: The model's name.
             history: Stars by item.
-            n: Length of the list.
+            n: Most items of the list.
             digest: The model's expected digest in hexadecimal digits; PrivacyError for another one.
                 None: any.
 
@@ -175,10 +179,10 @@ def _translate_refusals() -> Iterator[None]:
 
 
 def _check_digest(noun: str, expected: str | None, actual: str) -> None:
-    """Check that a file that the service shows is the expected one.
+    """Check that a public file that the service shows is the expected one.
 
     Args:
-        noun: What the file is, such as "campaign".
+        noun: Noun for the content of the file, such as "campaign".
         expected: The expected digest in hexadecimal digits; None: any.
         actual: Digest of the file, in lower case.
 

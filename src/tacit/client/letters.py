@@ -45,13 +45,13 @@ class LetterResult:
     letter: bytes | None
     """The bytes that were sent; None if none were."""
     due: int
-    """The Unix second from which on a call may send the next letter, or this one again."""
+    """The Unix second from which on a call may send the next letter, or the last one again."""
     notice: str
     """Sentences to the person, mostly why new ratings are not released; may be empty."""
 
 
 class Letters:
-    """Sends the letters of one account to one service.
+    """Sends the letters of one account to one service, and makes lists from the answers.
 
     Args:
         service: The connection to the service.
@@ -151,7 +151,7 @@ class Letters:
         Args:
             name: The disclosure's name.
             history: Stars of all items that are rated now.
-            n: Length of the list.
+            n: Most items of the list.
 
         Raises:
             ConfigError: No letter to this disclosure was answered yet.
@@ -194,7 +194,7 @@ class Letters:
         Args:
             name: The disclosure's name.
             history: Stars of all items that are rated now.
-            n: Length of the list.
+            n: Most items of the list.
             now: Unix seconds; by default this machine's time.
 
         Raises:
@@ -255,8 +255,8 @@ class Letters:
     def _bind_memory(self) -> None:
         """Bind the memory to the account, unless it is bound already.
 
-        An account that was not made by its present object may have another memory elsewhere, in
-        which decisions are stored. Then the memory here is marked (`is_lost`), and decides nothing.
+        An account whose `is_fresh` is false may have another memory elsewhere, in which decisions
+        are stored. Then the memory here is marked as lost (`is_lost`), and decides nothing.
 
         Raises:
             PrivacyError: The memory is bound to another account.
@@ -318,8 +318,8 @@ class Letters:
     ) -> State:
         """Return the device's state: a new one, or the stored one, limited after a loss.
 
-        A state decides nothing new if the memory is lost. If the memory is older than the account's
-        last letter, what may have been decided since is not decided again.
+        If the memory is lost, the state decides nothing. If the memory is older than the account's
+        last letter, nothing that may have been decided since is decided again.
         """
         # None says to `open_state` that another memory may exist.
         last_letter_epoch = None if content.is_lost else self._account.last_letter_epoch
@@ -402,7 +402,7 @@ class Letters:
                 content.state.closed = True
 
     def _stop_sending(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
-        """Store that the letter of an epoch is not sent again, and its answer.
+        """Store that the letter of an epoch is not sent again, and its answer if there is one.
 
         Args:
             epoch: The letter's epoch.

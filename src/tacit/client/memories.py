@@ -1,8 +1,8 @@
 """A device's memory: what was decided and sent under one account.
 
-A device decides for each rating once whether and how it is released. A device that has an account
-without its memory treats the memory as lost: it decides nothing, because decisions may be stored in
-another memory, and a second decision about a rating would reveal more.
+In the standard scheme, a device decides for each rating once whether and how it is released. A
+device that has an account without its memory treats the memory as lost: it decides nothing, because
+decisions may be stored in another memory, and a second decision about a rating would reveal more.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ class Memory:
 
 
 class FileMemory(Memory):
-    """One account's memory in a file that only its owner can read; processes take turns.
+    """One account's memory in a file that only its owner can read.
 
-    The file reveals which items were rated and not released, so it needs the same protection as the
-    ratings.
+    Processes take turns to open it, by a lock on a second file, PATH.lock. The file reveals which
+    items were rated and not released, so it needs the same protection as the ratings.
 
     Args:
-        path: The file. Processes take turns by a lock on a second file, PATH.lock.
+        path: The file. Without a file, the memory is new.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

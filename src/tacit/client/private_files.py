@@ -1,4 +1,7 @@
-"""Files that only their owner can read, and that are complete after a crash."""
+"""Files that only their owner can read, and that are complete after a crash.
+
+`report_write_errors` makes errors of the operating system into errors of tacit.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """HTTP requests to one service: limited in time and size, retried with the same bytes.
 
-Redirects are not followed. Public files are fetched without a key, and checked before they are
-used.
+Redirects are not followed. Public files are fetched without a key, and their form is checked before
+they are used.
 """
 
 from __future__ import annotations
@@ -144,6 +144,9 @@ class Transport:
 
         A retry, also by another process, has the same Idempotency-Key, which is a hash of path and
         message.
+
+        Raises:
+            ServiceError: No attempt had a usable answer of status 200 to 299.
         """
         key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
         headers = {
@@ -154,7 +157,13 @@ class Transport:
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
     def post_json(self, path: str, content: Any) -> bytes:
-        """Send a JSON request that changes nothing, and return the body of the answer."""
+        """Send a JSON request that changes nothing, and return the body of the answer.
+
+        It has no Idempotency-Key.
+
+        Raises:
+            ServiceError: No attempt had a usable answer of status 200 to 299.
+        """
         headers = {"Content-Type": "application/json", **self._headers_with_key}
         body = json.dumps(content, allow_nan=False).encode()
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
@@ -165,6 +174,9 @@ class Transport:
         Args:
             path: Path of the address.
             key: The Idempotency-Key; a retry has the same one.
+
+        Raises:
+            ServiceError: No attempt had a usable answer of status 200 to 299.
         """
         headers = self._headers_with_key | {"Idempotency-Key": key}
         return self._send_with_retries(Request(self._url + path, headers=headers, method="DELETE"))
@@ -266,7 +278,7 @@ class Transport:
         """Send a request up to `attempts` times, and return the body of the answer.
 
         Raises:
-            ServiceError: The error of the last attempt, or of one after which no retry helps.
+            ServiceError: Error of the last attempt, or of an attempt after which no retry helps.
         """
         for attempt in range(1, self._attempts + 1):
             try:

@@ -1,4 +1,4 @@
-"""Parts of the declarations of all routes: their roles, and the types of their arguments.
+"""What the functions of routes share: roles, types of arguments, and checks of what is asked for.
 
 A resource is a noun of the interface, such as models; a route is a function that answers the
 requests of one address and method.
@@ -118,9 +118,10 @@ def allow_bytes(
 
 @asynccontextmanager
 async def release_place(request: Request) -> AsyncIterator[None]:
-    """Give up the request's place while the block waits for another service, then wait for one.
+    """Give up the request's place while the block waits for another service.
 
-    There is one place for each operation that may run at a time (`Middleware.places`).
+    At the end of the block a place is waited for. There is one place for each operation that may
+    run at a time (`Middleware.places`).
     """
     places: Semaphore = request.state.places
     places.release()
@@ -143,11 +144,15 @@ def find_served(service: Service, kind: type[Thing], name: str) -> Thing:
 
 
 def check_self(caller: Caller, name: str) -> None:
-    """Check that a person asks only about themselves; callers of other roles ask about anyone.
+    """Check that a person asks only about themselves. Callers of other roles may ask about anyone.
+
+    Args:
+        caller: Sender of the request.
+        name: Name of the person that the request is about.
 
     Raises:
-        Problem: Status 404; a person asks about another one. The answer is the same for a name that
-            nobody has.
+        Problem: Status 404; a person asks about another one. The answer is the same if nobody has
+            the name.
     """
     if caller.role is Role.SUBJECT and caller.name != name:
         raise Problem(404, NOT_FOUND)

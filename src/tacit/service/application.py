@@ -44,7 +44,8 @@ READING_RULES = (
     "private-use or unassigned characters. A field or a query parameter that is not in this "
     "document is refused with 422. HEAD is answered wherever GET is."
 )
-"""How every operation reads its request: the description in the OpenAPI document."""
+"""Rules by which every operation reads its request. The OpenAPI document has them as its
+description."""
 GARBAGE_THRESHOLDS = (10_000, 20, 20)
 """Arguments of `gc.set_threshold`: allocations before a collection of the youngest objects, and
 collections of one generation before one of the next. A request leaves few cycles of references, so
@@ -80,7 +81,7 @@ class Application(FastAPI):
 
 
 def create_app(service: Service, *, log: EventLog | None = None) -> Application:
-    """Create the ASGI application of an opened service, which it closes when it stops.
+    """Create the ASGI application of an opened service. When it stops, it closes the service.
 
     Args:
         service: The opened service.
@@ -142,7 +143,10 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
 
 
 def _list_routers() -> Iterator[APIRouter]:
-    """Yield the routers of all resources and of the installed designs."""
+    """Yield the routers of all resources and of the installed designs.
+
+    Of several operations that fit a request, the one of the earlier router answers it.
+    """
     yield health.router
     yield models.router
     yield recommendations.router

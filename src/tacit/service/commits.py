@@ -1,8 +1,8 @@
 """Commits of several changes at once: the first change waits some milliseconds for others.
 
-However many changes it holds, a commit costs two syncs of the disk, and as much processor time as
-several changes. So the event loop gathers a group of changes, and one thread hands the group to the
-ledger. No request is answered before the commit that holds its change.
+A commit has a cost that does not grow with its changes: syncs of the disk, and the processor time
+of several changes. So the event loop gathers a group of changes, and one thread hands the group to
+the ledger. A change is confirmed only after the commit that holds it.
 
 A change waits only while other changes are expected. Whether they are is decided by the times at
 which earlier changes came, never by whose changes they were or what these said.

@@ -1,4 +1,4 @@
-"""A demonstration: the folder of a service that serves every design, on generated data."""
+"""A demonstration: the folder of a service on generated data, with every design that is served."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tacit.service.setting_tables import TOML
 
 TENANT = "demo"
 """Name of the tenant of a demonstration."""
-_FIRST_LINES = f"""# What is served, on generated data. Each setting: docs/settings.md.
+_FIRST_SECTION = f"""# What is served, on generated data. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 """
 _SPLIT_SECTION = """[splits.home]
 model = "lists"  # its lists are compared with popular items: who clicked, in noisy daily figures
 """
-"""The comparison of the demonstration."""
+"""Section of the demonstration's comparison of lists."""
 _ROLES = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR, Role.RECOMMEND, Role.EDITOR)
-"""The roles for which a key is made, which is named after the role."""
+"""Roles for which a key is made. The key has the role's name."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def make_demo(folder: Path) -> Demo:
             f"{folder}: is not empty. Name a new folder for --demo, or serve this one without it."
         )
     # A design's function writes its files into the folder, and returns its sections of tacit.toml.
-    sections = [_FIRST_LINES]
+    sections = [_FIRST_SECTION]
     for name in names():
         model_design = design(name)
         if MODELS in model_design.parts:

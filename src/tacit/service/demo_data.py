@@ -10,11 +10,12 @@ from tacit.data.synthetic import generate
 ITEMS = 200
 """Number of items of the generated ratings."""
 _SEED = 7
+"""Seed of the generated ratings."""
 
 
 @lru_cache(maxsize=1)
 def population() -> Ratings:
-    """Generate the ratings of 600 people, with a gender each."""
+    """Generate the ratings of 600 people, each with a gender, once; then return the same object."""
     return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
 
 

@@ -100,7 +100,7 @@ class Deployment:
 
 
 def read_tenant(folder: Path) -> str:
-    """Read from a folder's tacit.toml the name of the tenant: the organisation that it belongs to.
+    """Read from a folder's tacit.toml the name of the tenant, the organisation that serves.
 
     Raises:
         ConfigError: The file is missing, or it names no tenant, or the name is malformed.
@@ -135,10 +135,15 @@ def _read_sections(
 def _read_named_tables(
     path: Path, noun: str, tables: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the lines of each table of one noun.
+    """Yield the name and the values of each table of one noun.
+
+    Args:
+        path: The file, for errors.
+        noun: The noun.
+        tables: The tables by name, as TOML has them.
 
     Raises:
-        ConfigError: A name is malformed, or a line is in no table [NOUN.NAME].
+        ConfigError: A name is malformed, or a value is in no table [NOUN.NAME].
     """
     for name, values in tables.items():
         if not isinstance(values, dict):

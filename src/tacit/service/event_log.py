@@ -1,6 +1,7 @@
-"""The service's log, in lines of JSON: the operation, status and duration of each request.
+"""The service's log, in lines of JSON: requests, faults, and events such as "started".
 
-It holds no name of a person, nothing of a request's body, and no message of an error.
+A request's line has its operation, status and duration. The log holds no name of a person, nothing
+of a request's body, and no message of an error.
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ def redirect_library_warnings(log: EventLog) -> None:
 
 
 class _LibraryHandler(logging.Handler):
-    """Writes of a library's message only who logged it, its level, and the class of its error.
+    """Writes events about messages that libraries log, without the messages.
 
+    An event has the logger's name, the level, and class and place of the error, if there is one.
     The message itself may hold people's data.
     """
 
@@ -94,7 +96,7 @@ class _LibraryHandler(logging.Handler):
 
 
 def _find_place_in_code(error: BaseException | None) -> str:
-    """Return where an error was raised, as FILE:LINE; "" for None or an error never raised."""
+    """Return where an error was raised, as FILE:LINE; "" for None and if it was never raised."""
     if error is None:
         return ""
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,7 @@
-"""Reads the body of a request, before its operation is found; refuses one that cannot be read."""
+"""Checks the head of a request and reads its body, before its operation is found.
+
+A request that cannot be read in one way only is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from tacit.service.problems import Problem
 from tacit.service.strict_json import RefusedContent, parse_json
 
 JSON = "application/json"
+"""Media type of a body in JSON."""
 OCTETS = "application/octet-stream"
 """Media type of a body that is bytes, such as a device's message."""
 MEDIA_TYPES = (JSON, OCTETS)
@@ -41,13 +45,13 @@ async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[by
         there is no body.
 
     Raises:
-        Problem: Status 400, the request is malformed; 408, it is too slow; 411, its length is not
-            stated; 413, it is too large; 415, it is compressed or of another media type; 431, its
-            headers are too large.
+        Problem: Status 400, the request is malformed; 408, it is too slow; 411, its body comes in
+            chunks; 413, it is too large; 415, it is compressed, or of another media type or
+            charset; 431, its head is too large.
     """
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", closes=True)
-    headers = _read_single_headers(scope)
+    headers = _read_headers(scope)
     if b"transfer-encoding" in headers:  # chunks beside a length, or malformed ones, are ambiguous
         raise Problem(411, "A request says how long it is, in Content-Length.", closes=True)
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
@@ -72,8 +76,10 @@ def head_too_large() -> Problem:
     return Problem(431, f"A request's head has at most {MOST_HEAD_BYTES} bytes.", closes=True)
 
 
-def _read_single_headers(scope: Scope) -> dict[bytes, bytes]:
-    """Return the headers by name; of a repeated header the first value.
+def _read_headers(scope: Scope) -> dict[bytes, bytes]:
+    """Check the size of a request's head, and return the headers by name.
+
+    Of a header that may be repeated, and is, the first value is returned.
 
     Raises:
         Problem: Status 431, the path, the query and the headers have more than MOST_HEAD_BYTES;
@@ -117,6 +123,7 @@ async def _receive_all(receive: Receive, most_bytes: int) -> bytes:
 
 
 def _body_too_large(most_bytes: int) -> Problem:
+    """Make the problem that refuses a body of more bytes than `most_bytes`."""
     return Problem(413, f"A request has at most {most_bytes} bytes.", closes=True)
 
 
@@ -124,7 +131,8 @@ def _decode(headers: dict[bytes, bytes], body: bytes) -> Any:
     """Parse a body by the media type in its headers.
 
     Raises:
-        Problem: Status 415, the media type or the charset is not read here; 400, it is not JSON.
+        Problem: Status 415, the media type or the charset is not read here; 400, `parse_json`
+            refuses the body.
     """
     content_type = headers.get(b"content-type", b"").decode("latin-1")
     media_type, _, parameters = content_type.lower().partition(";")

@@ -1,9 +1,10 @@
 """Bounds on connections, and on the bytes of a request before it is parsed.
 
 uvicorn parses with httptools (llhttp, the parser of Node), which refuses requests that can be read
-in two ways. `BoundedHttpProtocol` adds a bound on the size of a request's head; the rule that a
-request names exactly one host; a time within which a request has to arrive, or its connection ends;
-a bound on the number of connections; and refusals in the form of all other problems.
+in two ways. `BoundedHttpProtocol` adds a bound on the size of a request's head; the rules that a
+request names a path, and exactly one host if it is of HTTP/1.1; a time after which the connection
+ends if the request has not arrived; bounds on the number of connections, and of requests that wait
+on one; and refusals in the form of all other problems.
 """
 
 from __future__ import annotations
@@ -31,23 +32,24 @@ MOST_PIPELINED = 16
 """Most requests that wait on a connection while an earlier one is answered. A single piece of data
 could hold thousands, and each takes memory before the rate limits count it."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.", closes=True)
-"""The problem that answers bytes that are no request."""
+"""The problem that answers bytes that are no request, and a request that `on_headers_complete`
+refuses."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection, with bounds on its requests in size, number and time."""
 
     _deadline: asyncio.TimerHandle | None = None
-    """Timer that closes the connection; None while no request is arriving."""
+    """Timer that closes the connection; None while it is not running."""
     _is_in_head = True
     """Whether the head of a request is arriving, or expected next."""
     _head_bytes = 0
     """Bytes that arrived since the last head was complete."""
     _refusal = _UNREADABLE
-    """The problem with which a request is answered that cannot be parsed."""
+    """The problem that answers a request that is refused before the application sees it."""
 
     def connection_made(self, transport: Any) -> None:
-        """Start the deadline; close a connection that is beyond the bounds."""
+        """Start the deadline. Close the connection if there are too many, with this one counted."""
         super().connection_made(transport)
         self._start_deadline()
         is_behind_proxy = self.config.proxy_headers
@@ -79,10 +81,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Check a complete head.
+        """Check a complete head: its path, its host, and the number of requests before it.
 
-        A ValueError that is raised here becomes an error of httptools, for which uvicorn calls
-        `send_400_response`.
+        For a ValueError that is raised here, httptools raises an error of its own, for which
+        uvicorn calls `send_400_response`.
         """
         self._is_in_head = False
         self._head_bytes = 0
@@ -103,10 +105,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._cancel_deadline()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a request that cannot be parsed with a problem, and end the connection.
+        """Answer a refused request with the problem `_refusal`, and end the connection.
 
-        While an earlier request is being answered, that answer is completed instead, and the
-        connection ends without a problem.
+        While an earlier request is being answered, only that answer is completed, and then the
+        connection ends.
 
         Args:
             msg: uvicorn's own sentence, which is not sent.

@@ -1,21 +1,21 @@
-"""Answers that are stored before they are sent. All changes to stored data are made this way.
+"""Answers that are stored before they are sent. All states of the ledger are changed this way.
 
-A request that changes something carries an Idempotency-Key. Its charge, its draw, its new state and
-its answer are one transaction of the ledger; a retry gets the same bytes and pays nothing.
+A request for such a change carries an Idempotency-Key. Its charge, its draw, its new state and its
+answer are one transaction of the ledger; a retry gets the same bytes and pays nothing.
 
 The ledger's log is kept for ever, and holds the key of each request and the SHA-256 of its payload
 and of its answer. A reader of the log could guess each of these and compare hashes, where few
 values are possible. So key and payload are hashed with the service's secret, and an answer is
 stored with random bytes before it.
 
-How much is stored for ever is bounded: by the budget that a request is charged to, or by the number
-of changes that one person may make in a day. A request beyond that number is refused without asking
-the ledger, so that refusals do not grow its log.
+How much a person can have stored for ever is bounded: by the budget that a request is charged to,
+or by the number of changes that one person may make in a day. A request beyond that number is
+refused without asking the ledger, so that refusals do not grow its log.
 
 The log holds the SHA-256 of every state, too. Anyone who knows the previous state could try out
-what the next person may have said until the hash fits. So each state begins with fresh random
-bytes, its salt, which the next state overwrites. Once it is overwritten, no guess can be checked
-against the hash.
+what the next person may have said until the hash fits. So a state that holds what people said
+begins with fresh random bytes, its salt, which the next state overwrites. Once it is overwritten,
+no guess can be checked against the hash.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Reply:
     status: int
     """HTTP status."""
     media_type: str
+    """Media type of the body."""
     body: bytes
+    """Bytes of the body."""
 
     def encode(self) -> bytes:
         """Encode the answer as it is stored: a line `STATUS MEDIA_TYPE`, then the body."""
@@ -77,7 +79,11 @@ class Reply:
         return cls(int(status), media_type, body)
 
     def response(self, *, is_repeated: bool = False) -> Response:
-        """Make the HTTP response; one that is sent to a retry says so in a header."""
+        """Make the HTTP response.
+
+        Args:
+            is_repeated: Whether it is sent to a retry. Then a header of the response says so.
+        """
         headers = {"Idempotency-Replayed": "true"} if is_repeated else None
         return Response(
             self.body, status_code=self.status, media_type=self.media_type, headers=headers
@@ -91,7 +97,7 @@ def reply(content: Any, status: int = 200) -> Reply:
 
 
 def refusal(status: int, detail: str, kind: str | None = None) -> Reply:
-    """Make an answer that is a problem; the arguments are those of `problem_body`."""
+    """Make an answer that is a problem; see `problem_body` for the arguments."""
     text = json.dumps(problems.problem_body(status, detail, kind), separators=(",", ":"))
     return Reply(status, problems.MEDIA_TYPE, text.encode("ascii"))
 
@@ -116,8 +122,8 @@ async def answer_once(
 ) -> Response:
     """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
 
-    A change by a person that is not charged counts as one of their free changes of the day. A retry
-    does not count, nor does a request that the ledger refused, since nothing was stored for it.
+    A change by a person that is neither charged nor prepaid counts as one of their free changes of
+    the day. A retry does not count, nor does a request for which the ledger stored nothing.
 
     Args:
         service: The service.
@@ -134,7 +140,8 @@ async def answer_once(
             budget bounds it already.
 
     Raises:
-        Problem: Status 429; the person made as many free changes as they may. Nothing is stored.
+        Problem: Status 429, the person made as many free changes as they may; 503, the deadline
+            passed before the commit. Nothing is stored.
         TacitError: The ledger refuses the request or cannot be reached; see `Ledger.release`.
     """
 
@@ -186,7 +193,7 @@ def _make_ledger_request(
 
 
 def salt_states(transition: Transition) -> Transition:
-    """Wrap a transition that reads and returns states without salt as one of salted states."""
+    """Make a transition of salted states from one that reads and returns states without salt."""
 
     def salted_transition(source: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
         answer, new_state = transition(source, remove_salt(stored))
@@ -200,7 +207,7 @@ def salt_states(transition: Transition) -> Transition:
 def personal_state_name(kind: str, user: str) -> str:
     """Name a state that is one person's alone.
 
-    The name has a digest of the person's name, which itself may be too long for it.
+    A digest stands for the person's name, which may be too long for the name of a state.
 
     Args:
         kind: What the state holds, such as "feedback".
@@ -231,7 +238,10 @@ def _shorten_name(name: str) -> str:
 
 
 def add_salt(source: Source, content: bytes) -> bytes:
-    """Put SALT_BYTES random bytes before a content, so that SHA-256 of both reveals nothing."""
+    """Put SALT_BYTES random bytes before a content.
+
+    Then SHA-256 of the whole reveals nothing about the content, as long as the bytes are secret.
+    """
     return source.words(SALT_BYTES // _WORD_BYTES).tobytes() + content
 
 

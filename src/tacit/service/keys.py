@@ -1,9 +1,9 @@
-"""API keys, and the callers that they identify. The service stores hashes of keys, and no key.
+"""API keys, and the callers that they identify. The service stores no key.
 
 Staff (operator, analyst, auditor, editor), backends (recommend) and peer vendors have keys of 32
-random bytes. The keys' file holds SHA-256 of each; no salt is needed, because nobody can search
-2^256 keys. A person's key is an HMAC of their name under the service's secret, so that every worker
-can check it without a table.
+random bytes. The keys' file holds a SHA-256 hash of each; no salt is needed, because nobody can
+search 2^256 keys. A person's key has their name, and an HMAC of it under the service's secret, so
+that every worker can check it without a table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError, DataError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""A name of a tenant, a model, a campaign or a person, as addresses and the ledger hold it."""
+"""A name of a tenant, a key, a person, or a thing that is served, as addresses and the ledger hold
+it."""
 CUSTOMER_PREFIX = "customer-"
 """First characters of the pseudonym of a person whose id does not match `NAME`."""
 LONGEST_CUSTOMER_ID = 256
@@ -36,6 +37,8 @@ _STAFF_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
 """A key in the keys' file: its name, and its secret part in hexadecimal digits."""
 _PERSON_PREFIX = "tacit_person_"
 """First characters of a person's key, before their name."""
+_SECRET_BYTES = 32
+"""Shortest length of the service's secret, and that of one that is made here."""
 _NO_HASH = "0" * 64
 """Stands for the hash of a key whose name is not in the file, so that the comparison takes as long
 as for a name that is."""
@@ -59,7 +62,7 @@ class Role(StrEnum):
     VENDOR = "vendor"
     """A neighbouring vendor, which forwards to a vendor of this service."""
     RECOMMEND = "recommend"
-    """A shop's backend, which asks for lists of its customers."""
+    """A shop's backend, which asks for lists for its customers, and reports their clicks."""
     EDITOR = "editor"
     """A newsroom, which lists the articles of vendors."""
     OPERATOR = "operator"
@@ -118,8 +121,8 @@ class KeyRing:
     """
 
     def __init__(self, path: Path, secret: bytes, tenant: str) -> None:
-        if len(secret) < 32:
-            raise ConfigError("The service's secret has at least 32 bytes.")
+        if len(secret) < _SECRET_BYTES:
+            raise ConfigError(f"The service's secret has at least {_SECRET_BYTES} bytes.")
         self._path = path
         # Each digest starts from a copy of this: `hmac.digest` would release the interpreter's
         # lock.
@@ -159,10 +162,11 @@ class KeyRing:
 
         An id that matches `NAME` is the name. For any other id, such as an e-mail address, the name
         is a pseudonym, made with the service's secret, so that logs and the ledger never hold the
-        id. An id that begins as pseudonyms do gets one, too, unless it is one already.
+        id. An id that begins with CUSTOMER_PREFIX gets a pseudonym, too; but one in the form of a
+        pseudonym is taken for the name.
 
         Args:
-            customer: An id of printable characters, or a name, or a pseudonym made here.
+            customer: An id of printable characters, or a name that was returned before.
         """
         is_name = NAME.fullmatch(customer) is not None
         if is_name and not customer.startswith(CUSTOMER_PREFIX):
@@ -233,6 +237,7 @@ class KeyRing:
         self._file_stamp = stamp
 
     def _forget_entries(self) -> None:
+        """Accept no key of the file until the file is read again."""
         self._entries = {}
         self._file_stamp = None
 
@@ -322,13 +327,14 @@ def revoke_key(path: Path, name: str) -> None:
 
 
 def read_secret(path: Path) -> bytes:
-    """Read the service's secret; without a file, make one of 32 bytes, for its owner alone.
+    """Read the service's secret. Without a file, make one, in a file that its owner alone may open.
 
     Raises:
         ConfigError: The file cannot be read, or others may open it.
+        OSError: There is no file, and it cannot be made.
     """
     with suppress(FileExistsError):
-        create_private_file(path, secrets.token_bytes(32))
+        create_private_file(path, secrets.token_bytes(_SECRET_BYTES))
     return read_private_file(path, "the keys of all people")
 
 

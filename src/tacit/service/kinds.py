@@ -52,9 +52,10 @@ def open_service(settings: Settings) -> Service:
 
 
 def list_charged_by_name(folder: Path) -> tuple[str, ...]:
-    """List the things of a folder that give each new name of a person a budget or a place.
+    """List the things of a folder that count every name that asks as a person of its own.
 
-    Only tacit.toml is read: no class is imported, and no section is checked.
+    Each new name has a budget or a place there. Only tacit.toml is read: no class is imported, and
+    no section is checked.
 
     Returns:
         Addresses of the things, such as "campaigns/videos".

@@ -1,7 +1,7 @@
 """Limits on how often a key, or a network address without a key, may do something.
 
-Each has a bucket of tokens that refills. A request takes a token; it is refused if the bucket is
-empty.
+A key or an address has a bucket of tokens that refills. A request takes a token, and is refused if
+the bucket is empty. `VisitorLimits` uses such buckets for the new names of a network.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import NamedTuple
 from tacit.service.problems import Problem
 
 MOST_BUCKETS = 100_000
-"""Most buckets in memory. Beyond that the bucket that was unused for longest is dropped; it is full
-when it is used again."""
+"""Most buckets, and most visitors' names, in memory. Beyond that, the one unused for longest is
+dropped. A dropped bucket is full when it is used again, and a dropped name counts as new."""
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_DAY = 86_400
 _ADDRESS = "address/"
@@ -86,7 +86,7 @@ class RateLimits:
         """Give back a token that was taken for a request that does not count, such as a retry.
 
         Args:
-            name: Name of the bucket; names `address/IP` are not understood here.
+            name: Name of the bucket. The bucket of an address cannot be named here.
         """
         self._add_tokens(name, 1)
 
@@ -124,7 +124,9 @@ class _Bucket(NamedTuple):
 
 
 class VisitorLimits:
-    """Limits how many new names the visitors from one network may take; each name counts once.
+    """Limits how many new names the visitors from one network may take.
+
+    A name counts once, as long as it is one of the MOST_BUCKETS names that came last.
 
     Args:
         per_hour: Number of new names from one network in an hour.

@@ -3,7 +3,7 @@
 A history lists the ids of what a person liked or bought: alone, or with stars, or with a quantity.
 An item with a quantity counts as liked. Items that the model does not know are left out and named
 in the answer, so that one new product does not make the request fail. Stars off the model's scale
-are refused.
+are refused, for an item that it knows.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def parse_question(
 
 
 def check_stars(served: ServedModel, ratings: dict[str, float]) -> None:
-    """Check that the model knows the rated items, and that the stars are on its scale.
+    """Check that a model knows the rated items, and that the stars are on its scale.
 
     Args:
         served: The model.
@@ -194,7 +194,7 @@ def check_stars(served: ServedModel, ratings: dict[str, float]) -> None:
 
 
 def _read_history(served: ServedModel, history: History) -> dict[str, float]:
-    """Return the stars of each item of a history; of an item that is listed twice the last ones.
+    """Return the stars by item of a history. An item that is listed twice has the last stars.
 
     An item without stars gets the most stars of the model's scale.
     """

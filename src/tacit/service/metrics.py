@@ -1,5 +1,6 @@
-"""Counts for Prometheus, by operation, status and model: nothing about any person.
+"""Counts for Prometheus: of requests by operation and status, and of lists by model and kind.
 
+No count is of one person.
 Anyone who reads the share of the catalogue that was shown, before and after one list, would learn
 how many items of that list had never been shown. So the share is set only once in a hundred lists,
 and in whole percents.
@@ -84,7 +85,7 @@ class Metrics:
         """Count one request.
 
         Args:
-            operation: Method and path of the operation that answered it.
+            operation: Method and path of the operation that answered it; "none" if there was none.
             status: Status of the answer; 0: none was sent.
             seconds: Time from the request's start to its answer.
         """

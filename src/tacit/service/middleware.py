@@ -1,7 +1,8 @@
 """Steps of every request on its way to a resource and back.
 
-A request is admitted by its key and its rate, read up to a limit as strict JSON, answered within a
-deadline, and logged in one line. No part of its content enters a log, a metric or an error.
+A request is admitted by its key and its rate, read up to a limit, as strict JSON or as bytes,
+answered within a deadline, and logged in one line. None of the values that it has enters a log, a
+metric or an error.
 """
 
 from __future__ import annotations
@@ -98,9 +99,9 @@ class Middleware:
             self._log.write_request(request_id, operation, status, seconds)
 
     async def _answer_or_problem(self, answer: Awaitable[Response], request_id: str) -> Response:
-        """Return an operation's answer; of an operation that raises, the problem for its exception.
+        """Wait for an answer and return it; if an exception is raised instead, return a problem.
 
-        No exception leaves this method, since a server would log its text, which could hold a
+        No `Exception` leaves this method, since a server would log its text, which could hold a
         person's data.
         """
         try:
@@ -159,9 +160,14 @@ class Middleware:
     async def _run(self, operation: Operation, request: Request) -> Response:
         """Run an operation, and return its answer.
 
+        A quick operation runs at once on the event loop. Another one waits for a place, and has a
+        deadline.
+
         Raises:
-            Problem: Status 503; the operation did not start or end before the deadline. One that
-                has started goes on to its end, so that a retry gets the answer that it stores.
+            InvalidRequest: The request does not fit the OpenAPI document.
+            Problem: Status 503; the operation did not start or end before the deadline, or too many
+                requests wait. An operation that has started goes on to its end, so that a retry
+                gets the answer that it stores.
             Exception: What the operation raises.
         """
         loop = asyncio.get_running_loop()
@@ -208,7 +214,8 @@ class Middleware:
     def _log_late_fault(self, work: asyncio.Future[Response]) -> None:
         """Log an error of an operation that ended after its request was answered.
 
-        Problems and errors of tacit are not logged: a retry is answered with them.
+        Problems and errors of tacit are expected, and not logged: a retry of the request gets the
+        refusal.
         """
         error = None if work.cancelled() else work.exception()
         if error is not None and not isinstance(error, Problem | TacitError):

@@ -1,7 +1,8 @@
-"""Problem responses (RFC 9457): what went wrong and what to do, without a word of the request.
+"""Problem responses (RFC 9457): what went wrong and what to do, without a value of the request.
 
-An error message could reveal data, too. So the detail of a problem is a fixed sentence: it never
-holds the value that was wrong, the holder of a budget, or an amount of one.
+An error message could reveal data, too. So the detail of a problem is made of fixed sentences, and
+of names in the OpenAPI document: it never holds the value that was wrong, the holder of a budget,
+or an amount of one.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Problem(Exception):
 
     Args:
         status: HTTP status, 400 or higher.
-        detail: A fixed sentence, without anything of the request.
+        detail: A sentence without any value of the request.
         kind: Name of a kind in KINDS; by default the first kind of the status.
         retry_after: Seconds after which the request may be sent again; None: the answer names none.
         closes: Whether the connection ends with this answer, because the rest of the request is
@@ -130,7 +131,7 @@ def problem_body(status: int, detail: str, kind: str | None = None) -> dict[str,
 
     Args:
         status: HTTP status, 400 or higher.
-        detail: A fixed sentence.
+        detail: A sentence without any value of the request.
         kind: Name of a kind in KINDS; by default the first kind of the status.
     """
     kind_body = _BY_STATUS[status] if kind is None else _BY_TYPE[f"{ADDRESS}#{kind}"]

@@ -1,4 +1,4 @@
-"""Headers that every answer has unless it sets them itself."""
+"""HTTP headers that restrict what a browser does with an answer."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""Headers of every answer that does not set them itself."""
+"""Values of these headers. An answer has each of them, unless it sets the header itself."""

@@ -5,8 +5,9 @@
     scale = "1:5:1"                 # where the file does not hold it
     without_guarantee = false       # true serves a model that promises no privacy
 
-A model file holds items and no people. A list is made from the ratings that a person stored here or
-sent with the question. No model learns from these ratings, so lists cost no budget.
+A model file holds items and no people; but one that was fitted to people who agreed not to be
+protected holds likes of theirs. A list is made from the ratings that a person stored here or sent
+with the question. No model learns from these ratings, so lists cost no budget.
 """
 
 from __future__ import annotations
@@ -231,8 +232,9 @@ class ServedModel(ServedThing):
                 the model is then served without it. None: the error is raised.
 
         Raises:
-            ConfigError: A setting is wrong, or the model is not served.
+            ConfigError: A setting is wrong, the model is not served, or it cannot score cold items.
             ModelFileError: The file is no model.
+            DataError: The table of cold items cannot be read.
         """
         where = f"models.{section.name}"
         settings = section.read_settings(ModelSettings)
@@ -300,7 +302,10 @@ class ServedModel(ServedThing):
         return tuple(self.model.guarantees())
 
     def fit_count(self) -> FitCount | None:
-        """Count the fits made to the data of the model's people, and those left."""
+        """Return how many fits were made to the data of the model's people, and how many are left.
+
+        None: the model does not count fits.
+        """
         return fit_count(self.model)
 
     def describe_releases(self) -> str:
@@ -363,7 +368,7 @@ class ServedModel(ServedThing):
 
     @cached_property
     def popular(self) -> tuple[Recommendation, ...]:
-        """The list of everybody who rated nothing, of LONGEST_LIST items."""
+        """The list of everybody who rated nothing, of LONGEST_LIST items at most."""
         return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
 
     @cached_property

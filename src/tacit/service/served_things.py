@@ -107,7 +107,10 @@ class ServedThing:
         raise NotImplementedError
 
     def fit_count(self) -> FitCount | None:
-        """Count the fits made to the data of the same people, and those left; by default None."""
+        """Return how many fits were made to the data of the same people, and how many are left.
+
+        None, the default: fits are not counted.
+        """
         return None
 
     @property

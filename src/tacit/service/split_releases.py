@@ -32,7 +32,9 @@ def read_released_days(service: Service, split: Split) -> tuple[DayFigures, ...]
 
 
 async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
-    """Release the figures of the days that ended since the last release, and remove their files.
+    """Release the figures of all days that are due, and remove the files of released days.
+
+    A day is due once it has ended, as long as the budget covers it.
 
     Returns:
         The released figures of all days, the oldest day first.
@@ -55,7 +57,8 @@ async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, 
 async def _release_day(service: Service, split: Split, day: date) -> None:
     """Charge, draw and store the figures of one day in one transaction.
 
-    The day's file is read before: if that fails, nothing is charged, and the day stays due.
+    The day's file is read before the transaction. If it cannot be read, nothing is charged, and the
+    day stays due.
     """
     records = await asyncio.to_thread(split.read_records, day)
 

@@ -93,7 +93,7 @@ class SplitSettings:
 
 @dataclass(frozen=True)
 class Split(ServedThing):
-    """A comparison of keys of a shop: some get personal lists, others lists of popular items."""
+    """A comparison of lists: some keys of a shop get personal lists, others popular items."""
 
     SETTINGS: ClassVar = SplitSettings
 
@@ -298,7 +298,7 @@ class Split(ServedThing):
         return figures
 
     def forget_days(self, released: Iterable[date]) -> None:
-        """Remove the files of days before today that were released or that the budget lacks.
+        """Remove the files of days before today that were released or that no budget covers.
 
         Args:
             released: Days that were released.

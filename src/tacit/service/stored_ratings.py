@@ -28,7 +28,7 @@ class StoredRatings:
 
     @classmethod
     def decode(cls, state: bytes | None) -> Self:
-        """Decode what `encode` returned; None, where nothing is stored, are no ratings."""
+        """Decode what `encode` returned; for None, where nothing is stored, return no ratings."""
         content = remove_salt(state)
         return cls(json.loads(content) if content else {})
 

@@ -71,7 +71,7 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, run: Run) -> Result:
-    """Compute how much p-REC reveals about each voter, and how many voters it needs.
+    """Compute what p-REC reveals, and how many voters it needs.
 
     With a gate the epsilon holds for any votes, with the gate's own epsilon and delta on top.
     Without one it holds if enough voters agree with the client throughout, which nobody can check.

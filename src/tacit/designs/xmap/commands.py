@@ -172,7 +172,7 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
-    """Estimate what a fit takes: passes over the ratings, memory, bytes on disk, hours."""
+    """Estimate what a fit takes: passes, memory, disk and hours."""
     from tacit.designs.xmap.settings import Variant
     from tacit.engine.cost import estimate_cost
 

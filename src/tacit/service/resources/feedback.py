@@ -134,7 +134,7 @@ async def forget_ratings(
 
 
 def erase_state(personal_state: PersonalState) -> Transition:
-    """Make the transition that takes a person out of one state."""
+    """Make the transition that erases a person from one state, and answers that it is done."""
 
     def erase(source: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
         return reply({"done": True}), personal_state.erase(source, stored)

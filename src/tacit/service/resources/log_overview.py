@@ -1,8 +1,8 @@
 """The ledger on the operator's page: its log, charges by day, and where it is stored.
 
 The charges of a day follow from the log, which operators and auditors may read anyway (`tacit
-ledger export`). Neither charges nor the counts of requests depend on people's data, so showing them
-releases nothing about anyone.
+ledger export`). Neither charges nor the counts of requests depend on what people rated or said, so
+showing them releases nothing of that.
 """
 
 from __future__ import annotations
