@@ -187,7 +187,7 @@ def _write_shop(folder: Path) -> tuple[bool, str]:
             write_whole(path, content)
         except OutputError as error:
             return False, f"The shop to try commands on was not written: {error}"
-    return True, f"{SHOP} and {SHOP_ITEMS} are in this folder: a generated shop to try commands on."
+    return True, f"{SHOP} and {SHOP_ITEMS}, a generated shop to try, are in this folder."
 
 
 def _print_tour(tour: dict[str, Any], position: str) -> None:

@@ -53,8 +53,8 @@ _SHOWN_FIELDS = (
     ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
 )
-"""Fields of a campaign that are shown as they are, each with its meaning. `explain` formats three
-others."""
+"""Fields of a campaign that are shown as they are, each with its meaning. `_make_field_rows` adds
+three that it formats."""
 _MADE_UP_ITEMS = 40
 """Number of items of the made-up campaign."""
 _MADE_UP_RATED = 10
@@ -89,7 +89,6 @@ def explain(
     from tacit.data.tabular import read_history
     from tacit.designs.sketches import Device, Limits, RefusalError, new_secret
     from tacit.designs.sketches import explain as explain_report
-    from tacit.designs.sketches.device import printable_id
 
     explained_campaign, items = _read_or_make_campaign(campaign, catalogue, epsilon, questions)
     if history is not None:
@@ -109,18 +108,6 @@ def explain(
     fields = _list_fields(explained_campaign)
     sent = report.encode()
     meanings = explain_report(explained_campaign, report, items)
-    rows = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN_FIELDS]
-    rows += [
-        ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
-        ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
-        ("seed", fields["seed"][:16] + "…", "from it and a ticket follow the questions"),
-    ]
-    shown_ratings = []
-    for item, stars in list(ratings.items())[:_MOST_RATINGS_SHOWN]:
-        shown_ratings.append(f"{printable_id(item)}: {stars:g}")
-    own_ratings = ", ".join(shown_ratings)
-    if len(ratings) > _MOST_RATINGS_SHOWN:
-        own_ratings += f" and {len(ratings) - _MOST_RATINGS_SHOWN} more"
     sent_title = f"All that leaves the device: {len(sent)} bytes"
     return Result(
         {
@@ -130,12 +117,40 @@ def explain(
             "bytes": [{"bytes": data, "meaning": meaning} for data, meaning in meanings],
         },
         (
-            Table("What the recommender asks everybody", ("", "", ""), rows),
-            f"On the device, and never sent: {own_ratings}.",
+            Table("What the recommender asks everybody", ("", "", ""), _make_field_rows(fields)),
+            f"On the device, and never sent: {_format_ratings(ratings)}.",
             Table(sent_title, ("bytes", "what they mean"), meanings),
         ),
         f"tacit guarantee sketches --epsilon {fields['epsilon']:g}  says what that promises.",
     )
+
+
+def _make_field_rows(fields: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Make rows of a campaign's fields that are shown: name, value and meaning.
+
+    Args:
+        fields: The fields, as `_list_fields` returns them.
+    """
+    rows = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN_FIELDS]
+    rows += [
+        ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
+        ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
+        ("seed", fields["seed"][:16] + "…", "from it and a ticket follow the questions"),
+    ]
+    return rows
+
+
+def _format_ratings(ratings: Mapping[Any, float]) -> str:
+    """Format a person's ratings as "ITEM: STARS, ...", _MOST_RATINGS_SHOWN of them at most."""
+    from tacit.designs.sketches.device import printable_id
+
+    shown_ratings = []
+    for item, stars in list(ratings.items())[:_MOST_RATINGS_SHOWN]:
+        shown_ratings.append(f"{printable_id(item)}: {stars:g}")
+    text = ", ".join(shown_ratings)
+    if len(ratings) > _MOST_RATINGS_SHOWN:
+        text += f" and {len(ratings) - _MOST_RATINGS_SHOWN} more"
+    return text
 
 
 def _read_or_make_campaign(
