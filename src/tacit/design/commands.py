@@ -61,7 +61,8 @@ class Run(Protocol):
             total: Number of steps; None if it is not known.
 
         Returns:
-            A context manager that yields a function, to be called with each number of steps done.
+            A context manager that yields a function, to be called with the number of steps done
+            since its last call.
         """
 
 

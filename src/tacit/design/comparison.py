@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The question of `tacit compare`: which variants of the design can be fitted to this?"""
+    """Question of `tacit compare`: which variants of a design can be fitted to these ratings?"""
 
     ratings: Ratings
     """Ratings that all designs are fitted to."""

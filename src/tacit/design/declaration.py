@@ -25,14 +25,18 @@ class ServedSection:
     router: str
     """The HTTP resources."""
     demo: str
-    """Function that writes a section on generated data into a folder."""
+    """Function of a folder that writes the files of a section on generated data into it, and
+    returns the text of the section."""
     counts_names: bool = False
     """Whether each name that asks counts as a person, with a budget or a place of their own."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """All that commands need to know of a design, a way to recommend under one kind of trust."""
+    """All that commands need to know of a design.
+
+    A design is a way to recommend, with its own assumption on whom people trust.
+    """
 
     name: str
     """Name in commands, such as "standard-scheme"."""
@@ -62,7 +66,8 @@ class Design:
     compare                   function of a `Comparison` that returns `ComparisonEntry`s, or the
                               reason why there are none
     reproduce                 a tuple of `PaperResult`
-    models                    function that writes a model to serve, and its section, into a folder
+    models                    function of a folder that writes a model to serve into it, and returns
+                              the text of the model's section of tacit.toml
     """
     works_from: str = ""
     """Sentence on how many people it needs for lists that beat popularity, by docs/results.md."""

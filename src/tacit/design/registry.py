@@ -89,18 +89,21 @@ def fit_count(model: object) -> FitCount | None:
 
 
 def usefulness(model: object) -> str | None:
-    """Say in a sentence whether a fitted model's lists are expected to beat popularity.
+    """Say in sentences whether a fitted model's lists are expected to beat popularity.
 
-    If they are not, the sentence says how many people are missing, computed from public sizes or
-    from released numbers. None for a baseline.
+    The design's part `useful` says so of the model, from public sizes or released numbers. For a
+    design without this part, the text is its `works_from`, which holds for every model.
+
+    Returns:
+        The sentences; None for a baseline.
     """
     owner = design_of(model)
     if owner is None:
         return None
     if "useful" not in owner.parts:
         return owner.works_from
-    sentence: str = owner.part("useful")(model)
-    return sentence
+    sentences: str = owner.part("useful")(model)
+    return sentences
 
 
 def _package(name: str) -> str:

@@ -51,7 +51,8 @@ _PERIODS = ("day", "week", "month", "quarter", "year")
 _EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that `tacit evaluate private` compares by default."""
 _FITS_OF_A_PLAN = (1, 13, 26, 52)
-"""Fits of a plan, by number, that are shown by default: quarters of a year of weekly fits."""
+"""Fits of a plan, by number, that are shown by default: the first, and those at the end of one, two
+and four quarters of a year of weekly fits."""
 _PASSES = 5
 """How often a fit without stars passes over stored ratings; for the progress bar."""
 _PASSES_WITH_STARS = 8
@@ -143,8 +144,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         opened = run.open_ratings(settings, catalogue=settings.catalogue, domains=across)
         ratings = stack.enter_context(opened)
         stack.enter_context(show_progress(ratings, run.progress, passes))
-        # Rows are judged together only if reading them already needed all of them. If nothing was
-        # guessed, no error may depend on more than one person.
+        # The check judges all rows together, so its error depends on several people. It is made
+        # only if the meaning of columns was guessed, for which all rows were read together already.
         if isinstance(ratings, Ratings) and ratings.guesses:
             refuse_unlearnable_ratings(ratings, None, liked_from=settings.like_at)
         account = None
@@ -172,19 +173,19 @@ def fit(settings: FitSettings, run: Run) -> Result:
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     sentences = [sentence, describe_features(catalogue_of(ratings), settings.features)]
     if settings.consented is not None and isinstance(ratings, Ratings):
-        with_rows = count_people(ratings, model.consented)
-        without = len(model.consented) - with_rows
-        data["consented"] = {"with_ratings": with_rows, "without": without}
+        with_ratings = count_people(ratings, model.consented)
+        without_ratings = len(model.consented) - with_ratings
+        data["consented"] = {"with_ratings": with_ratings, "without": without_ratings}
         sentences.append(
             f"Of the {len(model.consented)} people of {settings.consented} who agreed not to be "
-            f"protected, {with_rows} have ratings and {without} have none."
+            f"protected, {with_ratings} have ratings and {without_ratings} have none."
         )
     after = guarantee_command(settings.out)
     return Result(data, (*sentences, *_describe_budget(model, card.delta)), after)
 
 
 def _make_recommender(settings: FitSettings) -> Private:
-    """Make the recommender that is not fitted yet.
+    """Make the recommender of these options, not fitted yet.
 
     Raises:
         ConfigError: A setting is invalid. It is raised here, before the ratings are read.
@@ -447,10 +448,10 @@ def _plan_line(ratings: Ratings) -> str:
 
 
 def _make_contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list[Contender]:
-    """Return the recommenders to compare: two private ones at each epsilon, and non-private ones.
+    """Return the recommenders to compare, apart from popularity and the reference.
 
-    The private ones are private lists and, where epsilon is finite, private popularity. The others
-    are EASE, item-item, and ALS if the package `implicit` is installed.
+    At each epsilon they are private lists and, if it is finite, private popularity. Without privacy
+    they are EASE, item-item, and ALS if the package `implicit` is installed.
 
     Args:
         epsilons: Epsilons to compare at; infinity: no noise.

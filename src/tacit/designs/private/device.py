@@ -3,16 +3,18 @@
 Runs at     the person's own device. Standard library only.
 Sees        the person's true stars, and the published file, which is the same for everybody.
 Releases    nothing.
-Guarantee   that of the file: (epsilon, delta) for each person whose ratings it was learned from.
+Guarantee   that of the file: (epsilon, delta) for each person whose ratings it was learned from,
+            except for people who agreed not to be protected.
 
 Layout of the file: a tacit container (magic, length and text of a JSON header, arrays, SHA-256 of
-all that precedes). Its arrays hold whole numbers of 16 or 32 bits, little endian. Each stands for
-itself times `units[name]` of the header; a table has one unit for each of its columns. A file of
-mode "taste" in one domain also has the map of own likes, or the vectors of pairs of likes instead;
-between domains it has neither.
+all that precedes). Its arrays hold whole numbers of 16 or 32 bits, little endian. Item numbers,
+column numbers and offsets stand for themselves. All other arrays stand for their numbers times
+`units[name]` of the header; a table has one unit for each of its columns. In one domain, a file of
+mode "taste" also has either `own_likes` or `pairs` (see `Tastes`), by which a person's likes raise
+items directly, and it may have `consented_weights`. Between domains it has none of them.
 
-Scores use only +, -, *, / and square roots, and sums run in the order of the item numbers. So this
-module and the TypeScript client compute the same scores to the last bit.
+Scores use only +, -, *, / and square roots, and sums run in a fixed order. So this module and the
+TypeScript client compute the same scores to the last bit.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ class Tastes:
     """Released numbers by which a device computes a person's tastes and scores."""
 
     damping: Floats
-    """(context,) factor by which a rating of each context item weighs less the more frequent it is.
+    """(context,) factor of the weight of a rating of each context item: smaller for frequent items.
     """
     offsets: Sequence[int]
     """(context + 1,) for each context item, where its features begin in `columns`; then the end."""
@@ -142,7 +144,7 @@ class DeviceLists:
     popularity_weight: float
     """Factor of `means` in the scores of `TopItems`."""
     clip: float
-    """Largest norm of a person's taste, over sqrt(k)."""
+    """Largest norm of a person's taste, over sqrt(k), before own likes add to it."""
     means: Floats
     """(items,) scores of the items for a person without ratings."""
     model: Tastes | TopItems | None
@@ -256,10 +258,10 @@ class DeviceLists:
                 self.model, own_ratings, self.other_weight, self.clip, self.means
             )
         if isinstance(self.model, TopItems):
-            means = [self.popularity_weight * mean for mean in self.means]
+            base_scores = [self.popularity_weight * mean for mean in self.means]
             # In one domain only likes count.
             other_weight = 0.0 if self.one_domain else self.other_weight
-            return _score_by_top_items(self.model, own_ratings, other_weight, means)
+            return _score_by_top_items(self.model, own_ratings, other_weight, base_scores)
         return list(self.means)
 
 
@@ -382,9 +384,9 @@ def _compute_taste(model: Tastes, own_ratings: Sequence[OwnRating], other_weight
 
 
 def _score_by_top_items(
-    model: TopItems, own_ratings: Sequence[OwnRating], other_weight: float, means: Floats
+    model: TopItems, own_ratings: Sequence[OwnRating], other_weight: float, base_scores: Floats
 ) -> Floats:
-    """Return (items,) the mean of each item, plus (x W) / |x| for the popular target items.
+    """Return (items,) the base score of each item, plus (x W) / |x| for the popular target items.
 
     Args:
         model: The released numbers; W are its (context, targets) weights, and x has an entry for
@@ -392,12 +394,12 @@ def _score_by_top_items(
         own_ratings: The person's ratings.
         other_weight: Entry in x of a rating that is no like; a like has 1, an item without a
             rating 0.
-        means: (items,) scores without a history.
+        base_scores: (items,) scores without a history.
     """
     weight_of_item = {item: 1.0 if is_like else other_weight for item, is_like in own_ratings}
     own_row = [weight_of_item.get(item, 0.0) for item in model.context]
     row_norm = math.sqrt(_dot(own_row, own_row))
-    scores = list(means)
+    scores = list(base_scores)
     if row_norm == 0.0:
         return scores
     sums = [0.0] * len(model.targets)
@@ -462,7 +464,12 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
 
 
 def _read_lists(header: dict[str, Any], arrays: Arrays, digest: str) -> DeviceLists:
-    """Make the lists of a file's header and arrays. digest: the file's SHA-256, in hex.
+    """Make the lists of a file from its parts.
+
+    Args:
+        header: The file's header.
+        arrays: The file's arrays.
+        digest: The file's SHA-256, in hex.
 
     Raises:
         KeyError, TypeError, ValueError, IndexError, OverflowError: The parts do not fit together.
@@ -530,7 +537,7 @@ def _read_tastes(header: Any, arrays: Arrays, context_items: int, items: int) ->
         dense=dense,
         named_features=_finite(header["named_features"]),
     )
-    if header["context"] is not None:  # two domains: likes add nothing directly
+    if header["context"] is not None:  # two domains: likes raise no items directly
         return tastes
     weights = None
     if "consented" in arrays:

@@ -8,8 +8,9 @@ The folder has these files:
     lists.tacit    the model that is served
     refit.lock     locked while a fit is made, so that two processes do not follow the same fit
 
-Every fit is counted: the next one follows the model that lists all earlier fits, and is refused if
-the ledger lists more fits than that model.
+Every fit is counted: the next one follows the model that lists all earlier fits. It is refused if
+the ledger lists more than one fit that this model does not list; for one, whose process was
+stopped, the ledger has the model.
 
 A new model that is worse than the served one, judged by released values alone, is not served. It is
 stored as the newest one nevertheless, because it was paid for and counts. The two models are not
@@ -310,7 +311,8 @@ def describe_loss(served: Private, new: Private) -> str:
     """Say why a new model is worse than the served one; return "" if it is not.
 
     It is worse if it makes only lists of popular items and the served model makes personal lists,
-    or if its effective population is below `LEAST_SHARE` of the served model's. Both are released.
+    or if its effective population is below `LEAST_SHARE` of the served model's. These are released
+    values. Effective populations are not compared if a model was fitted without noise.
     """
     if served.released_.serves_lists and not new.released_.serves_lists:
         return "its lists are those of popularity, and the served model makes personal ones"

@@ -251,7 +251,7 @@ class Private(PrivateLists):
         return fitted
 
     def _hold(self, fitted: FittedLists, people: Any) -> None:
-        """Store the result of a fit on this object. people: the ratings that were fitted to."""
+        """Set the fitted attributes; the arguments are those of `PrivateLists._hold`."""
         super()._hold(fitted, people)
         self.releases_ = fitted.fits
         self.lifetime_ = fitted.lifetime

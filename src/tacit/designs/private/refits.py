@@ -11,7 +11,7 @@ Ledger     A data set's budget in Gaussian differential privacy pays rho = mu^2 
            stays charged and is listed as failed, and the next fit follows it. If the process is
            killed, nothing is released or charged.
            A model file with likes of people who agreed not to be protected is stored only in the
-           state of the ledger, which the next fit overwrites.
+           state of the ledger, which the next fit overwrites, and only up to 32 MiB.
 """
 
 from __future__ import annotations
@@ -51,10 +51,12 @@ ledger's log differs from fit to fit."""
 _LARGEST_KEPT_FILE = 32 * 2**20
 """Bytes of the largest model file that is stored in the ledger's state, which holds 64 MiB."""
 _FILE_IS_GONE = (
-    "This fit was made before, and a newer one since. Its file held likes of people who agreed not "
-    "to be protected, of whom some may have withdrawn: it is not kept. Give the newest model as "
-    "--previous (from Python: previous=...). Nothing was drawn or spent."
+    "This fit was made before, and the ledger does not have its file: a file with likes of people "
+    "who agreed not to be protected is kept only up to 32 MiB, and only until the next fit, by when "
+    "some may have withdrawn. Give the newest model as --previous (from Python: previous=...). "
+    "Nothing was drawn or spent."
 )
+"""Error for a repeated request whose file is not kept; see `_LARGEST_KEPT_FILE`."""
 
 
 @dataclass(frozen=True)
@@ -188,15 +190,21 @@ def read_lifetime(lifetime: Any) -> float:
     return float(lifetime)
 
 
-def merge_fits(own: Sequence[Fit], others: Sequence[Fit]) -> tuple[Fit, ...]:
+def merge_fits(fits_of_object: Sequence[Fit], fits_of_previous: Sequence[Fit]) -> tuple[Fit, ...]:
     """Merge two lists of fits without repetitions.
 
-    If `own` already contains all `others`, its order is kept; otherwise all `others` come last.
+    Args:
+        fits_of_object: Fits that the object made itself.
+        fits_of_previous: Fits of its `previous` model.
+
+    Returns:
+        All fits: in the order of `fits_of_object` if these are all; otherwise with
+        `fits_of_previous` last.
     """
-    if all(fit in own for fit in others):
-        return tuple(own)
-    only_own = [fit for fit in own if fit not in others]
-    return (*only_own, *others)
+    if all(fit in fits_of_object for fit in fits_of_previous):
+        return tuple(fits_of_object)
+    only_of_object = [fit for fit in fits_of_object if fit not in fits_of_previous]
+    return (*only_of_object, *fits_of_previous)
 
 
 def largest_rho(lifetime: float, delta: float) -> Fraction:
@@ -417,8 +425,9 @@ class Account:
             The model file, and whether the ledger already held it.
 
         Raises:
-            PrivacyError: The plan or the lifetime does not allow the fit, or its stored file was
-                overwritten; nothing was charged. Or the fit failed after it was charged.
+            PrivacyError: The plan or the lifetime does not allow the fit, a fit has no noise, or
+                the file of a repeated request is not kept; nothing was charged. Or the fit failed
+                after it was charged.
             ConfigError: The open budget does not fit the request, or the ledger holds another fit
                 after `request.followed`; nothing was charged.
         """
@@ -458,7 +467,8 @@ class Account:
             drawing: The fit, if it was made now.
 
         Raises:
-            PrivacyError: The fit failed after it was charged, or its stored file was overwritten.
+            PrivacyError: The fit failed after it was charged, or its file is not kept.
+            BaseException: What interrupted the fit, such as KeyboardInterrupt.
         """
         if drawing.interrupt is not None:
             raise drawing.interrupt

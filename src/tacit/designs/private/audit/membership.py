@@ -1,4 +1,4 @@
-"""A game of membership inference: guesses who was fitted to, from the published files.
+"""A game of membership inference: an attacker guesses from published files who was fitted to.
 
 Some people, the members of the background, are in every fit. Each target is in or out by the toss
 of a fair coin. The attacker gives each target a score; high scores are guesses that they are in.
@@ -31,11 +31,13 @@ from tacit.profile_sums.fits import Fit, total_epsilon
 from tacit.profile_sums.settings import Mode, Settings
 
 ITEMS, GENRES = 60, 6
+"""Numbers of items and genres of the catalogue."""
 PEOPLE = 120
 """Number of people in the background, who are in every fit."""
 TARGETS = 60
 """Number of targets, each of whom is in by the toss of a coin."""
 LIKES_PER_PERSON = 8
+"""Number of items that each person rates, all with five stars."""
 GAME_DELTA = 1e-10
 """Delta of the fits. It is far below the audit's chance of a false alarm; with a larger delta, the
 chance that the bound of epsilon fails could explain all right guesses."""
@@ -125,7 +127,7 @@ def _draw_people(
 
 
 def _make_ratings(rows: Sequence[Likes]) -> Ratings:
-    """Make ratings of five stars on the public catalogue. rows: the likes of each person."""
+    """Make ratings of five stars, on the public catalogue, of the likes of each person."""
     users = np.repeat(np.arange(len(rows)), LIKES_PER_PERSON)
     stars = np.full(len(users), 5.0)
     ratings = Ratings.from_arrays(users, np.concatenate(rows), stars, scale=RatingScale(1, 5, 1))
@@ -134,7 +136,10 @@ def _make_ratings(rows: Sequence[Likes]) -> Ratings:
 
 
 def _games() -> tuple[Game, ...]:
-    """Return games without noise, where the attack has to succeed, and games with it, where not."""
+    """Return games without noise, where the attack has to succeed, and games with noise.
+
+    With noise, the attack must not be better than epsilon allows.
+    """
     modes: tuple[Mode, ...] = ("taste", "top-items")
     controls = [Game(f"{mode}, no noise", partial(play_once, math.inf, mode, 1)) for mode in modes]
     claims = [

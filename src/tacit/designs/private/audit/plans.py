@@ -65,7 +65,7 @@ class PlanWorld:
             return self._fit_twice(table)
 
     def _fit_twice(self, table: Ratings) -> dict[str, NDArray[Any]]:
-        """Make both fits as `fit` does, but let the process count them."""
+        """Make both fits and return their numbers, as `fit` says; it calls this uncounted."""
         first = PrivateWithTightClips(delta=DELTA, mode=self.mode, lifetime=EPSILON, fits=_FITS)
         second = PrivateWithTightClips(delta=DELTA, mode=self.mode, previous=first.fit(table))
         released = {}
@@ -79,10 +79,10 @@ PLAN_WORLDS = (PlanWorld("taste"), PlanWorld("auto"))
 
 
 def reuse_noise(people: People, *arguments: Any) -> ItemTable:
-    """Replace `release_item_table` by one that adds known noise instead of a new draw.
+    """Stand in for `release_item_table`, and add known noise instead of a new draw.
 
-    It stands for the bug that a later fit uses the noise of an earlier one again, which both tables
-    together reveal. The arguments are those of `release_item_table`.
+    This stands for the bug that a later fit uses the noise of an earlier one again, which both
+    tables together reveal. The arguments are those of `release_item_table`.
     """
     centre, features, directions, query, noise, settings = arguments
     mechanism = replace(query.mechanism(noise), noise_multiplier=0.0)
@@ -100,7 +100,7 @@ def reuse_noise(people: People, *arguments: Any) -> ItemTable:
 
 
 def draw_twice(*arguments: Any) -> ItemTable:
-    """Replace `release_item_table` by the mean of two draws, which costs two charges, not one."""
+    """Stand in for `release_item_table`: return the mean of two draws, of which one is charged."""
     table = release_item_table(*arguments)
     second_table = release_item_table(*arguments)
     return replace(table, values=(table.values + second_table.values) / 2)

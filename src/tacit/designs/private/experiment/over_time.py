@@ -106,7 +106,7 @@ def evaluate_plan(
             order drawn by the seed.
         seeds: Seeds of the splits. The noise of fits is drawn without a seed.
         workers: Number of processes; 0: one for each core.
-        progress: Called with the number of further fits that are done; None: not reported.
+        progress: Called with the number of fits done since the last call; None: not reported.
 
     Returns:
         A row for each compared way and each of `weeks`.
@@ -148,7 +148,7 @@ def _measure_split(plan_trial: _PlanTrial, seed: int) -> dict[tuple[str, int], f
 
 
 def _measure_fits(plan_trial: _PlanTrial, seed: int) -> dict[tuple[str, int], float]:
-    """Measure as `_measure_split` does, but let the process count the fits."""
+    """Return the figures of `_measure_split`, which calls this where fits are not counted."""
     trial = list_trial(plan_trial.ratings, seed=seed)
     select_arrived = _draw_arrivals(plan_trial, trial, seed)
     plan = Private(

@@ -125,7 +125,8 @@ def evaluate_hiding(
             are empty.
         seed: Seed of folds, draws and attackers.
         workers: Processes; 0: one for each core.
-        progress: Called with the number of steps that are done, of `count_steps(folds)`.
+        progress: Called with the number of steps done since the last call; there are
+            `count_steps(folds)` in all.
 
     Raises:
         ConfigError: An unknown name, fewer than 3 folds, or wrong or missing edges.
