@@ -52,7 +52,7 @@ _LARGEST_KEPT_FILE = 32 * 2**20
 """Bytes of the largest model file that is stored in the ledger's state, which holds 64 MiB."""
 _FILE_IS_GONE = (
     "This fit was made before, and the ledger does not have its file: a file with likes of people "
-    "who agreed not to be protected is kept only up to 32 MiB, and only until the next fit, by when "
+    "who agreed not to be protected is kept only up to 32 MiB, and only until the next fit, when "
     "some may have withdrawn. Give the newest model as --previous (from Python: previous=...). "
     "Nothing was drawn or spent."
 )
