@@ -171,7 +171,7 @@ def test_samples_above_the_exact_loss_are_a_violation():
     audit = audit_claim(replace(subject, pairs=(pair,)).claim, samples=100_000)
     assert audit.verdict == "violation"
     (why,) = audit.pairs[0].faults(4.0)
-    assert "not what was asked for" in why
+    assert "not those asked for" in why
 
 
 def test_a_gaussian_sampler_with_less_noise_is_a_violation():
@@ -191,7 +191,7 @@ def test_a_gaussian_sampler_with_less_noise_is_a_violation():
         for one in (pair, replace(pair, call=weaker))
     )
     assert shipped == []
-    assert "not what was asked for" in broken[0]
+    assert "not those asked for" in broken[0]
 
 
 def test_rules_above_the_claim_are_a_violation():

@@ -12,7 +12,7 @@ from tacit.auditing import exact_losses
 from tacit.auditing.output_distributions import distribution
 from tacit.auditing.rules import AboveThreshold, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, measure_moves
-from tacit.auditing.shipped_mechanisms import count_stream, first_stop, gate_scales
+from tacit.auditing.shipped_mechanisms import streaming_counter, streaming_gate, gate_scales
 from tacit.mechanisms.counter import TreeCounter
 from tacit.mechanisms.gate import ThresholdGate
 from tacit.mechanisms.gaussian import GaussianRelease
@@ -144,7 +144,7 @@ def tree(generator: Generator) -> float:
     b = a.copy()
     moved = 0 if generator.random() < 0.5 else int(generator.integers(length))
     a[moved], b[moved] = generator.choice([0, bound, bound], 2, replace=False)
-    call = counter if generator.random() < 0.5 else count_stream(counter)
+    call = counter if generator.random() < 0.5 else streaming_counter(counter)
     return laplace_loss(measure_moves(call, a, b)) / counter.epsilon
 
 
@@ -158,7 +158,7 @@ def gate(generator: Generator) -> float:
         bool(generator.random() < 0.5),
         stops,
     )
-    call = made if generator.random() < 0.5 else first_stop(made)
+    call = made if generator.random() < 0.5 else streaming_gate(made)
     threshold_scale, count_scale = gate_scales(call, made, whole(generator, 1, 80))
     if not (threshold_scale and count_scale):
         return math.inf

@@ -15,6 +15,7 @@ from tacit.auditing.rules import Rule
 from tacit.errors import ConfigError
 
 Verdict = Literal["no violation found", "violation", "weak audit"]
+"""Verdict on a claim; `judge` says when which is given."""
 Tool = Literal["exact", "empirical", "grey-box", "rules"]
 """A tool that tells a planted bug from correct code."""
 
@@ -49,8 +50,8 @@ class PairResult:
     differences: tuple[str, ...] = ()
     """Differences between the two inputs that the grey-box audit found."""
     most: float | None = None
-    """If noise is drawn as the code asks for it, `lower_bound` is above this loss, in nats, with a
-    chance of at most alpha; None if this is not compared."""
+    """If all draws are made as the code asks for them, `lower_bound` is above this loss, in nats,
+    with a chance of at most alpha; None if this is not compared."""
     failed: str = ""
     """Why the audit of this pair ended early; "" if it did not."""
 
@@ -78,8 +79,8 @@ class PairResult:
             )
         elif self.most is not None and exceeds(self.most, self.lower_bound):
             reasons.append(
-                f"the noise drawn is not the noise asked for: the samples show a loss of at least "
-                f"{self.lower_bound:.6g}, and the noise asked for allows {self.most:.6g}"
+                f"the draws are not those asked for: the samples show a loss of at least "
+                f"{self.lower_bound:.6g}, and the draws asked for allow {self.most:.6g}"
             )
         return reasons
 

@@ -55,7 +55,12 @@ def exact_log(ratio: Fraction) -> float:
 
 
 def largest_loss(distribution: Callable[[T], Chances], pairs: Iterable[tuple[T, T]]) -> float:
-    """Return the largest loss over pairs of neighbouring inputs."""
+    """Return the largest loss over pairs of neighbouring inputs.
+
+    Args:
+        distribution: Returns the output distribution of an input.
+        pairs: The pairs; at least one.
+    """
     return max(exact_loss(distribution(a), distribution(b)) for a, b in pairs)
 
 

@@ -27,6 +27,7 @@ from tacit.randomness import Source
 
 T = TypeVar("T")
 Weights = tuple[int, ...]
+"""Whole weights of the indices that a draw can give."""
 IsEnumerated = Callable[[str, int], bool]
 """Says for the name of the drawing module and the row whether such draws are enumerated. Other
 draws, which must not matter to the result, give the first possible index."""
@@ -184,6 +185,7 @@ def sample_executions(
 
 
 Distribution = Mapping[Hashable, Fraction]
+"""Outcome to its chance; the chances add up to 1."""
 Program = Callable[[], Hashable]
 """Makes one decision of the shipped code. Each call starts from the same state and draws anew."""
 

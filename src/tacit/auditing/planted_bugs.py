@@ -48,6 +48,7 @@ Releases = NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _BUGS: list[Bug] = []
+"""The bugs that `_register` has added so far."""
 _random = np.random.default_rng()
 """Randomness of the simulations; a real release draws from `randomness.secure()`."""
 
@@ -228,7 +229,9 @@ def tails_cut(count: int, n: int, planted: bool) -> Releases:
 
 
 _RESPONSE = KaryResponse(1.0, 10_000)
+"""The randomized response of `raw_once_in_a_thousand`, with epsilon 1 and 10,000 answers."""
 _RESPONSE_RULE = RandomizedResponse(_RESPONSE.truth, 10_000)
+"""The rule of this response."""
 
 
 def _rule_of_raw_value(planted: bool) -> Rule:
@@ -374,6 +377,7 @@ def bit_off_by_one(bit: int, planted: bool) -> dict[int, Fraction]:
 
 
 _SCORE_PAIRS = tuple(exact_losses.neighbouring_scores(1, 4))
+"""All neighbouring pairs of four scores of 0 or 1."""
 
 
 @_enumerated_bug(

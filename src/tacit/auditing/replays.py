@@ -26,6 +26,7 @@ from tacit.auditing.sampler_spy import Answer, BulkNoise, SamplerCall, intercept
 from tacit.mechanisms import samplers
 
 Released = Mapping[str, NDArray[Any]]
+"""What a fit releases: arrays by name."""
 Fit = Callable[[Any], Released]
 """Runs a fit on a table, or any other input, and returns what it releases."""
 

@@ -271,7 +271,7 @@ def measure_moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> M
     matrix = np.zeros((release_b.size, count))  # M; stays 0 if the inputs cannot be compared
     if is_same_noise and release_a.shape == release_b.shape:
         for number in range(count):
-            matrix[:, number] = release_with_one(run, b, number) - release_b
+            matrix[:, number] = release_with_one_noise(run, b, number) - release_b
     if count == 0 or np.linalg.matrix_rank(matrix) < count:
         no_steps = np.zeros(count, dtype=np.int64)
         return Moves(no_steps, scales, sampler, matrix.T, release_b, is_unprotected=True)
@@ -306,7 +306,7 @@ def _noise_scales(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
     return calls[0].sampler, np.concatenate(scales)
 
 
-def release_with_one(
+def release_with_one_noise(
     run: Run, data: NDArray[np.float64], number: int, noise: int = 1
 ) -> NDArray[np.float64]:
     """Return the release of `data` if noise number `number` is `noise` and all others are 0."""

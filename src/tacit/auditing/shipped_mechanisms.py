@@ -24,7 +24,7 @@ from tacit.auditing.rules import (
     ExponentialMechanism,
     RandomizedResponse,
 )
-from tacit.auditing.sampler_spy import intercept_samplers, release_with_one
+from tacit.auditing.sampler_spy import intercept_samplers, release_with_one_noise
 from tacit.auditing.shipped_noise import (
     gaussian_release,
     gram_release,
@@ -39,7 +39,9 @@ from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection
 
 Scores = list[float]
+"""The score of each candidate."""
 Steps = list[int]
+"""Whole numbers that a mechanism on a stream reads in this order."""
 _SCORE_ADJACENCY = ("scores", "each within the sensitivity")
 """Unit and adjacency of mechanisms that choose by scores."""
 
@@ -255,7 +257,7 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
     ) -> Pair:
         """Make a pair of streams `a` and `b`; with `stream`, values are added one by one."""
         counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
-        call = count_stream(counter) if stream else counter
+        call = streaming_counter(counter) if stream else counter
         distance = counter.levels * bound
         return laplace_pair(
             name,
@@ -293,7 +295,7 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
     return AuditedMechanism("tree-counter", "step", "its value within the bound", epsilon, pairs)
 
 
-def count_stream(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
+def streaming_counter(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
     """Return a function that adds values one by one to a new run, and returns all its totals."""
 
     def totals(values: NDArray[Any]) -> ArrayLike:
@@ -358,7 +360,7 @@ def gate_pair(
         never_stops: Whether a stream on these inputs practically never stops. Only then must the
             draws on both inputs be the same, because a gate that stops draws no more noise.
     """
-    call: Callable[[NDArray[Any]], int] = first_stop(gate) if stream else gate
+    call: Callable[[NDArray[Any]], int] = streaming_gate(gate) if stream else gate
     scales = gate_scales(call, gate, len(a))
     sign = 1 if gate.stops == "above" else -1
     chances_a: dict[int, float] = {}
@@ -385,7 +387,7 @@ def gate_pair(
     )
 
 
-def first_stop(gate: ThresholdGate) -> Callable[[NDArray[Any]], int]:
+def streaming_gate(gate: ThresholdGate) -> Callable[[NDArray[Any]], int]:
     """Return a function that asks a new gate count by count, and returns how many it passes."""
 
     def count_passed(counts: NDArray[Any]) -> int:
@@ -428,10 +430,10 @@ def gate_scales(
     has_one_noise_each = len(scales) == 1 + length and len(set(scales[1:])) == 1
     if passed_count != length or not is_laplace or not has_one_noise_each:
         return 0.0, 0.0
-    if release_with_one(call, counts, 0, -1)[0] != 0:
+    if release_with_one_noise(call, counts, 0, -1)[0] != 0:
         return 0.0, 0.0
     for index in range(length):
-        if release_with_one(call, counts, 1 + index)[0] != index:
+        if release_with_one_noise(call, counts, 1 + index)[0] != index:
             return 0.0, 0.0
     return scales[0], scales[1]
 

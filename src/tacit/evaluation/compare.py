@@ -84,6 +84,7 @@ SHORT_LISTS = 0.95
 MOST_ATTRIBUTE_VALUES = 5
 """Most values of an attribute by which people are grouped."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
+"""Name of the metric by which the best settings are chosen and differences are tested."""
 
 Findings = Mapping[str, Any]
 """Findings of one task: metrics by name, and the values of the keys above."""

@@ -41,10 +41,11 @@ _METRICS_IN_NOTEBOOKS = ("ndcg@10", "recall@10", "rmse", "membership_auc")
 """Metrics of the tables that a notebook shows."""
 _LEAD = (
     "The same people, splits and seeds for every row. Each table has one unit and one adversary: "
-    "an epsilon of one table says nothing about an epsilon of another. Small figures are 95% "
-    "intervals, over people and splits where each person has a figure. Membership AUC: 0.5 is "
-    "guessing; its interval is over the attacked fits."
+    "an epsilon of one table says nothing about an epsilon of another. Small numbers are 95 % "
+    "intervals: over people and splits for metrics that each person has, otherwise over splits. "
+    "Membership AUC: 0.5 is guessing; its interval is over the attacked fits."
 )
+"""First paragraph of the page, after the sentences on the protocol."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ from typing import Any
 from tacit.errors import ConfigError
 
 _STEP = re.compile(r"(?P<key>[^.\[\]]*)(?P<selectors>(?:\[[^\]]*\])*)(?:\.|$)")
+"""One step of a path: a key, which may be empty, and any number of selectors in brackets."""
 _SELECTOR = re.compile(r"\[([^\]]*)\]")
+"""One selector; its group is the text inside the brackets."""
 
 
 Place = tuple[str | int, ...]

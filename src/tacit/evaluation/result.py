@@ -144,6 +144,7 @@ _LATEX_ESCAPES = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 } | {sign: f"\\{sign}" for sign in "_%&$#{}"}
+"""What LaTeX needs in place of each sign that it would read as a command."""
 
 
 def _format_latex_row(cells: Iterable[object]) -> str:

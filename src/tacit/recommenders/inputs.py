@@ -14,6 +14,7 @@ from tacit.data.stored_ratings import RatingsSource, StoredRatings
 from tacit.errors import ConfigError, DataError
 
 _HISTORY_EXAMPLE = "{item id: stars}, such as {7: 4.0}"
+"""What a history looks like, for messages of errors."""
 
 
 def as_ratings(ratings: object) -> Ratings:

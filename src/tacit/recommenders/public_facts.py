@@ -80,7 +80,9 @@ _SPENDING = (
     "what earlier fits of these people have cost is unknown, as scikit-learn's clone made this "
     "object and hands on no fits: this counts from here on alone"
 )
+"""The condition `UNKNOWN_SPENDING` in words."""
 _SPENDING_REMEDY = "fit an object that no clone made, with the newest model as previous"
+"""What the user can do to be rid of this condition."""
 CONDITIONS = (*_FACTS, UNKNOWN_SPENDING)
 """Names of all conditions that a model file may have."""
 

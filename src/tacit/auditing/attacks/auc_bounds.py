@@ -112,6 +112,7 @@ def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
 
 
 Key = TypeVar("Key", bound=Hashable)
+"""Type of the keys of attackers, such as names."""
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,8 @@ class Round(NamedTuple):
     """(targets,) scores by the name of each attack; a higher score means more likely in."""
 
 
-Verdict = Literal["violation", "no violation found", "weak audit", "no claim"]
+GameVerdict = Literal["violation", "no violation found", "weak audit", "no claim"]
+"""Verdict on one attack: that of `claims`, or that the method claims nothing."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ class GameResult:
     """Number of rounds."""
     alpha: float
     """Chance with which the lower bound may be too large, at most."""
-    verdict: Verdict
+    verdict: GameVerdict
     """"violation" if the lower bound exceeds the claim; "weak audit" if it would not even if all
     guesses were right; otherwise "no violation found". "no claim" if there is no claim."""
 
@@ -276,7 +277,7 @@ def _judge_attack(game: Game, attack: str, rounds: Sequence[Round]) -> GameResul
     delta = game.delta or 0.0
     bound = least_epsilon(right, guesses, people=people, delta=delta, level=ALPHA)
     bound_if_all_right = least_epsilon(guesses, guesses, people=people, delta=delta, level=ALPHA)
-    verdict: Verdict = "no violation found"
+    verdict: GameVerdict = "no violation found"
     if game.epsilon is None:
         verdict = "no claim"
     elif bound > game.epsilon:

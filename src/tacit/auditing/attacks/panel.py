@@ -5,7 +5,8 @@ read *which* items a person rated as much as *how*. A stored rating of exactly 0
 unrated item to such an attacker.
 
 Source   Weinsberg, Bhagat, Ioannidis, Taft: BlurMe, inferring and obfuscating user gender based on
-         ratings (RecSys 2012), where the same three families do best.
+         ratings (RecSys 2012), where naive Bayes, logistic regression
+         and support vector machines do best.
 
 All attackers of a panel learn from the same people.
 
@@ -85,11 +86,11 @@ class NaiveBayes(Learner):
 class _PenalisedClassifier(Learner):
     """A linear classifier whose penalty is chosen on the attacker's own training people.
 
-    The people are divided into fifths, stratified by label. Each penalty is fitted without one
-    fifth and judged by the AUC on it; of few people, several fifths are judged in turn (see
-    `mask_fifths`). The penalty with the largest sum of AUCs, of equal ones the strongest, is then
-    fitted to all training people. Stars are scaled to at most 5, so that the same penalties suit
-    every rating scale.
+    The people are divided into fifths, stratified by label. A fit with each penalty, without one
+    fifth, is judged by its AUC on this fifth; of few people, several fifths are judged in turn (see
+    `mask_fifths`). The last fit, to all training people, has the penalty with the largest sum of
+    AUCs; of equal ones, the strongest. Stars are scaled so that the largest is 5: the same
+    penalties then suit every rating scale.
 
     A quick search judges on `QUICK_PARTS` fifths at most. It tries every third penalty, then those
     just above and below the best of them.

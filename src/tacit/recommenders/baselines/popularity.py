@@ -209,6 +209,7 @@ def total_epsilon(fits: Sequence[CountedFit], delta: float) -> float:
     return accountant.epsilon(delta)
 
 
+# Texts of both cards.
 _NAME = "Private popularity: one noisy count of likes"
 _UNIT = Adjacency("user", "add or remove")
 _AGAINST = "everybody who has the list or the model file and knows all other ratings"

@@ -26,3 +26,4 @@ BASELINES: tuple[type[Baseline], ...] = (
     UserAverage,
     UserItemMean,
 )
+"""Classes of all baselines."""
