@@ -12,7 +12,7 @@ from tacit.auditing import exact_losses
 from tacit.auditing.output_distributions import distribution
 from tacit.auditing.rules import AboveThreshold, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, measure_moves
-from tacit.auditing.shipped_mechanisms import streaming_counter, streaming_gate, gate_scales
+from tacit.auditing.shipped_mechanisms import gate_scales, streaming_counter, streaming_gate
 from tacit.mechanisms.counter import TreeCounter
 from tacit.mechanisms.gate import ThresholdGate
 from tacit.mechanisms.gaussian import GaussianRelease

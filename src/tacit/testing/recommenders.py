@@ -178,7 +178,7 @@ class RecommenderConformance:
         self._check_same_answers(load_model(tmp_path / "model"), model)
 
     def test_not_fitted(self, tmp_path: Path) -> None:
-        """A model that is not fitted cannot recommend, predict or save: it raises NotFittedError."""
+        """A model that is not fitted refuses to recommend, predict or save: NotFittedError."""
         uses: list[Callable[[Any], Any]] = [
             lambda model: model.recommend(history={}),
             lambda model: model.recommend(UNKNOWN),
