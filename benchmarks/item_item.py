@@ -140,13 +140,15 @@ def make_our_program(counts: bool) -> Any:
         engine = Engine()
         few = sparse.csr_array(np.eye(3))
         small = Table(few, few.data > 0)
-        engine.neighbours(small, of=items[:3], among=items[:3], k=1, counts=counts)  # compiles
+        engine.neighbours(
+            small, items=items[:3], candidates=items[:3], k=1, counts=counts
+        )  # compiles
         start = time.process_time()
-        found = engine.neighbours(table, of=items, among=items, k=K, counts=counts)
+        found = engine.neighbours(table, items=items, candidates=items, k=K, counts=counts)
         seconds = time.process_time() - start
         result = {"seconds": seconds, "peak_mib": peak_mib()}
         if not counts:  # with counts, pairs without an agreement are no neighbours
-            np.savez(folder / "ours.npz", items=found.items, similarities=found.similarities)
+            np.savez(folder / "ours.npz", items=found.neighbours, similarities=found.similarities)
         return result
 
     return work

@@ -20,24 +20,24 @@ from tests.support.readable_engine import LocalEngine
 class DenseEngine:
     """Whole dense matrices and Python loops: an engine needs nothing but the operations."""
 
-    def neighbours(self, table, *, of, among, k, significance=0, counts=True):
-        check_arguments(table, of, among, k, significance, counts)
+    def neighbours(self, table, *, items, candidates, k, significance=0, counts=True):
+        check_arguments(table, items, candidates, k, significance, counts)
         rows = np.repeat(np.arange(table.values.shape[0]), np.diff(table.values.indptr))
         rated, likes = np.zeros((2, *table.values.shape), dtype=bool)
         rated[rows, table.values.indices] = True
         likes[rows, table.values.indices] = table.likes
         values = table.values.toarray()
         lengths = np.linalg.norm(values, axis=0)
-        shape = (len(of), k)
+        shape = (len(items), k)
         found = Neighbours(
-            of,
+            items,
             np.full(shape, -1, np.int32),
             np.zeros(shape),
             *np.zeros((2, *shape), np.int32),
         )
-        for line, item in enumerate(of):
+        for line, item in enumerate(items):
             edges = []
-            for other in sorted(set(among.tolist()) - {int(item)}):
+            for other in sorted(set(candidates.tolist()) - {int(item)}):
                 both = rated[:, item] & rated[:, other]
                 dot = values[:, item] @ values[:, other]
                 similarity = dot / (lengths[item] * lengths[other]) if dot else 0.0
@@ -48,7 +48,7 @@ class DenseEngine:
                     tallies = (both.sum(), agreed) if counts else (0, 0)
                     edges.append((-round(abs(similarity), 12), other, similarity, *tallies))
             for place, (_, other, similarity, co_count, agreed) in enumerate(sorted(edges)[:k]):
-                found.items[line, place], found.similarities[line, place] = other, similarity
+                found.neighbours[line, place], found.similarities[line, place] = other, similarity
                 found.co_counts[line, place], found.agreements[line, place] = co_count, agreed
         return found
 
@@ -101,17 +101,17 @@ def test_dense_beginnings_change_no_bit(monkeypatch, vectors):
     monkeypatch.setattr(item_item_blocks, "HAS_VECTORS", vectors and item_item_blocks.HAS_VECTORS)
     table = a_wide_table()
     items = np.arange(table.values.shape[1], dtype=np.int32)
-    rows = item_item_blocks.pack(table, items, len(items), table.values.nnz, counts=True)
+    rows = item_item_blocks.pack_rows(table, items, len(items), table.values.nnz, counts=True)
     assert rows.heads[:, item_item_blocks.WORDS].any() == item_item_blocks.HAS_VECTORS
-    for of, among, counts in (
+    for queried, candidates, counts in (
         (items, items, True),
         (items, items, False),
         (items[:90], items, True),
     ):
-        asked = {"of": of, "among": among, "k": 7, "counts": counts}
+        asked = {"items": queried, "candidates": candidates, "k": 7, "counts": counts}
         expected = LocalEngine().neighbours(table, **asked)
         found = Engine(block=4_000).neighbours(table, **asked)
-        for name in ("items", "similarities", "co_counts", "agreements"):
+        for name in ("neighbours", "similarities", "co_counts", "agreements"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
@@ -141,14 +141,14 @@ class Wrong(LocalEngine):
         super().__init__()
         object.__setattr__(self, "fault", fault)
 
-    def neighbours(self, table, *, of, among, k, significance=0, counts=True):
+    def neighbours(self, table, *, items, candidates, k, significance=0, counts=True):
         if self.fault == "weights":
             significance = 0
         if self.fault == "zeros":
             kept = table.values.data != 0
             table = Table(sparse.csr_array(table.values.toarray()), table.likes[kept])
         return super().neighbours(
-            table, of=of, among=among, k=k, significance=significance, counts=counts
+            table, items=items, candidates=candidates, k=k, significance=significance, counts=counts
         )
 
     def paths(self, stages, *, starts):
@@ -196,8 +196,8 @@ def test_empty_sides_have_empty_answers(engine):
     none = np.zeros(0, dtype=np.int32)
     values = sparse.csr_array((0, 3))
     table = Table(values, np.zeros(0, dtype=bool))
-    for of, among in product((none, np.arange(3, dtype=np.int32)), repeat=2):
-        found = engine.neighbours(table, of=of, among=among, k=2)
-        assert found.items.shape == (len(of), 2)
-        assert (found.items == -1).all()
+    for items, candidates in product((none, np.arange(3, dtype=np.int32)), repeat=2):
+        found = engine.neighbours(table, items=items, candidates=candidates, k=2)
+        assert found.neighbours.shape == (len(items), 2)
+        assert (found.neighbours == -1).all()
     assert engine.predictions(values, values, sparse.csr_array((3, 3))).shape == (0, 3)

@@ -25,15 +25,15 @@ def table(ratings, *, values=5):
     return Table(matrix, generator.random(ratings) < 0.5)
 
 
-def peak(engine, ratings, of=ALL, among=ALL, **rest):
+def peak(engine, ratings, items=ALL, candidates=ALL, **rest):
     """Bytes at most, beyond the table and three times the answer: lists with room, and itself."""
-    engine.neighbours(table(1_000, **rest), of=of, among=among, k=K)  # compiles
+    engine.neighbours(table(1_000, **rest), items=items, candidates=candidates, k=K)  # compiles
     made = table(ratings, **rest)
     tracemalloc.start()
-    engine.neighbours(made, of=of, among=among, k=K)
+    engine.neighbours(made, items=items, candidates=candidates, k=K)
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return held - 3 * len(of) * K * 20
+    return held - 3 * len(items) * K * 20
 
 
 @pytest.mark.parametrize("values", [5, 0])

@@ -331,8 +331,9 @@ def test_what_is_missing_is_said(files, monkeypatch):
 
     with pytest.raises(ClusterError, match=r"No Spark Connect server answers at 127\.0\.0\.1:1 "):
         spark.connect("sc://127.0.0.1:1")
-    with pytest.raises(ConfigError, match="sc://HOST:PORT"):
-        spark.connect("spark://somewhere:7077")
+    for address in ("spark://somewhere:7077", "sc://", "sc://somewhere:99999", "sc://host:word"):
+        with pytest.raises(ConfigError, match="sc://HOST:PORT"):
+            spark.connect(address)
     for file, memory, said in ((files[0], 2**20, "1GiB or more"), (files[1], 2**30, "no Parquet")):
         with (
             pytest.raises((ConfigError, DataError), match=said),

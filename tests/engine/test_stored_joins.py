@@ -157,7 +157,7 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
         couples=[(0, 0)],
         joins=[item_item_tiles.Join(5, 0, 0)],
         parts=[known],
-        find=lambda _, of, __: make_empty_lists(of, 1),
+        find=lambda _, items, __: make_empty_lists(items, 1),
     )
     if not lost:
         good = sums.work_on_tile(pa.Table.from_batches(strips), work=work, width=2)

@@ -167,7 +167,7 @@ def test_a_table_of_tastes_is_the_regression_without_each_rating():
     rows, known = rows_and_table()
     for person in range(12):
         own = slice(rows.offsets[person], rows.offsets[person + 1])
-        places, rest = rows.places[own], rows.rest[own]
+        places, rest = rows.places[own], rows.deviations[own]
         loaded = np.hstack([np.ones((len(places), 1)), known.loadings[places]])
         loaded[places < 0, 1:] = 0
         variances = np.where(places >= 0, known.variances[places], 1.0)
@@ -213,7 +213,8 @@ def test_the_kernel_adds_up_what_each_person_adds_alone(world, noise):
         single, readable = mechanism.zero_table(), mechanism.zero_table()
         readable[places] = mechanism.clip_table(values) if noise and len(values) else values
         own = slice(rows.offsets[person], rows.offsets[person + 1])
-        alone = StarRows(np.array([0, own.stop - own.start]), rows.places[own], rows.rest[own])
+        offsets = np.array([0, own.stop - own.start])
+        alone = StarRows(offsets, rows.places[own], rows.deviations[own])
         add_star_factors(alone, known, clip_rule(mechanism), single)
         np.testing.assert_array_equal(single, readable)
         assert not noise or (single**2).sum() <= mechanism.squared_norm
@@ -229,7 +230,7 @@ def test_a_person_whose_table_is_not_finite_adds_nothing():
     mechanism = SumRelease(1.0, 10, 2, 0.5, resolution_for(0.5))
     for bad in (math.inf, -math.inf, math.nan):
         totals = []
-        for rest, last in ((rows.rest, -2), (np.append(rows.rest[:-1], bad), -1)):
+        for rest, last in ((rows.deviations, -2), (np.append(rows.deviations[:-1], bad), -1)):
             total = mechanism.zero_table()
             offsets = rows.offsets[: len(rows.offsets) + last + 1]
             add_star_factors(

@@ -41,19 +41,24 @@ class EngineConformance:
         def law(seed: int, k: int, significance: int, counts: bool) -> None:
             generator = np.random.default_rng(seed)
             table = a_table(generator, exact=not self.to_the_bit)
-            items = table.values.shape[1]
-            of = _some(generator, items)
-            among = generator.permutation(of) if generator.random() < 0.4 else None
-            among = _some(generator, items) if among is None else among
-            asked: dict[str, Any] = {"of": of, "among": among, "k": k, "counts": counts}
+            width = table.values.shape[1]
+            items = _some(generator, width)
+            candidates = generator.permutation(items) if generator.random() < 0.4 else None
+            candidates = _some(generator, width) if candidates is None else candidates
+            asked: dict[str, Any] = {
+                "items": items,
+                "candidates": candidates,
+                "k": k,
+                "counts": counts,
+            }
             asked["significance"] = significance if counts else 0
             expected = LocalEngine().neighbours(table, **asked)
             for block in require_any(self.blocks):
                 found = self.make(block).neighbours(table, **asked)
-                _equal(found.of, expected.of, "of")
+                _equal(found.items, expected.items, "items")
                 self._close(found.similarities, expected.similarities)
                 # Rounded otherwise, two equal similarities may differ, and their items swap places.
-                same = found.items == expected.items
+                same = found.neighbours == expected.neighbours
                 assert same.all() or not (
                     self.to_the_bit or _apart(expected.similarities)[~same].any()
                 )
@@ -69,21 +74,21 @@ class EngineConformance:
         for block in self.blocks:
             found = self.make(block).neighbours(
                 table,
-                of=np.array([2, 0], dtype=np.int32),
-                among=np.array([4, 3, 1, 0, 2], dtype=np.int32),
+                items=np.array([2, 0], dtype=np.int32),
+                candidates=np.array([4, 3, 1, 0, 2], dtype=np.int32),
                 k=3,
             )
-            _equal(found.items, np.array([[0, 1, 3], [1, 2, 3]]), "items")
+            _equal(found.neighbours, np.array([[0, 1, 3], [1, 2, 3]]), "neighbours")
 
     def test_neighbours_share_the_definition(self) -> None:
         """Two people, two items: the cosine, its weight and the counts are those of the formula."""
         values = sparse.csr_array(np.array([[1.0, 2.0], [-1.0, 0.5], [2.0, 0.0]]))
         table = Table(values, np.array([True, True, False, True, True]))
         both = np.array([0, 1], dtype=np.int32)
-        found = self.make(10).neighbours(table, of=both, among=both, k=2, significance=50)
+        found = self.make(10).neighbours(table, items=both, candidates=both, k=2, significance=50)
         cosine = (1 * 2 - 1 * 0.5) / np.sqrt(6) / np.sqrt(4.25) * 2 / 50
         np.testing.assert_allclose(found.similarities, [[cosine, 0], [cosine, 0]])
-        _equal(found.items, np.array([[1, -1], [0, -1]]), "items")
+        _equal(found.neighbours, np.array([[1, -1], [0, -1]]), "neighbours")
         _equal(found.co_counts[:, 0], np.array([2, 2]), "co_counts")
         _equal(found.agreements[:, 0], np.array([1, 1]), "agreements")
 
@@ -94,7 +99,7 @@ class EngineConformance:
         )
         table = Table(values, np.array([True, True, False, False]))
         both = np.array([0, 1], dtype=np.int32)
-        found = self.make(10).neighbours(table, of=both, among=both, k=1)
+        found = self.make(10).neighbours(table, items=both, candidates=both, k=1)
         _equal(found.co_counts, np.array([[2], [2]]), "co_counts")
         _equal(found.agreements, np.array([[2], [2]]), "agreements")
 
@@ -151,15 +156,15 @@ class EngineConformance:
         three, four = np.arange(3, dtype=np.int32), np.arange(4, dtype=np.int32)
         stage = stage_of([0, 1], [0], [1], [1], [1], 1)
         for call in (
-            lambda: engine.neighbours(table, of=three, among=three, k=0),
-            lambda: engine.neighbours(table, of=four, among=three, k=1),
-            lambda: engine.neighbours(table, of=three, among=three[[0, 0]], k=1),
-            lambda: engine.neighbours(table, of=three, among=three, k=1, significance=-1),
+            lambda: engine.neighbours(table, items=three, candidates=three, k=0),
+            lambda: engine.neighbours(table, items=four, candidates=three, k=1),
+            lambda: engine.neighbours(table, items=three, candidates=three[[0, 0]], k=1),
+            lambda: engine.neighbours(table, items=three, candidates=three, k=1, significance=-1),
             lambda: engine.neighbours(
-                table, of=three, among=three, k=1, significance=5, counts=False
+                table, items=three, candidates=three, k=1, significance=5, counts=False
             ),
             lambda: engine.neighbours(
-                Table(values, np.ones(2, dtype=np.bool_)), of=three, among=three, k=1
+                Table(values, np.ones(2, dtype=np.bool_)), items=three, candidates=three, k=1
             ),
             lambda: engine.paths([], starts=three),
             lambda: engine.paths([stage], starts=three),

@@ -191,7 +191,7 @@ def star_table(rows: StarRows, u: int, known: StarTable) -> tuple[Floats, Ints]:
         for a in range(1, width):
             row[a] = known.loadings[place, a - 1] if place >= 0 else 0.0
         for a in range(width):
-            rests[a] += row[a] / variance * rows.rest[j]
+            rests[a] += row[a] / variance * rows.deviations[j]
             for b in range(width):
                 left[a, b] += row[a] / variance * row[b]
     for a in range(width):  # Gauss and Jordan: of a positive definite matrix without pivots
@@ -210,7 +210,7 @@ def star_table(rows: StarRows, u: int, known: StarTable) -> tuple[Floats, Ints]:
             continue
         for a in range(1, width):
             row[a] = known.loadings[place, a - 1]
-        leverage, misfit = 0.0, rows.rest[j]
+        leverage, misfit = 0.0, rows.deviations[j]
         for a in range(width):
             turned[a], tastes[a] = 0.0, 0.0
             for b in range(width):
@@ -224,7 +224,7 @@ def star_table(rows: StarRows, u: int, known: StarTable) -> tuple[Floats, Ints]:
         for a in range(width):
             tastes[a] -= turned[a] * misfit
         for a in range(k):
-            values[size * k + a] = weight * (rows.rest[j] - tastes[0]) * tastes[a + 1]
+            values[size * k + a] = weight * (rows.deviations[j] - tastes[0]) * tastes[a + 1]
             for b in range(k):
                 moment[a, b] += weight * tastes[a + 1] * tastes[b + 1]
         places[size] = place

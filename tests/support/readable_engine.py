@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine import Floats, Neighbours, Numbers, Stage, Table, blocks
+from tacit.engine import Floats, Neighbours, Numbers, Stage, Table, cut_rows
 from tacit.engine.item_item import check_arguments, make_empty_lists, norms_and_raters
 from tacit.engine.paths_compiled import check_paths, check_predictions
 
@@ -41,13 +41,13 @@ class LocalEngine:
         self,
         table: Table,
         *,
-        of: Numbers,
-        among: Numbers,
+        items: Numbers,
+        candidates: Numbers,
         k: int,
         significance: int = 0,
         counts: bool = True,
     ) -> Neighbours:
-        return _neighbours(table, of, among, k, significance, counts, self.cells)
+        return _neighbours(table, items, candidates, k, significance, counts, self.cells)
 
     def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
         check_paths(stages, starts)
@@ -77,7 +77,7 @@ class LocalEngine:
         )
         towards, sizes = similar.T.tocsr(), abs(similar).T.tocsr()
         answer: Floats = np.zeros(deviations.shape)
-        for rows in blocks(deviations.shape, self.cells):
+        for rows in cut_rows(deviations.shape, self.cells):
             totals = (weights[rows] @ sizes).toarray()
             np.divide(
                 (weighted[rows] @ towards).toarray(), totals, out=answer[rows], where=totals > 0
@@ -151,19 +151,25 @@ def _step(walks: Walks, stage: Stage, parent: NDArray[np.int64], edge: NDArray[n
 
 
 def _neighbours(
-    table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool, cells: int
+    table: Table,
+    items: Numbers,
+    candidates: Numbers,
+    k: int,
+    significance: int,
+    counts: bool,
+    cells: int,
 ) -> Neighbours:
-    check_arguments(table, of, among, k, significance, counts)
-    among = np.sort(among)
-    found = make_empty_lists(of, k)
+    check_arguments(table, items, candidates, k, significance, counts)
+    candidates = np.sort(candidates)
+    found = make_empty_lists(items, k)
     lengths, _ = norms_and_raters(table)
-    others = _columns(table, among)
-    width = max(1, cells // max(1, len(among)))
-    for start in range(0, len(of), width):
+    others = _columns(table, candidates)
+    width = max(1, cells // max(1, len(candidates)))
+    for start in range(0, len(items), width):
         rows = slice(start, start + width)
-        block = _columns(table, of[rows])
-        similarities = _cosines(block[0], others[0], lengths[of[rows]], lengths[among])
-        edges = of[rows][:, None] != among
+        block = _columns(table, items[rows])
+        similarities = _cosines(block[0], others[0], lengths[items[rows]], lengths[candidates])
+        edges = items[rows][:, None] != candidates
         co_counts = agreements = np.zeros_like(similarities, dtype=np.int32)
         if counts:
             co_counts, agreements = _counts(block, others)
@@ -171,7 +177,7 @@ def _neighbours(
         if significance:
             similarities *= np.minimum(co_counts, significance) / significance
         edges &= similarities != 0
-        _keep_nearest(found, rows, among, similarities, co_counts, agreements, edges)
+        _keep_nearest(found, rows, candidates, similarities, co_counts, agreements, edges)
     return found
 
 
@@ -207,19 +213,19 @@ def _counts(
 def _keep_nearest(
     found: Neighbours,
     rows: slice,
-    among: Numbers,
+    candidates: Numbers,
     similarities: Floats,
     co_counts: Counts,
     agreements: Counts,
     edges: NDArray[np.bool_],
 ) -> None:
-    k = found.items.shape[1]
+    k = found.neighbours.shape[1]
     strengths = np.where(edges, np.abs(similarities), -1.0)
-    # Stable, and `among` is sorted: equal strengths stay in the order of their numbers.
+    # Stable, and `candidates` is sorted: equal strengths stay in the order of their numbers.
     order = np.argsort(-strengths, axis=1, kind="stable")[:, :k]
     kept = np.take_along_axis(edges, order, axis=1)
     width = order.shape[1]
-    found.items[rows, :width] = np.where(kept, among[order], -1)
+    found.neighbours[rows, :width] = np.where(kept, candidates[order], -1)
     for target, source in (
         (found.similarities, similarities),
         (found.co_counts, co_counts),

@@ -1,7 +1,8 @@
-"""The n items with the highest scores, found by selection instead of sorting.
+"""The n items with the highest scores, found without sorting all scores.
 
-Of equal scores the item with the lower place comes first. `rank_best` ranks the scores of one
-person and is the reference of the compiled kernels, which rank those of many.
+A place is the column of an item in a matrix of scores. Of items with equal scores, the one with the
+lower place comes first. `rank_best` ranks the scores of one person and is the reference for the
+compiled kernels, which `best_of_scores` and `best_of_products` use for many people.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from scipy import sparse
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scorer = Callable[[slice], Floats]
-"""Computes (people, items) scores of a slice of the people; the caller may change them."""
+"""Computes the scores (people of the slice, items) of a slice of the people."""
 
 BLOCK_BYTES = 1 << 23
-"""Largest number of bytes of a block of scores; a few blocks fit in the last-level cache."""
+"""Largest number of bytes of a block of scores of several people; a few blocks fit in the
+last-level cache."""
 LONGEST_SCANNED = 200
-"""Length of a list up to which the compiled kernels are used, which sort it by insertion."""
+"""Largest length of a list for which the compiled kernels are used. They insert item by item, which
+is slow for longer lists."""
 _FLOAT32_ROUNDING = 2.0**-24
 """Largest relative error of rounding a number to float32."""
 
@@ -31,16 +34,16 @@ class BestItems:
     """The n best items of each of many people."""
 
     places: Ints
-    """(people, n) places of items, which are columns of the scores; best first. If a list has fewer
-    than n items, the other places are -1."""
+    """(people, n) places of items, the best first. If a list has fewer than n items, it ends with
+    places of -1."""
     scores: Floats
     """(people, n) scores of these items; NaN for a place of -1."""
 
     def renumber(self, places: Ints) -> BestItems:
-        """Replace each place by another one.
+        """Return the lists with another place for each item; places of -1 stay.
 
         Args:
-            places: (items,) the new place of each item.
+            places: (items,) the new place of each item. If it is empty, the lists stay as they are.
         """
         if not len(places):
             return self
@@ -51,8 +54,9 @@ def rank_best(scores: Floats, n: int) -> Ints:
     """Return the places of the n largest scores, the largest first.
 
     Args:
-        scores: (items,) scores. Equal ones are ranked by place, NaN comes last.
-        n: Number of places, at least 1; if there are fewer items, all are returned.
+        scores: (items,) scores. Equal ones are ranked by place; NaN is ranked last.
+        n: Number of places, at least 1; if there are fewer items, the places of all items are
+            returned.
     """
     negative = -scores
     if n < len(scores):
@@ -64,20 +68,20 @@ def rank_best(scores: Floats, n: int) -> Ints:
 
 
 def best_of_scores(score: Scorer, excluded: sparse.csr_array, n: int) -> BestItems:
-    """Make each person's list from their scores, for a block of people at a time.
+    """Make each person's list of the n items with the highest scores, a block of people at a time.
 
     Args:
         score: Computes the scores of a slice of the people.
         excluded: (people, items) with an entry for each item to leave out of a person's list.
-        n: Length of a list.
+        n: Length of a list, at least 1.
     """
     from tacit.engine.best_items_compiled import scan_scores
 
     lists = _make_empty_lists(excluded.shape[0], n)
-    for block in _blocks(excluded.shape, np.dtype(np.float64).itemsize):
+    for block in _cut_people(excluded.shape, np.dtype(np.float64).itemsize):
         scores = np.array(score(block), dtype=np.float64)
         offsets = excluded.indptr[block.start : block.stop + 1]
-        if n <= LONGEST_SCANNED:  # longer lists are made by `_finish_lists` alone
+        if n <= LONGEST_SCANNED:  # `_finish_lists` makes longer lists
             scan_scores(scores, offsets, excluded.indices, lists.places[block], lists.scores[block])
         _finish_lists(lists, block, scores, excluded)
     return lists
@@ -95,7 +99,7 @@ def best_of_products(
         people: (people, k) finite factors of people.
         items: (items, k) finite factors of items.
         excluded: (people, items) with an entry for each item to leave out of a person's list.
-        n: Length of a list.
+        n: Length of a list, at least 1.
     """
     if n > LONGEST_SCANNED:
         return best_of_scores(lambda block: people[block] @ items.T, excluded, n)
@@ -107,7 +111,7 @@ def best_of_products(
     longest = np.linalg.norm(items, axis=1).max(initial=0.0)
     # The error of <p, q> in float32 is at most (k + 4) 2^-24 |p| |q|.
     error_per_length = (items.shape[1] + 4) * _FLOAT32_ROUNDING * longest
-    for block in _blocks(excluded.shape, columns.itemsize):
+    for block in _cut_people(excluded.shape, columns.itemsize):
         rows = np.ascontiguousarray(people[block])
         scan_products(
             rows.astype(np.float32) @ columns,
@@ -127,7 +131,7 @@ def _make_empty_lists(people: int, n: int) -> BestItems:
     return BestItems(np.full((people, n), -1, dtype=np.int64), np.full((people, n), np.nan))
 
 
-def _blocks(shape: tuple[int, int], itemsize: int) -> Iterator[slice]:
+def _cut_people(shape: tuple[int, int], itemsize: int) -> Iterator[slice]:
     """Cut people into slices whose scores take at most `BLOCK_BYTES`, or of one person.
 
     Args:
@@ -142,10 +146,10 @@ def _blocks(shape: tuple[int, int], itemsize: int) -> Iterator[slice]:
 def _finish_lists(
     lists: BestItems, block: slice, scores: Floats, excluded: sparse.csr_array
 ) -> None:
-    """Make the lists of a block that the kernel left unfinished.
+    """Make the lists of a block that have fewer than n items so far.
 
-    The kernel leaves lists of more than `LONGEST_SCANNED` items, and lists of people who have fewer
-    than n items that are not excluded and have a score above -inf.
+    These are lists of more than `LONGEST_SCANNED` items, which the kernel does not make, and lists
+    of people who have fewer than n items that are not excluded and have a score above -inf.
 
     Args:
         lists: The lists of all people, changed in place.

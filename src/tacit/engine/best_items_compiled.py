@@ -1,7 +1,10 @@
-"""Compiled kernels of `best_items`: one pass over a person's scores keeps the n best in order.
+"""Compiled kernels of `best_items`: passes over a person's scores that keep the n best in order.
 
-All scores of a run are compared with the lowest score of the list first, which vector instructions
-do. Only if one of them is higher, the scores of the run are looked at one by one.
+`scan_scores` makes one pass over exact scores. `scan_products` makes one pass over rounded
+products, and a second one that computes the exact products of the items that may be listed.
+
+Vector instructions first compare all scores of a run with a bound, such as the lowest score of the
+list. Only if a score exceeds it are the scores of the run looked at one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 RUN = 64
-"""Number of scores that are compared with the lowest score of the list at once."""
+"""Number of scores that are compared with a bound at once."""
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -22,8 +25,8 @@ def _insert(value: float, place: int, count: int, values: Any, places: Any) -> i
     """Insert an item into a list in descending order, after items of the same value.
 
     Args:
-        value: The item's value; larger than the last one if the list is full.
-        place: The item's place; larger than those of items of the same value.
+        value: The item's value; if the list is full, larger than the last value in it.
+        place: The item's place; larger than the places of listed items of the same value.
         count: Number of items in the list.
         values: (n,) values of the list, changed in place.
         places: (n,) places of the list, changed in place.
@@ -43,7 +46,7 @@ def _insert(value: float, place: int, count: int, values: Any, places: Any) -> i
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _scan_row(scores: Any, values: Any, places: Any) -> int:
-    """Find the n largest scores above -inf; scores of NaN are skipped.
+    """Find the n largest scores above -inf, and their places; scores of NaN are skipped.
 
     Args:
         scores: (items,) scores.
@@ -51,7 +54,7 @@ def _scan_row(scores: Any, values: Any, places: Any) -> int:
         places: (n,) filled with their places; equal scores are in the order of places.
 
     Returns:
-        The number of scores that were found: n, or fewer if there are fewer scores above -inf.
+        The number of entries that were filled: n, or fewer if there are fewer scores above -inf.
     """
     n = len(values)
     count = 0
@@ -72,12 +75,12 @@ def _scan_row(scores: Any, values: Any, places: Any) -> int:
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best: Any) -> None:
-    """Make the lists of a block of people; a list of fewer than n items is left as it was.
+    """Make the lists of a block of people; lists of fewer than n items are not filled.
 
     Args:
         scores: (people, items) float64 scores.
         offsets: (people + 1,) where each person's items begin in `excluded`.
-        excluded: Places of the items to leave out, one person after the other.
+        excluded: Places of the items to leave out, one person's after the other's.
         places: (people, n) filled with the places of the lists.
         best: (people, n) filled with the scores of the lists.
     """
@@ -106,8 +109,9 @@ def scan_products(
 ) -> None:
     """Make the lists of a block of people from rounded products.
 
-    If a rounded product is off by e at most, each of the n best items has a rounded product of at
-    least the n-th largest one minus 2 e. The exact products of these items are computed.
+    If no rounded product is off by more than e, each of the n best items has a rounded product of
+    at least the n-th largest one minus 2 e. The exact products of all items with such a rounded
+    product are computed and ranked.
 
     Args:
         scores: (people, items) float32 products; changed in place.
@@ -115,9 +119,10 @@ def scan_products(
         people: (people, k) float64 factors of people.
         items: (items, k) float64 factors of items.
         offsets: (people + 1,) where each person's items begin in `excluded`.
-        excluded: Places of the items to leave out, one person after the other.
-        places: (people, n) filled with the places of the lists; those of a short list stay -1.
-        best: (people, n) filled with the scores of the lists.
+        excluded: Places of the items to leave out, one person's after the other's.
+        places: (people, n) filled with the places of the lists. The entries after the last item of
+            a list stay as they were.
+        best: (people, n) filled with the scores of the lists, in the same way.
     """
     n = places.shape[1]
     approximate_scores = np.empty(n, scores.dtype)

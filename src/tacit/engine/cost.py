@@ -1,6 +1,7 @@
 """Estimates of the time, memory and traffic of a fit, made before there are data.
 
-The constants were measured with 1 to 100 million ratings of 27,000 items, by
+Fits of sums over people and the item neighbours of the published X-Map ("joins") are covered. The
+coefficients were measured with 1 to 100 million ratings of 27,000 items, by
 `python benchmarks/scale.py`: see docs/results.md.
 """
 
@@ -9,21 +10,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# Copies of constants in tacit.engine.spark and tacit.engine.item_item_tiles, which need pyarrow.
+# Copies of constants of tacit.engine.spark and tacit.engine.item_item_tiles, so that an estimate
+# does not import them: the first needs pyarrow, which may be missing. A test compares them.
 TASK_ROWS = 2_000_000
 """Number of ratings of one Spark task."""
 PIECE = 1 << 16
 """Number of cells of a table that are sent together."""
 RATINGS_PER_PART = 4_000_000
-"""Largest number of ratings of one part of the items."""
+"""Number of ratings at which the next part of the items begins."""
 ITEMS_PER_PART = 1 << 14
 """Largest number of items of one part."""
 DIRECTIONS = 12
-"""Largest number of columns of the largest table of sums, which has a row for each item."""
+"""Number of columns of the largest table of sums with default settings. The table has a row for
+each item, and one more."""
 _PROCESS_BYTES = 0.45e9
-"""Memory of a process that holds no rating."""
+"""Bytes of memory of a process that holds no rating."""
 _TASK_BYTES = 150
-"""Memory of a rating in a task."""
+"""Bytes of memory of a rating in a task."""
 _SHUFFLED_BYTES = 22
 """Bytes of a rating that is moved to its task."""
 _STRIP_BYTES = 14
@@ -34,15 +37,15 @@ _DISK_BYTES = 44
 
 @dataclass(frozen=True)
 class Cost:
-    """Estimate of what a fit needs."""
+    """Estimate of the time, memory and traffic of a fit."""
 
     passes: int
-    """Passes over all ratings."""
+    """Number of passes over all ratings."""
     tasks: int
-    """Tasks into which a cluster divides the people."""
+    """Number of tasks into which a cluster divides the people."""
     tiles: int
-    """Number of tiles of the largest table of sums, of 65,536 cells each; for joins, number of
-    pairs of parts of the items."""
+    """Number of tiles, of 65,536 cells each, into which a cluster cuts the largest table of sums;
+    for joins, number of pairs of parts of the items."""
     shuffle_bytes: int
     """Bytes that a cluster moves between machines."""
     worker_bytes: int
@@ -57,18 +60,17 @@ class Cost:
     @property
     def sentences(self) -> tuple[str, str]:
         """Two sentences: what the fit needs on a cluster, and on one machine."""
-        streamed = f", and {_size(self.disk_bytes)} of disk" if self.disk_bytes else ""
         cluster = (
-            f"On a cluster: {self.passes} passes in {self.tasks:,} tasks, the largest in "
-            f"{self.tiles:,} tiles; {_size(self.shuffle_bytes)} shuffled, "
-            f"{_size(self.worker_bytes)} of memory for each task at work, about "
+            f"On a cluster: {self.passes} passes in {self.tasks:,} tasks and at most "
+            f"{self.tiles:,} tiles; {_format_bytes(self.shuffle_bytes)} shuffled, "
+            f"{_format_bytes(self.worker_bytes)} of memory for each task at work, about "
             f"{self.cluster_core_hours:.2g} core hours."
         )
-        alone = (
-            f"On one machine {'with --memory' if streamed else 'in memory'}: about "
-            f"{self.streaming_hours:.2g} core hours{streamed}."
-        )
-        return cluster, alone
+        hours = f"about {self.streaming_hours:.2g} core hours"
+        if self.disk_bytes:
+            disk = _format_bytes(self.disk_bytes)
+            return cluster, f"On one machine with --memory: {hours}, and {disk} of disk."
+        return cluster, f"On one machine in memory: {hours}."
 
 
 def estimate_cost(
@@ -84,8 +86,9 @@ def estimate_cost(
 
     Args:
         ratings: Number of ratings.
-        people: Number of people.
-        items: Number of items; for joins in both domains together, which are about equally large.
+        people: Number of people, above 0; used for joins alone.
+        items: Number of items; for joins, of both domains together. The two domains are assumed to
+            be equally large.
         stars: Whether sums of stars are computed, too.
         pairs: Whether pairs of likes are counted, too.
         joins: Whether the fit is the published X-Map without noise; then `stars` and `pairs` are
@@ -104,16 +107,17 @@ def _count_tasks(ratings: float) -> int:
 def _estimate_joins(ratings: float, people: float, items: float) -> Cost:
     """Estimate what the joins of items of the published X-Map need.
 
-    Arguments are as in `estimate_cost`.     The coefficients of the times are measured seconds.
+    Arguments are as in `estimate_cost`. The coefficients of the times are measured seconds.
     """
     ratings_per_domain = ratings / 2
     items_per_domain = items / 2
-    parts = max(
+    parts = max(  # of each domain
         1,
         math.ceil(ratings_per_domain / RATINGS_PER_PART),
         math.ceil(items_per_domain / ITEMS_PER_PART),
     )
-    # Across domains each part meets each part of the other domain; within one, each pair once.
+    # Each part of a domain meets each part of the other domain, and each pair of parts of one
+    # domain meets once.
     tiles = parts**2 + parts * (parts + 1) // 2
     sent_ratings = 3 * parts * ratings
     # Each rating meets all ratings of the same person: ratings / people of them.
@@ -134,13 +138,14 @@ def _estimate_joins(ratings: float, people: float, items: float) -> Cost:
 
 
 def _estimate_sums(ratings: float, items: float, *, stars: bool, pairs: bool) -> Cost:
-    """Estimate what a fit of sums over people needs.
+    """Estimate what a fit of sums over people needs: four passes, and more for stars and pairs.
 
     Arguments are as in `estimate_cost`. The coefficients of the times are measured seconds.
     """
     passes = (7 if stars else 4) + pairs
     tasks = _count_tasks(ratings)
     cells = (items + 1) * DIRECTIONS
+    # In four passes, each task sends about one largest table and one column of counts.
     sent_cells = passes / 4 * tasks * (cells + items + 1)
     seconds = 2 + passes * 0.15e-6 * ratings
     cluster_seconds = 2 + passes * 0.55e-6 * ratings + 2e-9 * sent_cells
@@ -158,7 +163,7 @@ def _estimate_sums(ratings: float, items: float, *, stars: bool, pairs: bool) ->
     )
 
 
-def _size(number: float) -> str:
+def _format_bytes(number: float) -> str:
     """Format a number of bytes with a unit, such as 3.2 GB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if number < 1000:

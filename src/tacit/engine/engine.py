@@ -1,7 +1,10 @@
-"""The three sparse operations of a neighbourhood recommender.
+"""The sparse operations of a neighbourhood recommender: item neighbours, paths and predictions.
 
-Results do not depend on blocks or on where the rows are: every sum is made in a fixed order, and
-neighbours are ranked by their absolute similarity and then by their item number.
+`Engine` has the three operations for ratings in memory. `find_nearest` runs a search for neighbours
+where the ratings are: in memory, or on a cluster.
+
+Results depend neither on the size of blocks nor on where the rows are: every sum is made in a fixed
+order, and neighbours are ranked by their absolute similarity and then by their item number.
 """
 
 from __future__ import annotations
@@ -15,39 +18,44 @@ from tacit.engine.types import Find, Floats, Neighbours, Numbers, Pairs, Stage, 
 from tacit.errors import ConfigError
 
 
-def nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
+def find_nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
     """Find neighbours for several pairs of item sets, on the machines that hold the ratings.
 
-    All pairs are handled together, which is cheaper on a cluster.
+    A cluster handles all pairs in one pass over the ratings.
 
     Args:
         table: Ratings in memory, or a `TiledTable` of a cluster.
-        pairs: Pairs (of, among) of item sets: neighbours are found for each item of `of`, among the
-            items of `among`.
+        pairs: Pairs (items, candidates) of item sets: neighbours are found for each of `items`,
+            among the `candidates`.
         find: Finds the neighbours of one pair in a table.
         k: Number of neighbours that `find` returns for each item.
 
     Returns:
-        The neighbours for each pair.
+        The neighbours for each pair, in the order of the pairs.
+
+    Raises:
+        ClusterError: The table is a `TiledTable`, and a tile lacked people, or an answer did not
+            arrive exactly once.
     """
     from tacit.engine.item_item_tiles import TiledTable
 
     if isinstance(table, TiledTable):
         return table.neighbours(pairs, find, k)
-    return [find(table, of, among) for of, among in pairs]
+    return [find(table, items, candidates) for items, candidates in pairs]
 
 
 @dataclass(frozen=True)
 class Engine:
     """The three operations, compiled, on one thread.
 
-    Numbers in the arguments `of`, `among` and `starts` must be distinct; matrices must have sorted
-    indices and finite values.
+    The numbers in each of the arguments `items`, `candidates` and `starts` must be distinct.
+    Matrices must have sorted indices and finite values.
     """
 
     block: int = 2**25
-    """Number of ratings, 1 to 2**31 - 1, that `neighbours` unpacks at a time. It bounds the memory,
-    as `working_memory` says, and does not affect results."""
+    """Number of ratings, 1 to 2**31 - 1, that `neighbours` unpacks at a time. An item with more
+    ratings is unpacked whole. The number bounds the memory, as `working_memory` says, and does not
+    affect results."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.block < 2**31:
@@ -63,17 +71,18 @@ class Engine:
             people: Number of people.
             items: Number of items.
         """
-        # An item is never split, so a block or a quarter of one may have `people` ratings.
+        # `neighbours` unpacks a block of candidates and a quarter of a block of items. No item is
+        # split, so the quarter may have as many ratings as there are people.
         block = min(ratings, max(self.block, 4 * people))
-        # Bytes for each rating of a block, for each person, for each item, and a constant rest.
+        # Bytes for each rating of a block, for each person, for each item, and for anything else.
         return 29 * block + 64 * people + 128 * items + 2**22
 
     def neighbours(
         self,
         table: Table,
         *,
-        of: Numbers,
-        among: Numbers,
+        items: Numbers,
+        candidates: Numbers,
         k: int,
         significance: int = 0,
         counts: bool = True,
@@ -85,24 +94,26 @@ class Engine:
 
             similarity = <x_i, x_j> / (|x_i| |x_j|) * min(n_ij, significance) / significance
 
-        The products are added one by one in the order of the people. A pair is left out if its
-        similarity is 0. With `counts` it is also left out if no co-rater agrees, that is, likes
+        The last two factors are left out if the significance is 0. The products are added one by
+        one in the order of the people. An item is not its own neighbour, and a pair is left out if
+        its similarity is 0. With `counts` it is also left out if no co-rater agrees, that is, likes
         both items or dislikes both.
 
         Args:
             table: Centred ratings.
-            of: Items whose neighbours are found.
-            among: Items that may be neighbours.
-            k: Number of neighbours.
+            items: Numbers of the items whose neighbours are found.
+            candidates: Numbers of the items that may be neighbours.
+            k: Largest number of neighbours of an item.
             significance: Number of co-raters below which a similarity is scaled down; 0: never.
-            counts: Whether co-raters and agreements are counted; significance above 0 needs them.
+            counts: Whether co-raters and agreements are counted; a significance above 0 needs them.
 
         Raises:
-            ConfigError: An argument is out of its range.
+            ConfigError: k is below 1, the significance is negative or needs counts, the table does
+                not have a like for each rating, or an item number is out of range or repeated.
         """
         from tacit.engine.item_item_compiled import neighbours
 
-        return neighbours(table, of, among, k, significance, counts, self.block)
+        return neighbours(table, items, candidates, k, significance, counts, self.block)
 
     def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
         """Add up all paths through the stages.
@@ -118,11 +129,14 @@ class Engine:
 
         Args:
             stages: The edges from each layer to the next.
-            starts: Places in the first layer at which paths begin.
+            starts: Positions in the first layer at which paths begin.
 
         Returns:
-            sum(c * s) and sum(c) over the paths from each start to each place of the last layer,
-            both (len(starts), places of the last layer); 0 if there is no path.
+            sum(c * s) and sum(c) over the paths from each start to each position of the last layer,
+            both (len(starts), positions of the last layer); 0 if there is no path.
+
+        Raises:
+            ConfigError: There is no stage, or the stages or the starts do not fit together.
         """
         from tacit.engine.paths_compiled import paths
 
@@ -139,19 +153,26 @@ class Engine:
             sum_j similar[i, j] weight_j deviation_j / sum_j |similar[i, j]| weight_j
 
         Args:
-            deviations: (people, items) deviations of the rated items.
-            weights: (people, items) weights, with entries in the same places.
+            deviations: (people, items) deviations of the rated items, such as from their means.
+            weights: (people, items) weights of the ratings, 0 or more, stored for the same people
+                and items as the deviations.
             similar: (items, items) row i has the similarities of item i to other items.
 
         Returns:
             (people, items) predictions; 0 where the denominator is 0.
+
+        Raises:
+            ConfigError: The matrices do not fit together, or a weight is negative.
         """
         from tacit.engine.paths_compiled import predictions
 
         return predictions(deviations, weights, similar)
 
 
-def blocks(shape: tuple[int, int], cells: int) -> list[slice]:
-    """Cut the rows of a matrix into slices of at most `cells` cells, or of one row."""
+def cut_rows(shape: tuple[int, int], cells: int) -> list[slice]:
+    """Cut the rows of a matrix into slices of at most `cells` cells, or of one row.
+
+    The last slice may end beyond the last row.
+    """
     height = max(1, cells // max(1, shape[1]))
     return [slice(start, start + height) for start in range(0, shape[0], height)]

@@ -1,4 +1,4 @@
-"""Nearest items by adjusted cosine: what the compiled kernel and a cluster have in common.
+"""Item neighbours by adjusted cosine: what the compiled kernel and a cluster have in common.
 
 Source   the cosine of two items' columns of centred ratings, with the norms over all raters (Sarwar
          et al., WWW 2001); agreements and significance weighting as X-Map uses them.
@@ -17,9 +17,12 @@ _RATINGS_AT_ONCE = 2**16
 
 
 def check_arguments(
-    table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool
+    table: Table, items: Numbers, candidates: Numbers, k: int, significance: int, counts: bool
 ) -> None:
-    """Raise ConfigError unless the arguments of `Engine.neighbours` are valid."""
+    """Raise ConfigError unless the arguments of `Engine.neighbours` are valid.
+
+    Item numbers must be in range and distinct; a significance above 0 needs counts.
+    """
     if k < 1 or significance < 0:
         raise ConfigError(
             f"k is at least 1 and significance at least 0; got {k} and {significance}."
@@ -27,22 +30,28 @@ def check_arguments(
     if significance and not counts:
         raise ConfigError("Significance weighting counts co-raters: leave counts on.")
     if len(table.likes) != table.values.nnz:
-        raise ConfigError(f"{table.values.nnz} ratings have as many likes; got {len(table.likes)}.")
-    items = table.values.shape[1]
-    for name, numbers in (("of", of), ("among", among)):
-        are_in_range = ((numbers >= 0) & (numbers < items)).all()
+        raise ConfigError(
+            f"`likes` has an entry for each of the {table.values.nnz} ratings; got "
+            f"{len(table.likes)}."
+        )
+    width = table.values.shape[1]
+    for name, numbers in (("items", items), ("candidates", candidates)):
+        are_in_range = ((numbers >= 0) & (numbers < width)).all()
         if not are_in_range or len(np.unique(numbers)) < len(numbers):
             raise ConfigError(
-                f"`{name}` needs item numbers from 0 to {items - 1}, each at most once."
+                f"`{name}` needs item numbers from 0 to {width - 1}, each at most once."
             )
 
 
-def make_empty_lists(of: Numbers, k: int) -> Neighbours:
-    """Make an empty list for each item of `of`: k entries of -1 in `items`, and of 0 elsewhere."""
-    shape = (len(of), k)
+def make_empty_lists(items: Numbers, k: int) -> Neighbours:
+    """Make lists of k entries without a neighbour, one for each item.
+
+    All entries are -1 in `neighbours`, and 0 in the three arrays after it.
+    """
+    shape = (len(items), k)
     return Neighbours(
-        of=np.asarray(of, dtype=np.int32),
-        items=np.full(shape, -1, dtype=np.int32),
+        items=np.asarray(items, dtype=np.int32),
+        neighbours=np.full(shape, -1, dtype=np.int32),
         similarities=np.zeros(shape),
         co_counts=np.zeros(shape, dtype=np.int32),
         agreements=np.zeros(shape, dtype=np.int32),
@@ -52,8 +61,8 @@ def make_empty_lists(of: Numbers, k: int) -> Neighbours:
 def norms_and_raters(table: Table) -> tuple[Floats, NDArray[np.int64]]:
     """Compute the L2 norm of each item's column, and count its raters.
 
-    Squares are added one by one in the order of the people, so that an item's norm is the same to
-    the last bit in a table of some of the items.
+    Squares are added one by one in the order of the people. So an item has the same norm, to the
+    last bit, in a table of all items as in a table of some of them.
 
     Returns:
         (items,) norms and (items,) numbers of raters.

@@ -1,21 +1,23 @@
 """Memory layout of ratings in the item-item kernel: rows of people, and visits of items to them.
 
 A block has some of the items. Each has a **place** in the block; the most rated items have the
-first places. A **level** is a pair of a rating's value and whether the rating is a like. The
-different levels of a person are numbered from 1. A rating is stored as the place of its item and
-the number of its level. Nothing is rounded.
+first places. A **level** is a pair of a rating's value and whether the rating is a like. A person's
+levels are numbered from 1. A rating is stored as the place of its item and the number of its level.
+Nothing is rounded.
 
-A person's row has two parts. Its beginning is **dense**, since the first places are rated most: a
-**word** of 32 bits holds eight places, with 4 bits for the number of each place's level, or 0 for
-no rating. After the words comes a **cell** for each other rating, which holds, from the high bits
-to the low ones: place, number of the level, like. A cell with all bits set ends the row.
+A person's row has at most two parts. Since the first places are rated most, its beginning may be
+**dense**: a **word** of 32 bits holds eight places, with 4 bits for the number of each place's
+level, or 0 for no rating. After the words comes a **cell** for each rating of a later place. It
+holds, from the high bits to the low ones: place, number of the level, like. A cell with all bits
+set ends the row.
 
 Eight dense places are added at once: one vector instruction takes eight products from a table of
 sixteen. It needs AVX-512; on other processors no row has a dense beginning. A place without a
 rating adds zero, which does not change a sum.
 
 A **visit** is a pair of an item and one of its raters: the kernel goes through the visits of an
-item and adds the products with the rater's row.
+item and adds the products with the rater's row. `add_dense`, `count_dense` and `prefetch` are the
+operations of the kernel that are compiled from processor instructions.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from numpy.typing import NDArray
 from tacit.engine.types import Floats, Numbers, Table
 
 LEVELS_SEARCHED = 64
-"""Number of a person's levels that are searched for an equal one; levels after these may repeat."""
+"""Levels of a person with a smaller number than this are searched for an equal one before a level
+is added. Levels with this number or a larger one may repeat."""
 LANES = 8
 """Number of places in a word of a dense beginning, and of numbers in a vector."""
 START, WORDS, LEVELS = 0, 1, 2
@@ -53,14 +56,15 @@ class Rows:
     heads: NDArray[np.uint32]
     """(people + 1, 4), by column. START: where the person's row starts in `cells`. WORDS: number of
     words of its dense beginning. LEVELS: where the person's levels start in `levels` and `liked`.
-    The last row has the lengths of these arrays; the fourth column is not used."""
+    In the last row, START and LEVELS are where the last person's end. The fourth column is not
+    used."""
     cells: NDArray[Any]
     """uint32 or uint64: the words and cells of all rows, one person after the other."""
     shift: int
     """Number of bits of a cell below those of the place."""
     levels: Floats
-    """Values of the levels, one person after the other. Each person's begin with level 0, which
-    stands for no rating and has the value 0."""
+    """Values of the levels, one person after the other, and padding. Each person's levels begin
+    with level 0, which stands for no rating and has the value 0."""
     liked: NDArray[np.bool_]
     """Whether each level of `levels` is a like."""
     width: int
@@ -83,12 +87,12 @@ class Visits:
     """(visits,) whether that rating is a like; False if likes are not counted."""
 
 
-def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -> Rows:
+def pack_rows(table: Table, places: Numbers, width: int, ratings: int, counts: bool) -> Rows:
     """Pack all people's ratings of the items of a block.
 
     Args:
         table: All ratings.
-        slots: (items,) the place of each item in the block; -1 if it is not in it.
+        places: (items,) the place of each item in the block; -1 if it is not in it.
         width: Number of places.
         ratings: Number of ratings of the items of the block.
         counts: Whether likes are counted.
@@ -97,14 +101,15 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
     most_ratings = int(np.diff(table.values.indptr).max(initial=1))
     shift = most_ratings.bit_length() + 1  # bits of the number of a level, and one for the like
     fits_32_bits = shift + width.bit_length() <= 32
-    # Each row has at most one cell for each rating, and one that ends it; and as many levels.
+    # Each row has at most one cell for each rating, and one that ends it. So has the list of its
+    # levels: at most one for each rating, and level 0.
     cells = np.empty(ratings + people, dtype=np.uint32 if fits_32_bits else np.uint64)
     levels = np.empty(ratings + people)
     liked = np.empty(ratings + people, np.bool_)
     heads = np.zeros((people + 1, 4), np.uint32)
     _fill_rows(
-        *_arrays(table),
-        slots,
+        *_kernel_arrays(table),
+        places,
         np.uint64(shift),
         width,
         counts,
@@ -126,15 +131,16 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
     )
 
 
-def visits(
-    table: Table, rows: Rows, slots: Numbers, sizes: NDArray[np.int64], counts: bool
+def make_visits(
+    table: Table, rows: Rows, positions: Numbers, sizes: NDArray[np.int64], counts: bool
 ) -> Visits:
     """Make the visits of some items to the rows of a block.
 
     Args:
         table: All ratings.
         rows: The rows that are visited; visits to empty rows are left out.
-        slots: (items,) the place of each item among the visiting ones; -1 if it does not visit.
+        positions: (items,) the position of each item among the visiting ones; -1 if it does not
+            visit.
         sizes: (visiting items,) number of raters of each.
         counts: Whether likes are counted.
     """
@@ -148,8 +154,8 @@ def visits(
         likes=np.zeros(total, np.bool_),
     )
     _fill_visits(
-        *_arrays(table),
-        slots,
+        *_kernel_arrays(table),
+        positions,
         rows.heads,
         counts,
         item_visits.ends,
@@ -160,8 +166,8 @@ def visits(
     return item_visits
 
 
-def _arrays(table: Table) -> tuple[Any, Any, Any, Any]:
-    """Return the arrays of a table for kernels: offsets, items, values and likes."""
+def _kernel_arrays(table: Table) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays of a table for kernels: offsets of people, items, values and likes."""
     values = table.values
     return values.indptr.astype(np.int64, copy=False), values.indices, values.data, table.likes
 
@@ -172,11 +178,11 @@ def _fill_rows(
     indices: Any,
     values: Any,
     likes: Any,
-    slots: Any,
+    places: Any,
     shift: Any,
     width: Any,
     counts: Any,
-    vectors: Any,
+    may_be_dense: Any,
     heads: Any,
     cells: Any,
     levels: Any,
@@ -184,18 +190,18 @@ def _fill_rows(
 ) -> None:
     """Fill `heads`, `cells`, `levels` and `liked` of `Rows`; other arguments as in `pack`.
 
-    The first four arguments are those of `_arrays`; `vectors` says whether rows may have a dense
-    beginning.
+    The first four arguments are those of `_kernel_arrays`; `may_be_dense` says whether rows may
+    have a dense beginning.
     """
-    filled, listed = 0, 0  # in cells, and in levels
+    filled, listed = 0, 0  # numbers of entries so far in `cells`, and in `levels` and `liked`
     ratings_of_word = np.zeros(width // LANES + 1, np.int32)
     for person in range(len(indptr) - 1):
         start, begin = filled, listed
         levels[begin], liked[begin] = 0.0, False
         listed += 1
         for t in range(indptr[person], indptr[person + 1]):
-            slot = slots[indices[t]]
-            if slot < 0:
+            place = places[indices[t]]
+            if place < 0:
                 continue
             value, like = values[t], counts and likes[t]
             level = begin + 1
@@ -207,15 +213,16 @@ def _fill_rows(
                 levels[listed], liked[listed] = value, like
                 listed += 1
             cells[filled] = (
-                (np.uint64(slot) << shift)
+                (np.uint64(place) << shift)
                 | (np.uint64(level - begin) << np.uint64(1))
                 | np.uint64(like)
             )
-            ratings_of_word[slot // LANES] += 1
+            ratings_of_word[place // LANES] += 1
             filled += 1
         row = cells[start:filled]
-        may_be_dense = vectors and listed - begin <= MOST_DENSE_LEVELS + 1
-        words = _choose_dense_words(ratings_of_word, len(row)) if may_be_dense else 0
+        words = 0
+        if may_be_dense and listed - begin <= MOST_DENSE_LEVELS + 1:  # with level 0
+            words = _choose_dense_words(ratings_of_word, len(row))
         other_cells = _make_dense(row, words, shift, ratings_of_word)
         row[words : words + other_cells].sort()
         filled = start + words + other_cells
@@ -227,10 +234,11 @@ def _fill_rows(
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _choose_dense_words(ratings_of_word: Any, ratings: Any) -> Any:
-    """Choose how many words of a row's beginning are dense, so that the row is added fastest.
+    """Choose the number of words of a row's dense beginning, so that the row is added fastest.
 
     With w words that hold r ratings, the time saved is in proportion to WORDS_PER_CELL r - w. There
-    are never more words than ratings that they hold, so that they fit in the place of their cells.
+    are never more words than ratings that they hold, so that the words fit where the cells of these
+    ratings are.
 
     Args:
         ratings_of_word: (words,) number of ratings in the places of each word.
@@ -250,7 +258,7 @@ def _choose_dense_words(ratings_of_word: Any, ratings: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _make_dense(row: Any, words: Any, shift: Any, scratch: Any) -> Any:
-    """Replace the cells of a row's first places by words; the other cells are moved after these.
+    """Replace the cells of a row's first places by words, and move the other cells after the words.
 
     Args:
         row: The cells of the row, changed in place.
@@ -290,26 +298,31 @@ def _fill_visits(
     indices: Any,
     values: Any,
     likes: Any,
-    slots: Any,
+    positions: Any,
     heads: Any,
     counts: Any,
     ends: Any,
     people: Any,
-    own: Any,
-    liked: Any,
+    visit_values: Any,
+    visit_likes: Any,
 ) -> None:
-    """Fill the arrays of `Visits`: ends, people, values (`own`) and likes (`liked`)."""
+    """Fill the arrays of `Visits`, without visits to empty rows.
+
+    The first four arguments are those of `_kernel_arrays`; `positions` and `counts` are those of
+    `make_visits`, and `heads` is `Rows.heads`. The last four are `Visits.ends`, `people`, `values`
+    and `likes`; `ends` has the beginnings before.
+    """
     for person in range(len(indptr) - 1):
         if heads[person, START] + 1 == heads[person + 1, START]:  # an empty row
             continue
         for t in range(indptr[person], indptr[person + 1]):
-            slot = slots[indices[t]]
-            if slot >= 0:
-                visit = ends[slot]
-                people[visit], own[visit] = person, values[t]
+            position = positions[indices[t]]
+            if position >= 0:
+                visit = ends[position]
+                people[visit], visit_values[visit] = person, values[t]
                 if counts:
-                    liked[visit] = likes[t]
-                ends[slot] = visit + 1
+                    visit_likes[visit] = likes[t]
+                ends[position] = visit + 1
 
 
 _READ, _KEEP, _DATA = 0, 3, 1
@@ -326,10 +339,10 @@ def _prefetch(typing: Any, array: Any, position: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-        array_to_read, first_position = arguments
+        array_to_read, position_to_read = arguments
         array_type, _ = signature.args
         data = context.make_array(array_type)(context, builder, array_to_read).data
-        pointer = builder.gep(data, [first_position])
+        pointer = builder.gep(data, [position_to_read])
         address = builder.bitcast(pointer, ir.PointerType(ir.IntType(8)))
         number = ir.IntType(32)
         hint = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call, unused-ignore]
@@ -349,18 +362,24 @@ prefetch: Any = _prefetch
 def _spread(builder: Any, number: Any, lanes: int = LANES) -> Any:
     """Build a vector with the same number in each lane."""
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-    kind = ir.VectorType(number.type, lanes)
-    undefined = ir.Constant(kind, ir.Undefined)
+    undefined = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
     with_first_lane = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
     take_first_lane = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     return builder.shuffle_vector(with_first_lane, undefined, take_first_lane)
 
 
-def _vector_at(builder: Any, pointer: Any, position: Any, element: Any) -> Any:
-    """Build a pointer to the vector of eight elements that starts at a position."""
+def _point_to_vector(builder: Any, pointer: Any, position: Any, element: Any) -> Any:
+    """Build a pointer to the vector of eight elements that starts at a position of an array.
+
+    Args:
+        builder: LLVM's builder of instructions.
+        pointer: Pointer to the first element of the array.
+        position: Index of the vector's first element in the array.
+        element: LLVM's type of an element.
+    """
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-    kind = ir.VectorType(element, LANES)
-    return builder.bitcast(builder.gep(pointer, [position]), kind.as_pointer())
+    vector = ir.VectorType(element, LANES)
+    return builder.bitcast(builder.gep(pointer, [position]), vector.as_pointer())
 
 
 def _add_words(
@@ -402,7 +421,7 @@ def _add_words(
         codes = builder.lshr(builder.bitcast(_spread(builder, cell, 2 * LANES), word), shifts)
         terms = builder.call(permute, [tables[0], codes, tables[1]])
         place = builder.mul(loop.index, ir.Constant(wide, LANES))
-        pointer = _vector_at(builder, sums, place, element)
+        pointer = _point_to_vector(builder, sums, place, element)
         old_sums = builder.load(pointer, align=8)
         builder.store(add(old_sums, terms), pointer, align=8)
 
@@ -414,9 +433,11 @@ def _add_dense(
     """Compile `add_dense` for kernels.
 
     `length` words of `cells` from `start` on hold the codes of the first 8 * length places: the
-    numbers of their levels. For each of these places:
+    numbers of their levels. `first` is where the person's levels start. For each of these places:
 
         sums[place] += value * levels[first + code]
+
+    Nothing is added on a processor without AVX-512.
     """
     del typing
 
@@ -431,7 +452,7 @@ def _add_dense(
             tables = []
             for half in (0, LANES):
                 position = builder.add(first, ir.Constant(ir.IntType(64), half))
-                loaded = builder.load(_vector_at(builder, data, position, element), align=8)
+                loaded = builder.load(_point_to_vector(builder, data, position, element), align=8)
                 tables.append(builder.fmul(values, loaded))
             _add_words(context, builder, signature, arguments, tables, element, builder.fadd)
         return context.get_dummy_value()
@@ -453,11 +474,13 @@ def _count_dense(
     """Compile `count_dense` for kernels.
 
     `length` words of `cells` from `start` on hold the codes of the first 8 * length places: the
-    numbers of their levels. For each of these places with a rating (code above 0):
+    numbers of their levels. `first` is where the person's levels start. For each of these places
+    with a rating (code above 0):
 
         tallies[place] += 1 + 2**32 * (liked[first + code] == like)
 
-    The low half of a tally counts co-raters, the high half agreements.
+    The low half of a tally counts co-raters, the high half agreements. Nothing is counted on a
+    processor without AVX-512.
     """
     del typing
 
@@ -475,7 +498,7 @@ def _count_dense(
             tables = []
             for half in (0, LANES):
                 position = builder.add(first, ir.Constant(element, half))
-                loaded = builder.load(_vector_at(builder, data, position, byte), align=1)
+                loaded = builder.load(_point_to_vector(builder, data, position, byte), align=1)
                 agrees = builder.icmp_unsigned("==", loaded, like_bytes)
                 tables.append(builder.select(agrees, agreement, co_rater))
             # Level 0 stands for no rating: its entry of the table is 0.

@@ -1,14 +1,15 @@
-"""Nearest items by adjusted cosine, compiled; equal to the last bit to a readable version in tests.
+"""Item neighbours by adjusted cosine, compiled. Tests compare results with a readable version.
 
-For each item the kernel visits its raters and adds their products to a sum for each other item. If
-`of` and `among` are the same items, each pair is summed once and offered to the lists of both its
-items. The kernel orders the items that may be neighbours by their number of ratings, the most rated
-first, so that the sums that change most often lie together. A list has room for 2 k items; when it
-is full, the nearest k are kept, ranked by strength (the absolute similarity) and then by item
-number. So results depend neither on the order of the offers nor on blocks.
+The items whose neighbours are found are called visitors, those that may be neighbours candidates.
+For each visitor the kernel goes through its raters and adds the products of their ratings to a sum
+for each candidate. If visitors and candidates are the same items, each pair is summed once and
+offered to the lists of both its items. Candidates are ordered by their number of ratings, the most
+rated first, so that the sums that change most often lie together.
 
-There is one list for each item whose neighbours are found. `line` is the row of a list in the
-arrays of `_Lists`; the lists have the order of `visitors`.
+A list has room for 2 k neighbours; when it is full, the nearest k are kept, ranked by strength (the
+absolute similarity) and then by item number. So results depend neither on the order in which pairs
+are offered nor on the size of blocks. `line` is the row of a list in the arrays of `_Lists`; the
+lists have the order of the visitors. A place is the position of an item in a block of candidates.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from tacit.engine.item_item_blocks import (
     Visits,
     add_dense,
     count_dense,
-    pack,
+    make_visits,
+    pack_rows,
     prefetch,
-    visits,
 )
 from tacit.engine.types import Floats, Neighbours, Numbers, Table
 
@@ -43,38 +44,45 @@ LINES = 16
 PAIRS_TESTED = 256
 """Number of pairs that are tested for their strength before the strong ones are listed."""
 TINY = 1e-290
-"""Absolute value of a sum up to which the rounding of the first test may exceed its tolerance; such
-a pair always passes the first test."""
+"""Absolute value of a sum up to which the rounding of the first test may exceed its tolerance. A
+pair with such a sum passes the first test, unless the sum is 0."""
 SLACK = 1e-9
 """Relative tolerance of the first test of a pair, so that rounding excludes no strong pair."""
 
 
 def neighbours(
-    table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool, block: int
+    table: Table,
+    items: Numbers,
+    candidates: Numbers,
+    k: int,
+    significance: int,
+    counts: bool,
+    block: int,
 ) -> Neighbours:
     """Do what `Engine.neighbours` says.
 
-    At a time, `block` ratings of the items `among` are unpacked, and `block // 4` of the items
-    `of`.
+    At a time, up to `block` ratings of candidates are unpacked, and `block // 4` of visitors; an
+    item with more ratings is unpacked whole.
     """
-    check_arguments(table, of, among, k, significance, counts)
+    check_arguments(table, items, candidates, k, significance, counts)
     lengths, raters = norms_and_raters(table)
-    are_same = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
-    others = np.asarray(among, dtype=np.int32)[np.lexsort((among, -raters[among]))]
-    visitors = others if are_same else of
-    room = len(of), 2 * k
+    are_same = len(items) == len(candidates) and np.array_equal(np.sort(items), np.sort(candidates))
+    most_rated_first = np.lexsort((candidates, -raters[candidates]))
+    candidates = np.asarray(candidates, dtype=np.int32)[most_rated_first]
+    visitors = candidates if are_same else items
+    shape = len(items), 2 * k
     lists = _Lists(
-        numbers=np.empty(room, np.int32),
-        similarities=np.empty(room),
-        packed=np.zeros(room, np.int64),
-        sizes=np.zeros(len(of), np.int32),
-        floor=np.full(len(of) + LANES, -1.0),
+        numbers=np.empty(shape, np.int32),
+        similarities=np.empty(shape),
+        packed=np.zeros(shape, np.int64),
+        sizes=np.zeros(len(items), np.int32),
+        floor=np.full(len(items) + LANES, -1.0),
     )
-    for others_block in _cut_into_blocks(raters[others], block):
+    for candidates_block in _cut_into_blocks(raters[candidates], block):
         _offer_block(
             table,
-            others,
-            others_block,
+            candidates,
+            candidates_block,
             visitors,
             are_same,
             raters,
@@ -85,33 +93,41 @@ def neighbours(
             lists,
             k,
         )
-    found = make_empty_lists(of, k)
-    lines = _places_in(visitors, len(raters))[of]
-    _sort(*lists, lines, found.items, found.similarities, found.co_counts, found.agreements)
-    return found
+    nearest = make_empty_lists(items, k)
+    lines = _positions_in(visitors, len(raters))[items]
+    _sort_lists(
+        *lists,
+        lines,
+        nearest.neighbours,
+        nearest.similarities,
+        nearest.co_counts,
+        nearest.agreements,
+    )
+    return nearest
 
 
 class _Lists(NamedTuple):
-    """The lists while they are filled: one for each item of `of`, with room for 2 k neighbours."""
+    """The lists while they are filled: one for each visitor, with room for 2 k neighbours."""
 
     numbers: Numbers
     """(lines, 2 k) the item numbers of each list; only the first `sizes` entries of a row are
     filled."""
     similarities: Floats
-    """(lines, 2 k) their similarities."""
+    """(lines, 2 k) similarities of the listed items, in the same order."""
     packed: NDArray[np.int64]
-    """(lines, 2 k) number of co-raters, plus 2**32 times the number of agreements."""
+    """(lines, 2 k) number of co-raters, plus 2**32 times the number of agreements; 0 without
+    counts."""
     sizes: Numbers
     """(lines,) number of items in each list."""
     floor: Floats
-    """(lines + LANES,) strength that an item must have to enter a list; -1 until the list has been
+    """(lines + LANES,) least strength with which an item enters a list; -1 until the list has been
     full for the first time. The last LANES entries are padding."""
 
 
 def _offer_block(
     table: Table,
-    others: Numbers,
-    others_block: slice,
+    candidates: Numbers,
+    candidates_block: slice,
     visitors: Numbers,
     are_same: bool,
     raters: NDArray[np.int64],
@@ -122,33 +138,33 @@ def _offer_block(
     lists: _Lists,
     k: int,
 ) -> None:
-    """Offer the items of one block to all lists.
+    """Sum the products of one block of candidates with all visitors, and offer pairs to the lists.
 
     Args:
         table: All ratings.
-        others: Items that may be neighbours, in the kernel's order.
-        others_block: The places in `others` of the items of the block.
-        visitors: Items whose neighbours are found, in the order of the lists.
-        are_same: Whether `visitors` and `others` are the same items, and the same array.
+        candidates: Item numbers of all candidates, the most rated first.
+        candidates_block: The positions in `candidates` of the items of the block.
+        visitors: Item numbers of the visitors, in the order of the lists.
+        are_same: Whether `visitors` and `candidates` are the same array.
         raters: (items,) numbers of raters.
         lengths: (items,) norms of the columns.
-        block: Number of ratings that are unpacked at a time.
+        block: As in `neighbours`.
         significance: As in `Engine.neighbours`.
         counts: As in `Engine.neighbours`.
         lists: The lists, changed in place.
         k: Number of neighbours.
     """
-    block_items = others[others_block]
+    block_items = candidates[candidates_block]
     width = len(block_items)
-    slots = _places_in(block_items, len(raters))
-    rows = pack(table, slots, width, int(raters[block_items].sum()), counts)
+    places = _positions_in(block_items, len(raters))
+    rows = pack_rows(table, places, width, int(raters[block_items].sum()), counts)
     sums = _make_zeros(width + LANES, np.float64)
     tallies = _make_zeros(width + LANES, np.int64)
     padded_items = np.pad(block_items, (0, LANES))  # the last word may end beyond the last item
     padded_lengths = np.pad(lengths[block_items], (0, LANES))
     for visitors_block in _cut_into_blocks(raters[visitors], block // 4):
         pairings = _pair_blocks(
-            table, rows, visitors, visitors_block, others_block, are_same, raters, counts
+            table, rows, visitors, visitors_block, candidates_block, are_same, raters, counts
         )
         for lines, item_visits, meets in pairings:
             _offer_visitors(
@@ -166,7 +182,7 @@ def _offer_block(
                 lines.start,
                 lengths[visitors[lines]],
                 padded_items,
-                others_block.start,
+                candidates_block.start,
                 padded_lengths,
                 meets,
                 are_same,
@@ -177,12 +193,12 @@ def _offer_block(
                 *lists,
                 k,
             )
-            del item_visits  # frees their memory before the next ones are made
+            del item_visits  # frees its memory before the next visits are made
 
 
-def _make_zeros(length: int, kind: type[Any]) -> NDArray[Any]:
-    """Make an array of zeros that starts at the beginning of a cache line."""
-    room = np.zeros(length + LANES, kind)
+def _make_zeros(length: int, dtype: type[Any]) -> NDArray[Any]:
+    """Make an array of zeros, of 8 bytes each, that starts at the beginning of a cache line."""
+    room = np.zeros(length + LANES, dtype)
     begin = -room.ctypes.data // room.itemsize % LANES  # the first address that is a multiple of 64
     return room[begin : begin + length]
 
@@ -203,11 +219,11 @@ def _cut_into_blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
         begin = end
 
 
-def _places_in(items: Numbers, total: int) -> Numbers:
-    """Return the place in `items` of each of the items 0 .. total - 1; -1 if it is not in them."""
-    slots = np.full(total, -1, dtype=np.int32)
-    slots[items] = np.arange(len(items), dtype=np.int32)
-    return slots
+def _positions_in(items: Numbers, total: int) -> Numbers:
+    """Return the position in `items` of each number 0 .. total - 1; -1 for a missing number."""
+    positions = np.full(total, -1, dtype=np.int32)
+    positions[items] = np.arange(len(items), dtype=np.int32)
+    return positions
 
 
 def _pair_blocks(
@@ -215,37 +231,38 @@ def _pair_blocks(
     rows: Rows,
     visitors: Numbers,
     visitors_block: slice,
-    others_block: slice,
+    candidates_block: slice,
     are_same: bool,
     raters: NDArray[np.int64],
     counts: bool,
 ) -> Iterator[tuple[slice, Visits, Numbers]]:
-    """Yield the visits of a block of visitors to the rows of a block of others.
+    """Yield the visits of a block of visitors to the rows of a block of candidates.
 
-    If visitors and others are the same items, each pair is summed once: a visitor meets only the
-    items before it. These are all items of an earlier block, no item of a later block, and the
-    items before it in its own block.
+    If visitors and candidates are the same items, each pair is summed once: a visitor meets only
+    the candidates before it. These are all candidates of an earlier block, none of a later block,
+    and those before it in its own block. Arguments are as in `_offer_block`.
 
     Yields:
-        The lines of some visitors, their visits, and (visitors,) how many of the first places of
-        the rows each visitor meets.
+        The lines of some visitors, their visits, and (visitors,) the number of places that each
+        visitor meets, from the first place on.
     """
     # Lines of visitors, and how many places each meets; None: all places of the rows.
     parts: list[tuple[slice, NDArray[np.int64] | None]] = [(visitors_block, None)]
     if are_same:
         shared_lines = slice(
-            max(visitors_block.start, others_block.start),
-            min(visitors_block.stop, others_block.stop),
+            max(visitors_block.start, candidates_block.start),
+            min(visitors_block.stop, candidates_block.stop),
         )
-        later_lines = slice(max(visitors_block.start, others_block.stop), visitors_block.stop)
-        own_places = np.arange(shared_lines.start, shared_lines.stop) - others_block.start
-        parts = [(shared_lines, own_places), (later_lines, None)]
-    for lines, places in parts:
+        later_lines = slice(max(visitors_block.start, candidates_block.stop), visitors_block.stop)
+        places_before = np.arange(shared_lines.start, shared_lines.stop) - candidates_block.start
+        parts = [(shared_lines, places_before), (later_lines, None)]
+    for lines, places_met in parts:
         if lines.start < lines.stop:
-            slots = _places_in(visitors[lines], len(raters))
-            meets = np.full(lines.stop - lines.start, rows.width) if places is None else places
-            item_visits = visits(table, rows, slots, raters[visitors[lines]], counts)
-            yield lines, item_visits, meets.astype(np.int32)
+            if places_met is None:
+                places_met = np.full(lines.stop - lines.start, rows.width)
+            positions = _positions_in(visitors[lines], len(raters))
+            item_visits = make_visits(table, rows, positions, raters[visitors[lines]], counts)
+            yield lines, item_visits, places_met.astype(np.int32)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -253,8 +270,8 @@ def _offer_visitors(
     begins: Any,
     ends: Any,
     people: Any,
-    own: Any,
-    likes: Any,
+    visit_values: Any,
+    visit_likes: Any,
     heads: Any,
     cells: Any,
     shift: Any,
@@ -263,10 +280,10 @@ def _offer_visitors(
     items: Any,
     first_line: Any,
     lengths: Any,
-    others: Any,
-    first_other: Any,
-    other_lengths: Any,
-    meets: Any,
+    candidates: Any,
+    first_candidate: Any,
+    candidate_lengths: Any,
+    places_met: Any,
     are_same: Any,
     significance: Any,
     counts: Any,
@@ -279,16 +296,21 @@ def _offer_visitors(
     floor: Any,
     k: Any,
 ) -> None:
-    """Sum the products of some visitors with the items of a block; offer the pairs to the lists.
+    """Sum the products of some visitors with the candidates of a block; offer pairs to the lists.
 
-    The arguments up to `liked` are the fields of `Visits` and `Rows`. `items` are the visitors,
-    whose lists are the lines from `first_line` on, and `lengths` the norms of their columns.
-    `others` are the items of the block, which begins at place `first_other` of the kernel's order,
-    and `other_lengths` their norms. `meets` is the number of places that each visitor meets. The
-    last arguments are the fields of `_Lists`, and k. `sums` and `tallies` have a cell for each
-    place of the block, and are zeros before and after.
+    The arguments up to `liked` are fields of `Visits` and `Rows`: `visit_values` and `visit_likes`
+    are `Visits.values` and `Visits.likes`. Those from `numbers` to `floor` are the fields of
+    `_Lists`; `significance`, `counts` and `k` are those of `Engine.neighbours`.
+
+    Of the visitors, whose lists are the lines from `first_line` on, `items` (visitors,) has the
+    item numbers, `lengths` the norms of their columns, and `places_met` the number of places that
+    each meets, from the first place on. Of the block's candidates, `candidates` (places,) has the
+    item numbers and `candidate_lengths` the norms of their columns; `first_candidate` is the
+    position of the first of them among all candidates. `are_same` says whether a pair is also
+    offered to the candidate's list. `sums` and `tallies` (places,) are scratch: zeros before and
+    after.
     """
-    full = numbers.shape[1]
+    capacity = numbers.shape[1]
     # Eight Booleans of `is_strong` are tested as one word of `strong_words`.
     strong_words = np.zeros(PAIRS_TESTED // LANES, np.uint64)
     is_strong = strong_words.view(np.bool_)
@@ -296,38 +318,38 @@ def _offer_visitors(
     code_mask = np.uintp((np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1))
     one, down = np.uintp(1), np.uintp(shift)
     per_line = 64 // cells.itemsize
-    for slot in range(len(items)):
-        end = ends[slot]
-        bound = np.uintp(meets[slot]) << down  # a cell from here on is not met
-        covering = (np.int64(meets[slot]) + LANES - 1) // LANES
-        for visit in range(begins[slot], end):
-            coming = people[min(visit + AHEAD, end - 1)]
+    for visitor in range(len(items)):
+        end = ends[visitor]
+        bound = np.uintp(places_met[visitor]) << down  # a cell from here on is not met
+        words_met = (np.int64(places_met[visitor]) + LANES - 1) // LANES  # rounded up
+        for visit in range(begins[visitor], end):
+            upcoming = people[min(visit + AHEAD, end - 1)]
             prefetch(heads, 4 * people[min(visit + 2 * AHEAD, end - 1)])
-            prefetch(levels, np.int64(heads[coming, LEVELS]))
-            start, stop = np.int64(heads[coming, START]), np.int64(heads[coming + 1, START])
-            if heads[coming, WORDS] >= covering:
-                stop = start + covering
+            prefetch(levels, np.int64(heads[upcoming, LEVELS]))
+            start, stop = np.int64(heads[upcoming, START]), np.int64(heads[upcoming + 1, START])
+            if heads[upcoming, WORDS] >= words_met:
+                stop = start + words_met
             for position in range(start, min(stop, start + LINES * per_line), per_line):
                 prefetch(cells, position)
             person = people[visit]
-            value, like = own[visit], likes[visit]
-            start, dense = np.int64(heads[person, START]), np.int64(heads[person, WORDS])
-            base = np.int64(heads[person, LEVELS])
-            length = min(dense, covering)
-            add_dense(cells, start, length, levels, base, value, sums)
+            value, like = visit_values[visit], visit_likes[visit]
+            start, words = np.int64(heads[person, START]), np.int64(heads[person, WORDS])
+            first_level = np.int64(heads[person, LEVELS])
+            words_added = min(words, words_met)
+            add_dense(cells, start, words_added, levels, first_level, value, sums)
             if counts:
-                count_dense(cells, start, length, liked, base, like, tallies)
-            if dense >= covering:
+                count_dense(cells, start, words_added, liked, first_level, like, tallies)
+            if words >= words_met:
                 continue
-            t, level = np.uintp(start + dense), np.uintp(base)
+            t, level = np.uintp(start + words), np.uintp(first_level)
             cell = np.uintp(cells[t])
             if counts:
                 unlike = np.uintp(like) ^ one
                 while cell < bound:
-                    column = cell >> down
-                    sums[column] += value * levels[level + ((cell >> one) & code_mask)]
+                    place = cell >> down
+                    sums[place] += value * levels[level + ((cell >> one) & code_mask)]
                     agree = (cell ^ unlike) & one
-                    tallies[column] += np.int64((agree << np.uintp(32)) | one)
+                    tallies[place] += np.int64((agree << np.uintp(32)) | one)
                     t += one
                     cell = np.uintp(cells[t])
             else:
@@ -335,31 +357,34 @@ def _offer_visitors(
                     sums[cell >> down] += value * levels[level + ((cell >> one) & code_mask)]
                     t += one
                     cell = np.uintp(cells[t])
-        high: Any = covering * LANES
-        sums[meets[slot] : high] = 0.0  # the last word may hold places that are not met
-        item, length, line = items[slot], lengths[slot], np.uintp(first_line + slot)
+        high: Any = words_met * LANES
+        sums[places_met[visitor] : high] = 0.0  # the last word may hold places that are not met
+        item, length, line = items[visitor], lengths[visitor], np.uintp(first_line + visitor)
         tested_length = length * (1 - SLACK)
         # The least rated items are offered first: their cosines spread most, which raises the
         # floor.
         while high > 0:
             low: Any = max(0, high - PAIRS_TESTED)
-            begin, there, own_floor = np.uintp(low), np.uintp(first_other + low), floor[line]
+            # The position of a candidate is its line if visitors and candidates are the same.
+            begin, candidate_line = np.uintp(low), np.uintp(first_candidate + low)
+            floor_of_item = floor[line]
             for step in range(np.uintp(high - low)):
                 # Most pairs are too weak for either list, which is tested without a division.
-                size, needed = abs(sums[begin + step]), own_floor
+                size, needed = abs(sums[begin + step]), floor_of_item
                 if are_same:
-                    needed = min(needed, floor[there + step])
-                is_enough = size >= needed * (tested_length * other_lengths[begin + step])
+                    needed = min(needed, floor[candidate_line + step])
+                is_enough = size >= needed * (tested_length * candidate_lengths[begin + step])
                 is_strong[step] = (size > 0.0) & (is_enough | (size <= TINY))
             for word in range((high - low) // LANES - 1, -1, -1):
                 if strong_words[np.uintp(word)] == 0:
                     continue
                 for step in range(np.uintp(word * LANES), np.uintp(word * LANES + LANES)):
                     place = begin + step
-                    other, other_length = others[place], other_lengths[place]
-                    if not is_strong[step] or other == item or not length * other_length > 0.0:
+                    candidate, tally = candidates[place], tallies[place]
+                    product_of_lengths = length * candidate_lengths[place]
+                    if not is_strong[step] or candidate == item or not product_of_lengths > 0.0:
                         continue
-                    similarity, tally = sums[place] / (length * other_length), tallies[place]
+                    similarity = sums[place] / product_of_lengths
                     if counts and tally >> 32 == 0:
                         continue
                     if significance > 0:
@@ -367,8 +392,11 @@ def _offer_visitors(
                     strength = abs(similarity)
                     if strength == 0.0:
                         continue
-                    for side in range(1 + are_same):  # the list of the item, then of the other
-                        listed, number = (there + step, item) if side else (line, other)
+                    for side in range(1 + are_same):  # the list of the item, then of the candidate
+                        if side:
+                            listed, number = candidate_line + step, item
+                        else:
+                            listed, number = line, candidate
                         if strength < floor[listed]:
                             continue
                         room = np.uintp(sizes[listed])
@@ -376,22 +404,22 @@ def _offer_visitors(
                         if counts:
                             packed[listed, room] = tally
                         sizes[listed] += 1
-                        if sizes[listed] == full:
+                        if sizes[listed] == capacity:
                             _shrink(numbers, similarities, packed, sizes, floor, listed, k)
             sums[low:high] = 0.0
             high = low
         if counts:
-            tallies[: covering * LANES] = 0
+            tallies[: words_met * LANES] = 0
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _shrink(
     numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, line: Any, k: Any
 ) -> None:
-    """Keep the nearest k of a longer list, by quickselect, and set its floor.
+    """Keep the nearest k of a list with more than k neighbours, by quickselect, and set its floor.
 
-    The weakest of the k comes last, the others are in any order. The arguments are the fields of
-    `_Lists`, the line of the list, and k.
+    Afterwards the weakest of the k is at index k - 1, and those before it are in any order. The
+    arguments are the fields of `_Lists`, the line of the list, and k.
     """
     low, high = 0, sizes[line] - 1
     while low < high:
@@ -433,24 +461,25 @@ def _is_weaker(similarity: Any, number: Any, other_similarity: Any, other_number
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _sort(
+def _sort_lists(
     numbers: Any,
     similarities: Any,
     packed: Any,
     sizes: Any,
     floor: Any,
     lines: Any,
-    items: Any,
-    found_similarities: Any,
+    neighbours: Any,
+    sorted_similarities: Any,
     co_counts: Any,
     agreements: Any,
 ) -> None:
     """Sort the lists, the nearest first, and copy them to the result.
 
-    The arguments are the fields of `_Lists`; `lines`, the line of each row of the result; and the
-    arrays of `Neighbours`, which are filled.
+    The arguments up to `floor` are the fields of `_Lists`. `lines` (rows,) has the line of each row
+    of the result. The arguments after it are the (rows, k) arrays of `Neighbours`, filled here;
+    `sorted_similarities` is `Neighbours.similarities`.
     """
-    k = items.shape[1]
+    k = neighbours.shape[1]
     for row in range(len(lines)):
         line, size = lines[row], sizes[lines[row]]
         if size > k:
@@ -470,7 +499,7 @@ def _sort(
                     entry -= gap
             gap //= 2
         for entry in range(size):
-            items[row, entry] = numbers[line, entry]
-            found_similarities[row, entry] = similarities[line, entry]
+            neighbours[row, entry] = numbers[line, entry]
+            sorted_similarities[row, entry] = similarities[line, entry]
             co_counts[row, entry] = packed[line, entry] & 0xFFFFFFFF
             agreements[row, entry] = packed[line, entry] >> 32

@@ -1,9 +1,10 @@
-"""Nearest items of ratings that are on a cluster.
+"""Item neighbours, computed on a cluster of machines that holds the ratings.
 
-Items are divided into parts. A tile has the columns of two parts, with the ratings of all people
-who rated one of their items. It finds an item's neighbours among the items of one part; the lists
-of all parts are then merged. Sums are made in the order of the people and no column is divided, so
-the result is that of one machine, to the last bit.
+Items are divided into parts. A tile has the columns of two parts (or of one), with the ratings of
+all people who rated one of their items. On a tile, the neighbours of the items of one part are
+found among those of the other; an item's lists from different tiles are then merged. Sums are made
+in the order of the people and no column is divided, so the result is that of one machine, to the
+last bit.
 
 Runs at   the workers of a cluster, which see raw ratings and are trusted; no noise is drawn here.
 """
@@ -28,8 +29,8 @@ from tacit.engine.types import Find, Floats, Neighbours, Numbers, Pairs, Table
 from tacit.errors import ClusterError
 
 RATINGS_PER_PART = 4_000_000
-"""Largest number of ratings of a part, unless a single item has more. A tile needs about 0.15 GB of
-memory for each million."""
+"""A part has fewer ratings than this before its last item. A tile needs about 0.15 GB of memory for
+each million ratings."""
 ITEMS_PER_PART = 1 << 14
 """Largest number of items of a part. With 200 neighbours each, their lists are 66 MB; a message of
 the cluster can have 128 MB."""
@@ -37,7 +38,7 @@ LOST = "tacit: a person or an answer was not there exactly once. Nothing was rel
 """Message of the error if people or answers are missing or there twice. `engine.spark.sums` finds
 it in the cluster's messages."""
 MakeTable = Callable[[sparse.csr_array, Floats], Table]
-"""A function of (people, items) stars and (people,) numbers that makes a table of them."""
+"""Makes a table of (people, items) stars and of a number for each person (people,)."""
 _LIST_ENTRY = np.dtype(
     [("items", "<i4"), ("similarities", "<f8"), ("co_counts", "<i4"), ("agreements", "<i4")]
 )
@@ -54,7 +55,7 @@ class TiledTable(Table):
     """Turns a block of people into a (people, items) matrix of stars and a number for each
     person."""
     make: MakeTable
-    """Makes a tile's table of the stars and numbers that `cut` returns."""
+    """Makes the table of a tile from stars and numbers as `cut` returns them."""
     raters: NDArray[np.int64]
     """(items,) number of people who rated each item."""
 
@@ -84,17 +85,20 @@ class TiledTable(Table):
         """Find neighbours for each pair of item sets, tile by tile.
 
         Args:
-            pairs: Pairs (of, among) of item sets: neighbours are found for each item of `of`, among
-                the items of `among`.
+            pairs: Pairs (items, candidates) of item sets: neighbours are found for each of `items`,
+                among the `candidates`.
             find: Finds the neighbours of one pair in a table.
             k: Number of neighbours that `find` returns for each item.
+
+        Returns:
+            The neighbours for each pair, in the order of the pairs.
 
         Raises:
             ClusterError: A tile lacked people, or an answer did not arrive exactly once.
         """
         parts, has_part = self._divide_items(pairs)
         joins = _list_joins(has_part, len(pairs))
-        couples = sorted({_couple(join) for join in joins})
+        couples = sorted({_parts_of_tile(join) for join in joins})
         tiles = [_items_of_tile(parts, couple) for couple in couples]
         work = partial(
             find_on_tile,
@@ -112,12 +116,12 @@ class TiledTable(Table):
         expected = Counter(_list_number(join, len(parts)) for join in joins)
         if {list_number: count for list_number, (count, _) in merged.items()} != expected:
             raise ClusterError(LOST)
-        results = [make_empty_lists(of, k) for of, _ in pairs]
-        rows = np.zeros(len(self.raters), np.int64)
+        results = [make_empty_lists(items, k) for items, _ in pairs]
+        rows = np.zeros(len(self.raters), np.int64)  # row of each item in a result
         for list_number, (_, packed) in merged.items():
             pair, part = divmod(list_number, len(parts))
             result = results[pair]
-            rows[result.of] = np.arange(len(result.of))
+            rows[result.items] = np.arange(len(result.items))
             _unpack_into(result, rows[parts[part]], packed, k)
         return results
 
@@ -126,7 +130,8 @@ class TiledTable(Table):
 
         Returns:
             The parts, each of sorted item numbers; and (2 pairs, parts) whether a part is in a set.
-            Row 2 p is the set `of` of pair p, row 2 p + 1 its set `among`.
+            Row 2 p is for the items of pair p whose neighbours are found, row 2 p + 1 for its
+            candidates.
         """
         item_sets = list(itertools.chain.from_iterable(pairs))
         is_member = np.zeros((len(item_sets), len(self.raters)), np.bool_)
@@ -139,7 +144,8 @@ class TiledTable(Table):
         for signature in np.unique(signatures[signatures > 0]):
             items = np.flatnonzero(signatures == signature).astype(np.int32)
             sizes = self.raters[items]
-            by_ratings = (np.cumsum(sizes) - sizes) // RATINGS_PER_PART
+            ratings_before = np.cumsum(sizes) - sizes
+            by_ratings = ratings_before // RATINGS_PER_PART
             by_items = np.arange(len(items)) // ITEMS_PER_PART
             begins_part = (np.diff(by_ratings) != 0) | (np.diff(by_items) != 0)
             parts += np.split(items, np.flatnonzero(begins_part) + 1)
@@ -152,14 +158,14 @@ class Join(NamedTuple):
 
     pair: int
     """Number of the pair of item sets."""
-    of: int
+    part: int
     """Number of the part whose items' neighbours are found."""
-    among: int
+    candidate_part: int
     """Number of the part whose items may be neighbours."""
 
 
 def _list_joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
-    """List the searches of all pairs: each part in `of` with each part in `among`.
+    """List the searches of all pairs: each part of the items with each part of the candidates.
 
     Args:
         has_part: (2 pairs, parts) as `TiledTable._divide_items` returns it.
@@ -167,10 +173,10 @@ def _list_joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
     """
     joins: list[Join] = []
     for pair in range(pairs):
-        of_parts = np.flatnonzero(has_part[2 * pair]).tolist()
-        among_parts = np.flatnonzero(has_part[2 * pair + 1]).tolist()
-        for of in of_parts:
-            joins += [Join(pair, of, among) for among in among_parts]
+        item_parts = np.flatnonzero(has_part[2 * pair]).tolist()
+        candidate_parts = np.flatnonzero(has_part[2 * pair + 1]).tolist()
+        for part in item_parts:
+            joins += [Join(pair, part, candidate_part) for candidate_part in candidate_parts]
     return joins
 
 
@@ -178,15 +184,18 @@ def _list_number(join: Join, parts: int) -> int:
     """Number the lists of a part's items for a pair of item sets: pair * parts + part.
 
     Args:
-        join: One of the searches that find these lists; they have the same pair and the same `of`.
+        join: One of the searches that find these lists: all of the same pair and the same part.
         parts: Number of parts.
     """
-    return join.pair * parts + join.of
+    return join.pair * parts + join.part
 
 
-def _couple(join: Join) -> tuple[int, int]:
-    """Return the numbers of the two parts of a join, the smaller one first. They name its tile."""
-    return min(join.of, join.among), max(join.of, join.among)
+def _parts_of_tile(join: Join) -> tuple[int, int]:
+    """Return the numbers of the two parts of a join's tile, the smaller one first.
+
+    They are the same number if a part is searched for neighbours of its own items.
+    """
+    return min(join.part, join.candidate_part), max(join.part, join.candidate_part)
 
 
 def _items_of_tile(parts: Sequence[Numbers], couple: tuple[int, int]) -> Numbers:
@@ -195,7 +204,7 @@ def _items_of_tile(parts: Sequence[Numbers], couple: tuple[int, int]) -> Numbers
 
 
 def merge_lists(lists: list[bytes], *, k: int) -> bytes:
-    """Merge packed lists of the same items among different parts into lists of the nearest k."""
+    """Merge packed lists of the same items, from different tiles, into lists of the nearest k."""
     if len(lists) == 1:
         return lists[0]
     entries = np.concatenate([_unpack(packed, k) for packed in lists], axis=1)
@@ -205,9 +214,9 @@ def merge_lists(lists: list[bytes], *, k: int) -> bytes:
 
 
 def _pack(nearest: Neighbours) -> bytes:
-    """Pack the lists of some items as bytes."""
-    cells = np.empty(nearest.items.shape, _LIST_ENTRY)
-    cells["items"] = nearest.items
+    """Pack the lists of some items as bytes: (items, k) of `_LIST_ENTRY`, row by row."""
+    cells = np.empty(nearest.neighbours.shape, _LIST_ENTRY)
+    cells["items"] = nearest.neighbours
     cells["similarities"] = nearest.similarities
     cells["co_counts"] = nearest.co_counts
     cells["agreements"] = nearest.agreements
@@ -220,9 +229,9 @@ def _unpack(packed: bytes, k: int) -> NDArray[Any]:
 
 
 def _unpack_into(result: Neighbours, rows: NDArray[np.int64], packed: bytes, k: int) -> None:
-    """Write packed lists into the rows `rows` of a result, in their order."""
+    """Write packed lists into a result: list n into row rows[n]."""
     entries = _unpack(packed, k)
-    result.items[rows] = entries["items"]
+    result.neighbours[rows] = entries["items"]
     result.similarities[rows] = entries["similarities"]
     result.co_counts[rows] = entries["co_counts"]
     result.agreements[rows] = entries["agreements"]
@@ -241,7 +250,7 @@ def find_on_tile(
     parts: Sequence[Numbers],
     find: Find,
 ) -> Iterator[tuple[int, bytes]]:
-    """Do the searches whose two parts are those of one tile.
+    """Find neighbours for every search whose two parts are those of one tile.
 
     Args:
         tile: Number of the tile.
@@ -257,7 +266,7 @@ def find_on_tile(
         find: Finds neighbours in a table.
 
     Yields:
-        For each search of this tile, list_number = pair * parts + of (`_list_number`), and the
+        For each search of this tile, the number of its lists as `_list_number` has it, and the
         packed lists.
 
     Raises:
@@ -268,8 +277,8 @@ def find_on_tile(
         raise ClusterError(LOST)
     table = make(stars, person_values)
     for join in joins:
-        if _couple(join) == couples[tile]:
-            nearest = find(table, parts[join.of], parts[join.among])
+        if _parts_of_tile(join) == couples[tile]:
+            nearest = find(table, parts[join.part], parts[join.candidate_part])
             yield _list_number(join, len(parts)), _pack(nearest)
 
 

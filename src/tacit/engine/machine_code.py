@@ -1,4 +1,4 @@
-"""A folder for numba's machine code, for installations where numba finds none."""
+"""A folder for Numba's machine code, where Numba finds no folder that it can write to."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import tempfile
 from pathlib import Path
 
 CACHE = "NUMBA_CACHE_DIR"
-"""Environment variable that names the folder of numba's machine code."""
+"""Environment variable that names the folder of Numba's machine code."""
 
 
 def make_private_cache() -> str | None:
-    """Make a folder for numba's machine code, if there is no other that numba can write to.
+    """Make a folder for Numba's machine code, if there is no other that Numba can write to.
 
-    Without one beside the code, in the user's cache or in NUMBA_CACHE_DIR, numba refuses to
-    compile. This process and its children use the new folder.
+    Numba refuses to compile without a folder beside the code, in the user's cache or named by
+    NUMBA_CACHE_DIR. If that variable is set, no folder is made. This process and its children use
+    the new folder.
 
     Returns:
         The folder, which is deleted when the process ends; None if none was made.
@@ -33,4 +34,4 @@ def make_private_cache() -> str | None:
 
 
 private_cache = make_private_cache()
-"""The folder that was made, or None. The next process has to compile again."""
+"""The folder that was made for this process, which the next process does not find; or None."""

@@ -1,9 +1,10 @@
 """Sums over layered paths, and predictions from item neighbours, compiled.
 
 Paths are followed depth first up to the last stage, collected in parts, and sorted by the place
-they reached. The last stage, which is nine tenths of the work if each place has ten edges, is then
-one loop over the edges of a place, which stay in the fastest cache. The tests compare results with
-those of a readable version, to the last bit.
+that they reached. A place is the position of an item in its layer. The last stage, which is nine
+tenths of the work if each place has ten edges, is then one loop over the edges of a place, which
+stay in the fastest cache. The tests compare results with those of a readable version, to the last
+bit.
 """
 
 from __future__ import annotations
@@ -48,15 +49,16 @@ def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
     if not stages:
         raise ConfigError("A path has at least one stage.")
     layers = [len(stage.offsets) - 1 for stage in stages]
-    for stage, following in zip(stages, [*layers[1:], stages[-1].width], strict=True):
+    next_layers = [*layers[1:], stages[-1].width]
+    for stage, following in zip(stages, next_layers, strict=True):
         arrays = stage.targets, stage.similarities, stage.agreements, stage.shares
         if {int(stage.offsets[-1])} != {len(array) for array in arrays}:
             raise ConfigError("A stage's arrays have one entry for each of its edges.")
         are_in_range = ((stage.targets >= 0) & (stage.targets < stage.width)).all()
         if stage.width != following or not are_in_range:
             raise ConfigError(
-                f"A stage leads to {stage.width} places, but an edge to another, or its next layer "
-                f"has {following}."
+                f"A stage leads to {stage.width} places, but an edge leads to another place, or "
+                f"the next stage begins with {following} places."
             )
     if len(starts) and not 0 <= starts.min() <= starts.max() < layers[0]:
         raise ConfigError(f"A path starts outside the {layers[0]} places of the first layer.")
@@ -74,7 +76,7 @@ def _sum_paths(
     numerators: Any,
     denominators: Any,
 ) -> None:
-    """Add up the paths of all stages.
+    """Add up all paths through the stages, for each start.
 
     Args:
         offsets: The offsets of all stages, one stage after the other, as indices of edges.
@@ -84,8 +86,8 @@ def _sum_paths(
         agreements: (edges,) a.
         shares: (edges,) F.
         starts: (starts,) places in the first layer.
-        numerators: (starts, places of the last layer) filled with sum(c * s).
-        denominators: (starts, places of the last layer) filled with sum(c).
+        numerators: (starts, places of the last layer) zeros, to which sum(c * s) is added.
+        denominators: (starts, places of the last layer) zeros, to which sum(c) is added.
     """
     last = len(first_offsets) - 2
     # Depth first: for each stage, the edge that is followed next, and the end of its place's edges.
@@ -101,7 +103,7 @@ def _sum_paths(
     # Sums for each edge of the last stage, and for each of its places.
     by_edge, by_place = np.zeros(len(targets) - begin), np.zeros(len(last_offsets) - 1)
     bounds, ordered = np.empty(len(last_offsets), np.int64), np.empty((PART, 3))
-    room = bounds, ordered, firsts, weighted[begin:], agreements[begin:], by_edge, by_place
+    arrays = bounds, ordered, firsts, weighted[begin:], agreements[begin:], by_edge, by_place
     for row in range(len(starts)):
         size, stage = 0, 0
         edge[0], stop[0] = offsets[starts[row]], offsets[starts[row] + 1]
@@ -125,7 +127,7 @@ def _sum_paths(
                 gathered[size, 2] = certainty
                 size += 1
                 if size == PART:
-                    _add_last_stage(reached, gathered, size, *room)
+                    _add_last_stage(reached, gathered, size, *arrays)
                     size = 0
                 continue
             stage += 1
@@ -134,7 +136,7 @@ def _sum_paths(
             certainties[stage] = certainty
             first = first_offsets[stage] + place
             edge[stage], stop[stage] = offsets[first], offsets[first + 1]
-        _add_last_stage(reached, gathered, size, *room)
+        _add_last_stage(reached, gathered, size, *arrays)
         above, below = numerators[row], denominators[row]
         _add_to_targets(firsts, targets[begin:], shares[begin:], by_edge, by_place, above, below)
 
@@ -152,20 +154,20 @@ def _add_last_stage(
     by_edge: Any,
     by_place: Any,
 ) -> None:
-    """Add the collected paths, over the last stage, to the sums of its edges and places.
+    """Extend the collected paths by the edges of the last stage, and add them to its sums.
 
     Args:
         reached: (PART,) place of each path before the last stage.
         gathered: (PART, 3) sum(a S), sum(a) and product(F) of each path.
         size: Number of paths.
-        bounds: (places + 1,) scratch.
-        ordered: (PART, 3) scratch.
+        bounds: (places + 1,) scratch: where the paths of each place begin or end in `ordered`.
+        ordered: (PART, 3) scratch: `gathered`, sorted by place.
         offsets: (places + 1,) where each place's edges begin.
         weighted: (edges,) a S.
         agreements: (edges,) a.
-        by_edge: (edges,) to which c s of the paths that end with an edge is added, without the
-            share of that edge.
-        by_place: (places,) to which c of the paths that reached a place is added.
+        by_edge: (edges,) to which c s of the paths that end with the edge is added, where c leaves
+            out the share of the edge.
+        by_place: (places,) to which c of the paths that reached the place is added.
     """
     # A counting sort of the paths by the place that they reached.
     bounds[:] = 0
@@ -210,8 +212,8 @@ def _add_to_targets(
         shares: (edges,) F.
         by_edge: (edges,) sums of `_add_last_stage`; set to 0 here.
         by_place: (places,) sums of `_add_last_stage`; set to 0 here.
-        above: (places of the last layer,) numerators, to which sum(c * s) is added.
-        below: (places of the last layer,) denominators, to which sum(c) is added.
+        above: (places of the last layer,) a row of the numerators, to which sum(c * s) is added.
+        below: (places of the last layer,) a row of the denominators, to which sum(c) is added.
     """
     for place in range(len(by_place)):
         certainty = by_place[place]
@@ -248,7 +250,7 @@ def predictions(
 def check_predictions(
     deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
 ) -> None:
-    """Raise ConfigError for matrices that do not fit together, or a negative weight."""
+    """Raise ConfigError if the matrices do not fit together, or a weight is negative."""
     items = deviations.shape[1]
     if similar.shape != (items, items):
         raise ConfigError(
@@ -263,7 +265,7 @@ def check_predictions(
 
 
 def _unsigned_columns(matrix: sparse.csr_array) -> Any:
-    """Return column numbers as unsigned integers, so that the kernel need not test their sign."""
+    """Return a matrix's column numbers as unsigned integers, whose sign a kernel need not test."""
     return matrix.indices.view(np.uint32 if matrix.indices.dtype == np.int32 else np.uint64)
 
 
@@ -279,10 +281,11 @@ def _predict(
     totals: Any,
     answer: Any,
 ) -> None:
-    """Fill `answer` (people, items) with the predictions; `totals` (items,) is scratch.
+    """Fill `answer` (people, items), zeros before, with predictions; `totals` (items,) is scratch.
 
-    The other arguments are CSR matrices: offsets, rated items and deviations, with the weights; and
-    for each rated item the items that it is similar to, and the similarities.
+    The other arguments are arrays of CSR matrices. `offsets`, `rated`, `deviations` and `weights`
+    are of each person's rated items. `similar_offsets`, `similar` and `similarities` are of the
+    items to which each rated item is similar.
     """
     for person in range(len(offsets) - 1):
         sums = answer[person]

@@ -1,4 +1,7 @@
-"""A compiled dynamic program for p-REC's exact privacy loss (D = R = 0, m = 2 or 3 objects).
+"""Compiled dynamic programs for p-REC's exact privacy loss with two or three objects.
+
+`largest_loss` is for voters without credits (D = R = 0) and m = 2 or 3 objects,
+`largest_loss_with_credits` for voters who begin with three credits and m = 2.
 
 In a round, m objects get votes, and the client is given object b with probability
 
@@ -7,8 +10,8 @@ In a round, m objects get votes, and the client is given object b with probabili
 where x_b is b's share of the votes; phi(x) = e^(lambda x) - e^(lambda rho) for x > rho = 1 / (2 m),
 else 0. Two electorates are compared: some voters, called the others, and the same voters with one
 extra voter. The outcome is that the client is given object b; p is its probability with the extra
-voter, p' without. Voters whose votes go against the client's answer leave, so a state is the number
-of others who are left.
+voter, p' without. Without credits, voters whose votes go against the client's answer leave, so a
+state is the number of others who are left.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ def _phi(votes: int, log_ratio: float, objects: int) -> Any:
 
 @_compile
 def _informative_votes(others: int, objects: int) -> Any:
-    """Return the fewest and the most votes of the others for b with which a round loses privacy.
+    """Return the fewest and the most votes of the others for b with which a round can lose privacy.
 
     With fewer votes, b's share is at most rho with and without the extra voter. If there are two
     objects and b has more votes, the share of the other object is at most rho. In both cases p = p'
@@ -73,7 +76,8 @@ def _fill_leaks(
         objects: m.
         peers: Number of others who must vote for the same object, for ways 2 and 3.
         ways: 2 or 4.
-        leaks: (2, ways, others + 1) filled for all k from the fewest to the most informative votes.
+        leaks: (2, ways, others + 1) filled for the k from the fewest to the most votes that
+            `_informative_votes` returns.
             Side 0 is ln(p / p'), side 1 is ln(p' / p). In way 0 the extra voter votes for b, in
             way 1 for another object. Ways 2 and 3 are ways 0 and 1 with the condition that at least
             `peers` of the others vote for the same object, which is not b.
@@ -83,24 +87,25 @@ def _fill_leaks(
     high, low = np.empty(4), np.empty(4)
     first, last = _informative_votes(others, objects)
     for k in range(first, last + 1):
-        rest = others - k
+        against = others - k
         high[:], low[:] = 0.0, np.inf
-        # i others vote for a second object, rest - i for the third; of two objects, all of the rest
-        # vote for the second. If the extra voter votes for another object than b, it is the second.
-        for i in range(rest if objects == 2 else 0, rest + 1):
+        # Of the others who do not vote for b, i vote for the second object and the remaining ones
+        # for the third. If there are only two objects, all vote for the second. If the extra voter
+        # does not vote for b, they vote for the second.
+        for i in range(against if objects == 2 else 0, against + 1):
             p_without = uniform + (1 - gamma) * phi_without[k] / (
-                phi_without[k] + phi_without[i] + phi_without[rest - i]
+                phi_without[k] + phi_without[i] + phi_without[against - i]
             )
             agrees = uniform + (1 - gamma) * phi_with[k + 1] / (
-                phi_with[k + 1] + phi_with[i] + phi_with[rest - i]
+                phi_with[k + 1] + phi_with[i] + phi_with[against - i]
             )
             differs = uniform + (1 - gamma) * phi_with[k] / (
-                phi_with[k] + phi_with[i + 1] + phi_with[rest - i]
+                phi_with[k] + phi_with[i + 1] + phi_with[against - i]
             )
             agrees, differs = agrees / p_without, differs / p_without
             high[0], low[0] = max(high[0], agrees), min(low[0], agrees)
             high[1], low[1] = max(high[1], differs), min(low[1], differs)
-            if ways == 4 and max(i, rest - i) >= peers:
+            if ways == 4 and max(i, against - i) >= peers:
                 high[2], low[2] = max(high[2], agrees), min(low[2], agrees)
                 high[3], low[3] = max(high[3], differs), min(low[3], differs)
         for way in range(ways):
@@ -112,21 +117,21 @@ def _fill_leaks(
 def _largest_loss_from_here(
     leaks: Any, side: int, others: int, k: int, least: int, promise: bool, value: Any
 ) -> Any:
-    """Compute the largest loss of this and all further rounds if k others vote for outcome b.
+    """Compute the largest loss of this and all further rounds if k others vote for b, the outcome.
 
     Args:
         leaks: As `_fill_leaks` fills it.
         side: 0 or 1, as in `_fill_leaks`.
         others: Number of other voters.
-        k: How many of them vote for b.
-        least: Number of others below which there is no further round.
+        k: Number of others who vote for b.
+        least: Smallest number of others with which there is a further round.
         promise: As in `largest_loss`.
         value: (others + 1,) largest loss of the later rounds, by the number of others left.
     """
     agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
-    rest = others - k
+    against = others - k
     after_like = value[k] if k >= least else 0.0
-    after_dislike = value[rest] if rest >= least else 0.0
+    after_dislike = value[against] if against >= least else 0.0
     if not promise:
         # The extra voter stays after a like of their object, or a dislike of another one. Once they
         # have left, later rounds lose nothing.
@@ -145,7 +150,7 @@ def _largest_loss_from_here(
 def largest_loss(
     log_ratio: float, gamma: float, objects: int, least: int, most: int, rounds: int, promise: bool
 ) -> Any:
-    """Compute (2,) the largest sums over all rounds of ln(p / p') and of ln(p' / p).
+    """Compute the largest sums over all rounds of ln(p / p') and of ln(p' / p), as an array (2,).
 
     Args:
         log_ratio: ln r, as in `_phi`.
@@ -185,8 +190,10 @@ def largest_loss_with_credits(
     There is no limit on the number of rounds.
 
     A voter who did not vote for a liked object loses one credit; one who voted for a disliked
-    object loses one as well, or all if `fatal`. States are visited in the order of the numbers of
-    voters with three, two and one credits: every answer leads to an earlier one.
+    object loses one as well, or all if `fatal`. A state has the credits of the extra voter and the
+    numbers of others with three, two and one credits. States are visited in the order of these
+    numbers. An answer that costs somebody a credit leads to an earlier state; any other answer
+    follows a vote in which all agree, and loses no privacy.
 
     Args:
         log_ratio: ln r, as in `_phi`.
@@ -199,7 +206,7 @@ def largest_loss_with_credits(
     value = np.zeros((2, 4, size, size, size))
     leaks = np.zeros((size, 2, 4, size))
     objects = 2
-    peers = 0  # ways 0 and 1 need none
+    peers = 0  # a condition of ways 2 and 3, which are not used
     ways = 2
     for others in range(1, size):
         leaks_of_round = leaks[others, :, :, : others + 1]
@@ -231,21 +238,22 @@ def _best_split(
 ) -> Any:
     """Find the largest loss over all votes of the others and of the extra voter, and both answers.
 
-    i of the others with one credit vote for b, j of those with two credits, k of those with three.
+    In a vote, i of the others with one credit vote for b, j of those with two credits, and k of
+    those with three.
 
     Args:
-        leak: (2, others + 1) loss of the round by k, if the extra voter votes for b, or for the
-            other object.
-        table: (4, three, two, one) largest loss of the later rounds, by the extra voter's credits
-            and the numbers of others with each number of credits.
+        leak: (2, others + 1) loss of the round by the number of others who vote for b: if the extra
+            voter votes for b, and if they vote for the other object.
+        table: (4, most + 1, most + 1, most + 1) largest loss of the later rounds, by the extra
+            voter's credits and the numbers of others with three, two and one credits.
         own_credits: Credits of the extra voter.
         three: Number of others with three credits.
         two: Number of others with two credits.
         one: Number of others with one credit.
         fatal: As in `largest_loss_with_credits`.
     """
-    # Tables for an extra voter who keeps all credits, did not vote for the liked object, or voted
-    # for the disliked one.
+    # Tables for an extra voter who agreed with the answer, did not vote for the liked object, or
+    # voted for the disliked one.
     kept, charged, wrong = (
         table[own_credits],
         table[own_credits - 1],

@@ -1,16 +1,19 @@
-"""Ridge regressions: of people on item profiles, in turns for factorisation, and of items on items.
+"""Ridge regressions: of people on item profiles, of people and items in turns, of items on items.
 
 `solve`   regresses each person's ratings on item profiles, for all people at once. For a person
           with rated items S and ratings y the solution is
               p = argmin_p  sum_{i in S} (y_i - <v_i, p>)^2 + penalty |p|^2
                 = (V_S' V_S + penalty I)^{-1} V_S' y.
-          Source: the patent's estimator (ridge 0.1). It is also half a step of matrix factorisation
-          and the posterior mean that linear discriminant analysis needs.
-`alternating_ridge`   factorises a matrix of explicit ratings.
+          Source: the patent's estimator (ridge 0.1). It is also half a sweep of
+          `alternating_ridge`, and the posterior mean of p under a normal prior.
+`fitted_values`   computes <v_i, p_u> of every rating.
+`alternating_ridge`   factorises a matrix of ratings: factors of people and items are solved for in
+          turns.
           Source: Zhou, Wilkinson, Schreiber, Pan: Large-scale parallel collaborative filtering for
           the Netflix prize (2008).
 `item_weights`   regresses each item on all others, in closed form: with X the (people, items)
-          weights and P = (X'X + penalty I)^-1, the weights are B = -P / diag(P), with diagonal 0.
+          values and P = (X'X + penalty I)^-1, the weights are B = -P / diag(P), with diagonal 0.
+          `gram` computes X'X.
           Source: Steck: Embarrassingly shallow autoencoders for sparse data (WWW 2019).
           Cost: one dense array of n_items^2 float64.
 """
@@ -33,7 +36,8 @@ Floats = NDArray[np.float64]
 _ITEMS_PER_BLOCK = 1_000
 """Number of columns of X'X that are computed at once."""
 _PENALTY_STEP = 1.25
-"""Factor by which a penalty is raised that is too small for a rounded matrix."""
+"""Factor by which a penalty is raised while X'X + penalty I is not positive definite, which
+rounding can cause."""
 _INITIAL_SPREAD = 0.1
 """Standard deviation of the initial factors of items."""
 LANES = 4
@@ -50,6 +54,9 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
 
     Returns:
         (people, d) solutions; zeros for a person without ratings.
+
+    Raises:
+        ConfigError: A penalty is not a finite number above 0, or the numbers of items differ.
     """
     people = ratings.shape[0]
     items, width = factors.shape
@@ -103,7 +110,7 @@ def compile_kernel(width: int) -> Callable[..., None]:
             right[:] = 0.0
             # gram = sum_t v_t v_t' and right = sum_t y_t v_t over the ratings t of the row: first
             # four ratings and two rows of `gram` (p for row a, q for row a + 1) at a time, then the
-            # rest.
+            # remaining ratings one by one.
             t = start
             while t + 4 <= end:
                 v0, v1 = factors[indices[t]], factors[indices[t + 1]]
@@ -181,16 +188,20 @@ def alternating_ridge(
 
     Args:
         ratings: (people, items) CSR float64 of centred ratings.
-        factors: Number of factors.
-        penalty: Above 0, in squared units of the ratings.
-        sweeps: How often the factors of people and then of items are solved for. Those of people
-            are solved for once more at the end.
+        factors: Number of factors, at least 1.
+        penalty: Above 0.
+        sweeps: How often the factors of people and then of items are solved for, at least once.
+            Those of people are solved for once more at the end.
         seed: Seed of the initial factors of items.
         per_rating: Whether the penalty of a person or item is multiplied by the number of its
             ratings, as in gradient descent over ratings.
 
     Returns:
         (people, factors) and (items, factors); zeros for a person or an item without ratings.
+
+    Raises:
+        ConfigError: `factors` or `sweeps` is below 1, or the penalty is not a finite number above
+            0.
     """
     if factors < 1 or sweeps < 1:
         raise ConfigError(f"Factors and sweeps are at least 1; got {factors} and {sweeps}.")
@@ -208,9 +219,9 @@ def alternating_ridge(
     return solve(ratings, items, user_penalty), items
 
 
-def gram(weights: sparse.csr_array) -> Floats:
-    """Compute X'X (items, items), in Fortran order, for weights X (people, items)."""
-    columns = sparse.csc_array(weights, dtype=float)
+def gram(values: sparse.csr_array) -> Floats:
+    """Compute X'X (items, items), in Fortran order, for values X (people, items)."""
+    columns = sparse.csc_array(values, dtype=float)
     rows = sparse.csr_array(columns.T)
     products = np.empty((columns.shape[1],) * 2, order="F")
     for start in range(0, columns.shape[1], _ITEMS_PER_BLOCK):
@@ -222,10 +233,10 @@ def gram(weights: sparse.csr_array) -> Floats:
 def item_weights(products: Floats, penalty: float) -> Floats:
     """Compute the weights B = -P / diag(P) of the module's docstring from X'X.
 
-    Column j of P is divided by its diagonal entry.
+    Each column of P is divided by its entry on the diagonal.
 
-    Because of rounding, X'X may not be positive semidefinite. The penalty is then raised until X'X
-    + penalty I is positive definite.
+    Because of rounding, X'X may not be positive semidefinite. The penalty is then raised until
+    X'X + penalty I is positive definite.
 
     Args:
         products: (items, items) X'X in Fortran order; overwritten.
@@ -243,7 +254,7 @@ def item_weights(products: Floats, penalty: float) -> Floats:
         products[np.diag_indices(size)] = diagonal + penalty
         _, has_failed = lapack.dpotrf(products, lower=True, clean=False, overwrite_a=True)
         if has_failed:
-            _copy_lower_triangle(products.T)  # restores the lower triangle from the upper triangle
+            _copy_lower_triangle(products.T)  # restores the lower triangle from the upper one
             penalty *= _PENALTY_STEP
     inverse, singular = lapack.dpotri(products, lower=True, overwrite_c=True)
     assert singular == 0

@@ -1,8 +1,10 @@
-"""Compiled kernels of the servers of sketches: they draw devices' questions and count answers.
+"""Compiled kernels of sketches: they draw devices' questions, find true answers and count answers.
 
-The draws are those of `tacit.designs.sketches.sensing`, word for word; tests compare the two. A
-ticket is the random number in a device's report: with the campaign's seed it determines the
-device's questions. The questions are about sets or about pairs of items.
+`count_sets`, `count_pairs` and `add_tickets` are for servers, `find_liked_sets` and
+`find_liked_pairs` for simulated people. The draws are those of `tacit.designs.sketches.sensing`,
+word for word; tests compare the two. A ticket is the random number in a device's report: with the
+campaign's seed it determines the device's questions. The questions are about sets or about pairs of
+items.
 
 The sets of a ticket are consecutive stretches of a walk around a wheel of `modulus` places. The
 walk begins at a random place and goes on by a random step. Place i is item i; places beyond the
@@ -39,7 +41,7 @@ def _mix(word: Any) -> Any:
 def _rejection_limit(bound: Any) -> Any:
     """Return the rejection limit of a draw below the bound: 2^64 - 1 - 2^64 % bound.
 
-    Larger words are skipped, so that all numbers are equally likely.
+    Words above the limit are skipped, so that all numbers below the bound are equally likely.
     """
     top = np.uint64(0xFFFFFFFFFFFFFFFF)
     return top - (top % bound + _ONE) % bound
@@ -49,7 +51,7 @@ def _rejection_limit(bound: Any) -> Any:
 def _move(place: Any, step: Any, modulus: Any) -> Any:
     """Compute (place + step) % modulus for two uint32 below the modulus.
 
-    If the sum is below the modulus, subtracting it wraps around to a larger number.
+    If the sum is below the modulus, subtracting the modulus wraps around to a larger number.
     """
     ahead = np.uint32(place + step)
     return min(ahead, np.uint32(ahead - modulus))
@@ -77,7 +79,7 @@ def _random_below(state: Any, bound: Any, limit: Any) -> Any:
 
 @_inline
 def _draw_wheel(state: Any, modulus: Any, limit_of_place: Any, limit_of_step: Any) -> Any:
-    """Draw the first place and the step (1 to modulus - 1) of the walk of a ticket's sets."""
+    """Draw the first place of the walk of a ticket's sets, and its step, 1 to modulus - 1."""
     place, state = _random_below(state, modulus, limit_of_place)
     step, state = _random_below(state, modulus - _ONE, limit_of_step)
     return place, step + 1
@@ -85,7 +87,7 @@ def _draw_wheel(state: Any, modulus: Any, limit_of_place: Any, limit_of_step: An
 
 @_inline
 def _draw_pair(state: Any, items: Any, limit_of_item: Any, limit_of_other_item: Any) -> Any:
-    """Draw two different items, all pairs equally likely; return them and the state after it."""
+    """Draw two different items, all pairs equally likely; return them and the next state."""
     item, state = _random_below(state, items, limit_of_item)
     other_item, state = _random_below(state, items - _ONE, limit_of_other_item)
     return item, other_item + (other_item >= item), state
@@ -95,7 +97,7 @@ def _draw_pair(state: Any, items: Any, limit_of_item: Any, limit_of_other_item: 
 def count_sets(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, size: int, totals: Any
 ) -> None:
-    """Add one to totals[answer, place] for every place of every set of every ticket.
+    """Add one to totals[answer, place] for each place of each set of each ticket.
 
     Eight places are counted at a time: one, and the next seven at distances of 1 to 7 steps.
     `counts` has room for two turns of the wheel: a place beyond the end of the first is counted in
@@ -157,7 +159,7 @@ def count_sets(
 def count_pairs(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, items: Any, totals: Any
 ) -> None:
-    """Add one to totals[answer, pair] for every pair that a ticket asks about.
+    """Add one to totals[answer, pair] for each pair that a ticket asks about.
 
     Args:
         first: First word of the seed.
@@ -169,7 +171,7 @@ def count_pairs(
         totals: (2, N (N - 1) / 2) int64, changed in place. Pairs (i, j), i < j, are in the order
             (0, 1), (0, 2), ..., (1, 2), ...
     """
-    count = np.int64(items)
+    n_items = np.int64(items)
     limit_of_item, limit_of_other_item = _rejection_limit(items), _rejection_limit(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
@@ -177,11 +179,11 @@ def count_pairs(
             item, other_item, state = _draw_pair(state, items, limit_of_item, limit_of_other_item)
             i, j = min(item, other_item), max(item, other_item)
             answer = np.int64((bits[n] >> np.uint32(q)) & np.uint32(1))
-            totals[answer, i * (2 * count - i - 1) // 2 + j - i - 1] += 1
+            totals[answer, i * (2 * n_items - i - 1) // 2 + j - i - 1] += 1
 
 
 @_compile
-def set_hits(
+def find_liked_sets(
     first: Any,
     second: Any,
     tickets: Any,
@@ -223,7 +225,7 @@ def set_hits(
 
 
 @_compile
-def pair_hits(
+def find_liked_pairs(
     first: Any,
     second: Any,
     tickets: Any,
@@ -234,6 +236,8 @@ def pair_hits(
     hits: Any,
 ) -> None:
     """For each person, find the pairs of which they like both items: answers before noise.
+
+    With dislikes in place of likes, it finds the pairs of which they dislike both items.
 
     Args:
         first: First word of the seed.
@@ -264,14 +268,15 @@ def add_tickets(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
     """Add tickets to a hash table with open addressing, and tell which of them are new.
 
     Args:
-        table: (slots,) uint64, 0 for a free slot; changed in place. It must have room.
-        used: Number of tickets in the table.
+        table: (slots,) uint64, 0 for a free slot; changed in place. It must have more free slots
+            than there are tickets to add, and at most 2^32 slots.
+        used: Number of tickets in the table before.
         tickets: (tickets,) uint64, none 0.
         key: uint64, a secret, so that people who choose their tickets cannot choose their slots.
-        new: (tickets,) bool, filled: whether a ticket was not in the table before.
+        new: (tickets,) bool, filled: whether the ticket was not in the table before it was added.
 
     Returns:
-        The number of tickets in the table.
+        The number of tickets in the table afterwards.
     """
     size = np.uint64(len(table))
     half_word = np.uint64(32)

@@ -1,4 +1,4 @@
-"""The inputs and results of an engine."""
+"""What an engine reads and finds: ratings, lists of neighbours, and edges between layers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
-"""Numbers of items."""
+"""int32 array of whole numbers: numbers of items, places or counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,22 +21,24 @@ class Table:
     values: sparse.csr_array
     """(people, items) CSR float64, sorted indices; a stored zero is a rating at the mean."""
     likes: NDArray[np.bool_]
-    """(ratings,) in the order of `values.data`: whether a rating is at least its item's mean."""
+    """(ratings,) in the order of `values.data`: whether the rating is a like. What makes a like is
+    up to the caller, such as a rating of at least the item's mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The nearest items of each item, the nearest first.
+    """The nearest items of each of n items, the nearest first.
 
-    If an item has fewer than k neighbours, its further entries are -1 in `items`, and 0 elsewhere.
+    If an item has fewer than k neighbours, its further entries are -1 in `neighbours`, and 0 in the
+    three arrays after it.
     """
 
-    of: Numbers
-    """(n,) the items whose neighbours these are."""
     items: Numbers
-    """(n, k) numbers of the neighbours."""
+    """(n,) numbers of the items whose neighbours are listed."""
+    neighbours: Numbers
+    """(n, k) numbers of their neighbours."""
     similarities: Floats
-    """(n, k) adjusted cosines after significance weighting."""
+    """(n, k) similarities, as `Engine.neighbours` defines them."""
     co_counts: Numbers
     """(n, k) numbers of people who rated both items; 0 if they were not counted."""
     agreements: Numbers
@@ -44,12 +46,12 @@ class Neighbours:
 
 
 Find = Callable[[Table, Numbers, Numbers], Neighbours]
-"""A function (table, of, among) that finds the neighbours of each item of `of` among the items of
-`among`. The similarity of two items must depend on their two columns alone. The function is called
-on the machines that hold the ratings."""
+"""A function (table, items, candidates) that finds the neighbours of each of `items` among the
+`candidates`. The similarity of two items must depend on their two columns alone. The function is
+called on the machines that hold the ratings."""
 Pairs = Sequence[tuple[Numbers, Numbers]]
-"""Pairs (of, among) of item sets: neighbours are found for each item of `of`, among the items of
-`among`."""
+"""Pairs (items, candidates) of item sets: neighbours are found for each of `items`, among the
+`candidates`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,8 @@ class Stage:
     offsets: NDArray[np.int64]
     """(items of this layer + 1,) where each item's edges begin, then the number of edges."""
     targets: Numbers
-    """(edges,) the place in the next layer that each edge leads to, from 0; no item number."""
+    """(edges,) the position in the next layer that each edge leads to, from 0 (not the number of
+    the item at that position)."""
     similarities: Floats
     """(edges,) S of `Engine.paths`."""
     agreements: Floats

@@ -1,16 +1,17 @@
 """The state of p-REC's voters for up to 64 clients at once; `votes_compiled` counts and charges.
 
-For each client a voter either counts or does not, which is one bit. The bits of a block of 64
-clients are in one 64-bit word for each voter (bit c is client c's), so that one pass over the votes
-serves them all. A single client can have a byte for each voter instead, `States`, which needs an
-eighth of the memory.
+For each client a voter either counts or does not, which is one bit. A block has 64 clients, and
+their bits are in one 64-bit word for each voter (bit c is client c's), so that one pass over the
+votes serves all clients. For a single client, a byte for each voter is enough (`States`), which is
+an eighth of the memory.
 
 Shapes   votes: (n,) uint16, the number of the object that each voter voted for. alive: (n,) uint64,
          one bit for each client.
 Source   the p-REC paper, its two algorithms. Without credits (D = R = 0), a voter no longer counts
-         once they voted against a client's answer. With credits, a voter has creditD = 2D and
-         creditR = 2R + 1; a disliked object costs its voters one creditR, a liked one costs all
-         other voters one creditD. A voter counts while creditR > 0 and creditD + creditR > 0.
+         for a client once they voted against the client's answer. With credits, a voter begins with
+         creditD = 2D and creditR = 2R + 1; a disliked object costs its voters one creditR, a liked
+         one costs all other voters one creditD. A voter counts while creditR > 0 and
+         creditD + creditR > 0.
 """
 
 from __future__ import annotations
@@ -32,20 +33,21 @@ Words = NDArray[np.uint64]
 States = NDArray[np.uint8]
 """(n,) 1 for each voter who counts for the only client, else 0."""
 Counts = NDArray[np.int64]
-"""Numbers of votes or credits."""
+"""int64 array of numbers of votes or credits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Credits:
     """The credits of each voter with each client of a block; the arrays change in place.
 
-    Numbers are stored in bit planes: bit c of `both[k, voter]` is bit k of creditD + creditR - 1 of
-    the voter with client c. The numbers only fall. Once one of a voter's two numbers is below 0,
-    the voter's bit of `alive` is cleared, and both have no meaning.
+    Two numbers are stored for each voter and client, creditD + creditR - 1 and creditR - 1, in bit
+    planes: bit c of `both[k, voter]` is bit k of the first number with client c. The numbers only
+    fall. Once one of them would be below 0, the voter's bit c of `alive` is cleared, and both
+    numbers have no meaning.
 
     Raises:
         ConfigError: D or R is negative.
-        DataError: An array has another type or shape.
+        DataError: The type or shape of an array does not fit D, R and the number of voters.
     """
 
     diversity: int
@@ -94,8 +96,8 @@ def make_empty_credits(voters: int, *, diversity: int, radius: int) -> Credits:
 
     Args:
         voters: Number of voters.
-        diversity: D.
-        radius: R.
+        diversity: D, at least 0.
+        radius: R, at least 0.
     """
     return Credits(
         diversity,
@@ -107,12 +109,15 @@ def make_empty_credits(voters: int, *, diversity: int, radius: int) -> Credits:
 
 
 def enrol(credit: Credits, client: int, electorate: NDArray[np.bool_]) -> None:
-    """Add a client to a block, with full credits for the voters.
+    """Add a client to a block, with full credits for the voters of the electorate.
 
     Args:
-        credit: The block.
+        credit: The block, changed in place.
         client: The client's place in the block, 0 to 63.
         electorate: (n,) whether each voter counts for the client.
+
+    Raises:
+        ConfigError: The block does not have this place.
     """
     _set_bits(credit.alive, client, electorate)
     for planes, start in (
@@ -125,7 +130,7 @@ def enrol(credit: Credits, client: int, electorate: NDArray[np.bool_]) -> None:
 
 
 def _set_bits(words: Words, client: int, bits: NDArray[np.bool_]) -> None:
-    """Set or clear the bit of one client in each word; ConfigError for a place out of range."""
+    """Set or clear the bit of one client in each word; ConfigError if its place is out of range."""
     if not 0 <= client < CLIENTS:
         raise ConfigError(f"A block has the places 0 to {CLIENTS - 1}; got {client}.")
     words &= ~(np.uint64(1) << np.uint64(client))
@@ -138,8 +143,8 @@ def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -
     Args:
         votes: (n,) numbers of objects.
         alive: (n,) whether each voter counts.
-        is_one_client: Whether `alive` has a byte for the only client; if not, a word for 64
-            clients.
+        is_one_client: Whether `alive` has a byte for each voter, of the only client; if not, it has
+            a word for each voter, of 64 clients.
     """
     if votes.dtype != np.uint16 or votes.ndim != 1:
         raise DataError(
@@ -157,11 +162,11 @@ def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -
 
 
 def check_charges(diverse: Words, radius: Words) -> None:
-    """Check that both charges fit each other.
+    """Check that the charges of creditD and of creditR fit each other.
 
     Args:
-        diverse: (objects,) bit c is set if client c charges the object's voters a creditD.
-        radius: (objects,) bit c is set if client c charges the object's voters a creditR.
+        diverse: (objects,) bit c is set if client c charges the object's voters one creditD.
+        radius: (objects,) bit c is set if client c charges the object's voters one creditR.
 
     Raises:
         DataError: The arrays differ in length, or a client charges an object's voters both credits.

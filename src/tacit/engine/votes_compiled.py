@@ -1,22 +1,24 @@
-"""Compiled passes over the votes of p-REC: count them for 64 clients, and charge after feedback.
+"""Compiled passes over the votes of p-REC: count them, and update the voters after feedback.
 
 Voters are handled in chunks that stay in a fast cache while each step passes over them; nothing of
-the size of all voters is allocated. Shapes and rules are in `votes`. Tests compare every count and
-every bit with a readable version. A vote for an object that does not exist raises an error. In the
-votes of a last round that was never tallied, it may be found after the states of some voters were
-changed; the states must then not be used.
+the size of all voters is allocated, unless votes are not contiguous. Shapes and rules are in
+`votes`. Tests compare counts and bits with a readable version.
 
 Counting   Each object has 64 counters of a byte, which are one cache line. A voter's word is added
-           to them at once, and every 255 voters they are added to wide counters and cleared. If few
-           words of a chunk have a bit, these are copied out first. 64 bits are added to 64 counters
-           in a few instructions: Numba gets a word as a vector of single bits and so finds
-           the vector instructions of the machine (three per 32 counters on AVX2), which it does not
-           for a loop. Bit c is added to counter c, since all processors that Numba supports store
-           the low byte first.
-One client has a byte for each voter in place of a word, and four sets of plain counters.
+           to them at once. After 255 votes for an object, its counters are added to wide counters
+           and cleared. If few words of a chunk have a bit, these are copied out first. 64 bits are
+           added to 64 counters in a few instructions: Numba gets a word as a vector of single bits
+           and so finds the vector instructions of the machine (three per 32 counters on AVX2),
+           which it does not for a loop. Bit c is added to counter c, since all processors that
+           Numba supports store the low byte first.
+One client The functions `..._one` are for a single client: a byte for each voter in place of a
+           word, and four sets of plain counters.
 Charging   Credits are stored in bit planes. One credit is subtracted from 64 numbers by a borrow
            that runs through the planes, mostly not far. If it leaves the last plane, the voter no
            longer counts.
+Errors     A vote of this round for an object that does not exist raises DataError. So does such a
+           vote of the last round, except with one client. The states of some or all voters may have
+           been changed by then, so they must not be used after an error.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ from tacit.engine.votes import (
 def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
     """Compile `add_bits(counters, position, word)` for kernels.
 
-    It adds bit c of the uint64 word to the uint8 counters[position + c]. Bounds are not checked.
+    `add_bits` adds bit c of the uint64 word to the uint8 counters[position + c], for c = 0 .. 63.
+    Bounds are not checked.
     """
     del typing, word  # Numba hands them over; the signature does not depend on them
 
@@ -81,7 +84,7 @@ _NOBODY = np.uint64(0)
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _ONE, _FULL = np.uint8(1), np.uint8(255)
-"""One vote, and the largest number of votes that a small counter can hold."""
+"""One vote, and the largest number of votes that a counter of a byte can hold."""
 _LINE = np.uint64(6)
 """Shift that turns the number of an object into the index of the first of its 64 counters."""
 
@@ -107,7 +110,15 @@ def _are_few(alive: Any) -> bool:
 
 @_compiled
 def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
-    """Count the votes of the voters; `small`, `filled` and `wide` are those of `_make_counters`."""
+    """Count votes for each client; `small`, `filled` and `wide` are those of `_make_counters`.
+
+    Args:
+        votes: (voters,) votes for known objects.
+        alive: (voters,) bit c is set if the voter counts for client c.
+        small: Changed in place.
+        filled: Changed in place.
+        wide: Changed in place.
+    """
     for i in range(len(votes)):
         line = np.uint64(votes[i])
         add_bits(small, line << _LINE, alive[i])
@@ -123,7 +134,7 @@ def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
 
 @_compiled
 def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
-    """Copy the votes and words of the voters who count for any client; return their number."""
+    """Copy the votes and words of the voters who count for any client; return how many they are."""
     copied = np.uint64(0)
     for i in range(len(votes)):
         # The entry of a voter who counts for no client is overwritten by the next one.
@@ -158,8 +169,8 @@ def _keep_and_tally(
     `_make_counters`.
 
     Returns:
-        Whether all votes of the last round are for known objects, and whether all of this round
-        are.
+        Whether all votes of the last round are for known objects, and whether all votes of this
+        round are. After an unknown object of the last round the pass ends, and both are False.
     """
     are_known = True
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
@@ -184,9 +195,10 @@ def _decrease(planes: Any, begin: int, hit: Any) -> None:
     """Subtract 1 from the numbers of those voters and clients whose bits are set in `hit`.
 
     Args:
-        planes: (bits, n) bit planes, changed in place.
-        begin: The first voter of the chunk.
-        hit: (voters of the chunk,) words. Afterwards only the bits of numbers that were 0 are set.
+        planes: (bits, n) bit planes of all voters, changed in place.
+        begin: Index of the first voter of the chunk.
+        hit: (voters of the chunk,) words, changed in place. Afterwards only those of the set bits
+            are still set whose numbers were 0.
     """
     for k in range(len(planes)):
         words = planes[k, begin : begin + len(hit)]
@@ -221,7 +233,7 @@ def _charge_chunk(
         both_planes: `Credits.both`, changed in place.
         radius_planes: `Credits.radius`, changed in place.
         alive: `Credits.alive`, changed in place.
-        begin: The first voter of the chunk.
+        begin: Index of the first voter of the chunk.
         radius_hits: (_CHUNK,) uint64, scratch.
         both_hits: (_CHUNK,) uint64, scratch.
     """
@@ -256,12 +268,13 @@ def _charge_and_tally(
 ) -> Any:
     """Charge the voters of the last round, and count this round's votes.
 
-    The arguments are those of `charge_and_tally`, the arrays of `Credits` and `_make_counters`.
-    `total` (64,) gets the sum of creditD + creditR - 1 over the voters who count for each client.
+    The arguments are those of `charge_and_tally`, the arrays of `Credits` and `_make_counters`. To
+    `total` (64,) the sum of creditD + creditR - 1 over the voters who count for each client is
+    added.
 
     Returns:
-        Whether all votes of the last round are for known objects, and whether all of this round
-        are.
+        Whether all votes of the last round are for known objects, and whether all votes of this
+        round are. After an unknown object of the last round the pass ends, and both are False.
     """
     are_known = True
     radius_hits, both_hits = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
@@ -291,7 +304,11 @@ def _charge_and_tally(
 
 @_inline
 def _full_add(first: Any, second: Any, third: Any) -> Any:
-    """Add three words bit by bit: 64 sums from 0 to 3, as a word of twos and a word of ones."""
+    """Add three words bit by bit: 64 sums from 0 to 3.
+
+    Returns:
+        A word of the sums' twos, and a word of their ones.
+    """
     differs = first ^ second
     return (first & second) | (differs & third), differs ^ third
 
@@ -301,15 +318,15 @@ def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) ->
     """Count for each bit how many words of a chunk have it set, and add the counts to a total.
 
     Eight words at a time are added in registers: `ones`, `twos`, `fours` and `eights` hold the
-    binary digits of 64 counts. The eights of all words are counted in small[:64], and what remains
-    in small[64:].
+    binary digits of 64 counts. The eights are counted in small[:64]. At the end, small[64:] counts
+    the ones, twos and fours that are left, and the words after the last eight.
 
     Args:
         words: (voters of the chunk,) words.
         alive: (voters of the chunk,) bits of `words` that are counted.
         weight: Factor of the counts.
-        small: (128,) uint8, scratch: counts of eights, and counts of ones.
-        total: (64,) to which the counts are added.
+        small: (128,) uint8, scratch: counts of eights, and counts of the remainders.
+        total: (64,) to which the counts, times the weight, are added.
     """
     small[:] = 0
     ones, twos, fours = _NOBODY, _NOBODY, _NOBODY
@@ -337,7 +354,7 @@ def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) ->
 
 @_compiled
 def _total_credit(planes: Any, alive: Any, add_one: bool, total: Any) -> None:
-    """Add the numbers in bit planes to a total, for the voters who count.
+    """Sum the numbers in bit planes over the voters who count, and add the sums to a total.
 
     Args:
         planes: (bits, voters) creditD + creditR - 1.
@@ -363,8 +380,8 @@ def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> An
         last: (n,) votes of the last round.
         alive: (n,) states, changed in place.
         chosen: The object that the client was given.
-        liked: Whether the client liked it. If so, only those who voted for it still count; if not,
-            only those who did not.
+        liked: Whether the client liked it. If so, only voters who voted for it may still count; if
+            not, only voters who did not vote for it.
         votes: (n,) votes of this round.
 
     Returns:
@@ -387,7 +404,8 @@ def _tally_one_client(votes: Any, alive: Any, counters: Any) -> None:
     """Count the votes of the voters who still count (state 1) for the only client.
 
     Four votes are read as one word, and added to four sets of counters (4, objects), so that equal
-    votes in a row do not wait for each other. The number of votes must be a multiple of 4.
+    votes in a row do not wait for each other. The number of votes must be a multiple of 4, and all
+    votes must be for known objects.
     """
     four_votes, four_states = votes.view(np.uint64), alive.view(np.uint32)
     first, second, third, fourth = counters[0], counters[1], counters[2], counters[3]
@@ -438,10 +456,18 @@ def _keep_and_tally_one(
 
 
 def tally_one(votes: Votes, alive: States, objects: int) -> Counts:
-    """Count the votes for each object (1, objects) of the voters who count for the only client.
+    """Count the votes for each object of the voters who count for the only client.
+
+    Args:
+        votes: (n,) votes.
+        alive: (n,) 1 for each voter who counts, else 0.
+        objects: Number of objects.
+
+    Returns:
+        (1, objects) counts.
 
     Raises:
-        DataError: An array has another type or length, or a vote is for no object.
+        DataError: The type or length of an array is wrong, or a vote is for no object.
     """
     return _tally_one(votes, 0, False, votes, alive, False, objects)
 
@@ -454,18 +480,19 @@ def keep_and_tally_one(
     There are no credits: voters who voted against the answer no longer count.
 
     Args:
-        last: (n,) votes of the last round.
-        chosen: The object that the client was given.
+        last: (n,) votes of the last round; it is not checked that their objects exist.
+        chosen: The object that the client was given in the last round.
         liked: Whether the client liked it.
         votes: (n,) votes of this round.
-        alive: (n,) 1 for each voter who counts; changed in place.
+        alive: (n,) 1 for each voter who counts, else 0; changed in place.
         objects: Number of objects of this round.
 
     Returns:
         (1, objects) counts, as `tally_one` returns them.
 
     Raises:
-        DataError: An array has another type or length, or a vote of this round is for no object.
+        DataError: The type or length of an array is wrong, or a vote of this round is for no
+            object.
     """
     check(last, alive, is_one_client=True)
     return _tally_one(last, chosen, liked, votes, alive, True, objects)
@@ -480,7 +507,7 @@ def _tally_one(
     has_answer: bool,
     objects: int,
 ) -> Counts:
-    """Do what `keep_and_tally_one` does; without an answer, what `tally_one` does."""
+    """Do what `keep_and_tally_one` does, or what `tally_one` does if there is no answer."""
     check(votes, alive, is_one_client=True)
     counters = np.zeros((4, objects), np.uint32)
     last = np.ascontiguousarray(last)
@@ -505,7 +532,7 @@ def tally(votes: Votes, alive: Words, objects: int) -> Counts:
         (64, objects) counts.
 
     Raises:
-        DataError: An array has another type or length, or a vote is for no object.
+        DataError: The type or length of an array is wrong, or a vote is for no object.
     """
     all_objects = np.full(objects, ~_NOBODY)  # every client keeps every object
     return keep_and_tally(votes, all_objects, votes, alive, objects)
@@ -529,7 +556,8 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
         (64, objects) counts, as `tally` returns them.
 
     Raises:
-        DataError: An array has another type or length, or a vote is for no object.
+        DataError: The type or length of an array is wrong, or a vote of either round is for no
+            object.
     """
     check(last, alive)
     check(votes, alive)
@@ -543,7 +571,7 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
 
 
 def total_credit(credit: Credits) -> Counts:
-    """Sum creditD + creditR over the voters who count for each client, (64,)."""
+    """Sum creditD + creditR over the voters who count: (64,), one sum for each client."""
     total = np.zeros(CLIENTS, np.int64)
     _total_credit(credit.both, credit.alive, True, total)
     return total
@@ -571,8 +599,8 @@ def charge_and_tally(
         The counts, as `tally` returns them, and the credits, as `total_credit` returns them.
 
     Raises:
-        DataError: An object costs a client's voters both kinds of credit, the charges differ in
-            length, or a vote is for no object.
+        DataError: The type or length of an array is wrong, an object costs a client's voters both
+            kinds of credit, or a vote of either round is for no object.
     """
     check(last, credit.alive)
     check(votes, credit.alive)
@@ -594,8 +622,8 @@ def _make_counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], 
 
     Returns:
         `small`: (objects * 64,) uint8 counters, which begin at the start of a cache line; `filled`:
-        (objects,) number of votes that the small counters of each object hold; and `wide`:
-        (objects, 64) int64 counters.
+        (objects,) uint8 number of votes since each object's small counters were cleared; and
+        `wide`: (objects, 64) int64 counters.
     """
     room = np.zeros((objects + 1) * CLIENTS, np.uint8)
     begin = -room.ctypes.data % CLIENTS  # the first address that is a multiple of 64
@@ -604,7 +632,7 @@ def _make_counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], 
 
 
 def _counts_by_client(counters: tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]) -> Counts:
-    """Add the small counters to the wide ones, and return the counts (64, objects)."""
+    """Add the small counters to the wide ones, in place, and return the counts (64, objects)."""
     small, _, wide = counters
     wide += small.reshape(wide.shape)
     return np.ascontiguousarray(wide.T)

@@ -44,8 +44,8 @@ def test_norms_are_over_all_raters():
     base = make_baseline(stars([[5, 4, 1], [1, None, 4], [None, 3, 1]]))
     found = Engine().neighbours(
         base.table,
-        of=np.array([0], dtype=np.int32),
-        among=np.array([1], dtype=np.int32),
+        items=np.array([0], dtype=np.int32),
+        candidates=np.array([1], dtype=np.int32),
         k=1,
     )
     centred = base.table.values.toarray()

@@ -118,12 +118,12 @@ def test_neighbours_are_the_largest_positive(k):
     stars = generator.integers(1, 6, (12, 9)) * (generator.random((12, 9)) < 0.7)
     table = make_baseline(sparse.csr_array(stars.astype(float))).table
     every = np.arange(9, dtype=np.int32)
-    dense = ENGINE.neighbours(table, of=every, among=every, k=9)
+    dense = ENGINE.neighbours(table, items=every, candidates=every, k=9)
     found = find_item_neighbours(table, np.zeros(9), k=k, significance=0, engine=ENGINE)
     for item in range(9):
         positive = [
             (-s, j)
-            for j, s in zip(dense.items[item], dense.similarities[item], strict=True)
+            for j, s in zip(dense.neighbours[item], dense.similarities[item], strict=True)
             if s > 0
         ]
         expected = [j for _, j in sorted(positive)][:k]

@@ -46,7 +46,7 @@ def true_bits(
     Raises:
         ConfigError: Devices name pairs, or dislikes are needed and missing.
     """
-    from tacit.engine.sketch_compiled import pair_hits, set_hits
+    from tacit.engine.sketch_compiled import find_liked_pairs, find_liked_sets
 
     if campaign.names_pair:
         raise ConfigError(
@@ -56,7 +56,7 @@ def true_bits(
     answers = np.empty(len(tickets), dtype=np.uint32)
     questions = campaign.questions
     if campaign.asks_about_sets:
-        set_hits(
+        find_liked_sets(
             first_word,
             second_word,
             tickets,
@@ -70,12 +70,14 @@ def true_bits(
         )
         return answers
     items = np.uint64(campaign.n_items)
-    pair_hits(first_word, second_word, tickets, starts, likes, questions, items, answers)
+    find_liked_pairs(first_word, second_word, tickets, starts, likes, questions, items, answers)
     if campaign.asks_identical:
         if dislikes is None:
             raise ConfigError("Whether a pair is rated alike depends on dislikes, too: pass them.")
         both_disliked = np.empty_like(answers)
-        pair_hits(first_word, second_word, tickets, *dislikes, questions, items, both_disliked)
+        find_liked_pairs(
+            first_word, second_word, tickets, *dislikes, questions, items, both_disliked
+        )
         answers |= both_disliked
     return answers
 

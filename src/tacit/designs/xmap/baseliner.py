@@ -95,4 +95,4 @@ def find_neighbours(
         engine: Computes the similarities.
         **options: Further keywords of `Engine.neighbours`: k, significance, counts.
     """
-    return engine.neighbours(table, of=items, among=candidates, **options)
+    return engine.neighbours(table, items=items, candidates=candidates, **options)

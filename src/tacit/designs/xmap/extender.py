@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.xmap.baseliner import Baseline, find_neighbours
-from tacit.engine import Engine, Neighbours, Numbers, Stage, blocks, nearest
+from tacit.engine import Engine, Neighbours, Numbers, Stage, cut_rows, find_nearest
 
 Floats = NDArray[np.float64]
 MOST_PAIRS = 1 << 22
@@ -101,7 +101,7 @@ class NeighbourSearch:
         find = partial(
             find_neighbours, engine=self.engine, k=self.k, significance=self.significance
         )
-        neighbours_of_pairs = nearest(self.base.table, pairs, find, self.k)
+        neighbours_of_pairs = find_nearest(self.base.table, pairs, find, self.k)
         return [_leave_out_empty_lists(neighbours) for neighbours in neighbours_of_pairs]
 
 
@@ -126,16 +126,16 @@ def extend(
 
     # BB: items with a neighbour in the other domain.
     source_across, target_across = search((sources, targets), (targets, sources))
-    source_bridge = source_across.of
-    target_bridge = target_across.of
+    source_bridge = source_across.items
+    target_bridge = target_across.items
 
     # NB: other items with a neighbour in BB of their own domain.
     source_nb_to_bb, target_nb_to_bb = search(
         (np.setdiff1d(sources, source_bridge), source_bridge),
         (np.setdiff1d(targets, target_bridge), target_bridge),
     )
-    source_non_bridge = source_nb_to_bb.of
-    target_non_bridge = target_nb_to_bb.of
+    source_non_bridge = source_nb_to_bb.items
+    target_non_bridge = target_nb_to_bb.items
 
     # NN: remaining items with a neighbour in NB. Also the edges that BB items keep to NB.
     source_rest = np.setdiff1d(sources, np.union1d(source_bridge, source_non_bridge))
@@ -146,8 +146,8 @@ def extend(
         (source_rest, source_non_bridge),
         (target_rest, target_non_bridge),
     )
-    source_two_steps = source_nn_to_nb.of
-    target_two_steps = target_nn_to_nb.of
+    source_two_steps = source_nn_to_nb.items
+    target_two_steps = target_nn_to_nb.items
 
     # The edges that NB items keep to NN.
     source_nb_to_nn, target_nb_to_nn = search(
@@ -209,15 +209,15 @@ def blocks_of_starts(extension: Extension, starts: Numbers) -> list[slice]:
 
     A slice has at least one source item, also if that has more than MOST_PAIRS pairs.
     """
-    return blocks((len(starts), len(extension.targets)), MOST_PAIRS)
+    return cut_rows((len(starts), len(extension.targets)), MOST_PAIRS)
 
 
 def _leave_out_empty_lists(neighbours: Neighbours) -> Neighbours:
     """Leave out the items without any neighbour."""
-    has_neighbour = (neighbours.items >= 0).any(axis=1)
+    has_neighbour = (neighbours.neighbours >= 0).any(axis=1)
     return Neighbours(
-        of=neighbours.of[has_neighbour],
         items=neighbours.items[has_neighbour],
+        neighbours=neighbours.neighbours[has_neighbour],
         similarities=neighbours.similarities[has_neighbour],
         co_counts=neighbours.co_counts[has_neighbour],
         agreements=neighbours.agreements[has_neighbour],
@@ -272,12 +272,12 @@ class _Edges(NamedTuple):
 
 def _list_edges(neighbours: Neighbours) -> _Edges:
     """List every edge from an item to one of its neighbours."""
-    is_edge = neighbours.items >= 0
-    owners = np.broadcast_to(neighbours.of[:, None], neighbours.items.shape)[is_edge]
+    is_edge = neighbours.neighbours >= 0
+    owners = np.broadcast_to(neighbours.items[:, None], neighbours.neighbours.shape)[is_edge]
     columns = (
         neighbours.similarities[is_edge],
         neighbours.co_counts[is_edge],
         neighbours.agreements[is_edge],
     )
     values = np.stack(columns, axis=1).astype(np.float64)
-    return _Edges(owners, neighbours.items[is_edge], values)
+    return _Edges(owners, neighbours.neighbours[is_edge], values)

@@ -36,7 +36,7 @@ from tacit.designs.xmap.private_neighbours import (
 )
 from tacit.designs.xmap.sparse_rows import sparse_from_lists
 from tacit.designs.xmap.voting_lists import mark_rated
-from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
+from tacit.engine import Engine, Neighbours, Numbers, Table, find_nearest
 from tacit.engine.item_item import make_empty_lists
 from tacit.randomness import Source
 
@@ -111,8 +111,8 @@ def find_item_neighbours(
     """
     items = np.arange(table.values.shape[1], dtype=np.int32)
     find = partial(_find_positive, engine=engine, k=k, significance=significance)
-    (neighbours,) = nearest(table, [(items, items)], find, k)
-    return ItemNeighbours(means, neighbours.items, neighbours.similarities)
+    (neighbours,) = find_nearest(table, [(items, items)], find, k)
+    return ItemNeighbours(means, neighbours.neighbours, neighbours.similarities)
 
 
 def _find_positive(
@@ -139,8 +139,8 @@ def _find_positive(
     while unfinished.size:
         searched = engine.neighbours(
             table,
-            of=items[unfinished],
-            among=candidates,
+            items=items[unfinished],
+            candidates=candidates,
             k=n_searched,
             significance=significance,
         )
@@ -150,8 +150,8 @@ def _find_positive(
         order = np.argsort(~is_positive, axis=1, kind="stable")[:, :k]
         is_used = np.take_along_axis(is_positive, order, axis=1)
         columns = slice(0, order.shape[1])
-        neighbours = np.take_along_axis(searched.items, order, axis=1)
-        result.items[unfinished, columns] = np.where(is_used, neighbours, -1)
+        neighbours = np.take_along_axis(searched.neighbours, order, axis=1)
+        result.neighbours[unfinished, columns] = np.where(is_used, neighbours, -1)
         for result_values, searched_values in (
             (result.similarities, searched.similarities),
             (result.co_counts, searched.co_counts),
@@ -160,7 +160,7 @@ def _find_positive(
             values = np.take_along_axis(searched_values, order, axis=1)
             result_values[unfinished, columns] = np.where(is_used, values, 0)
         has_too_few = is_positive.sum(axis=1) < k
-        has_more = (searched.items[:, -1] >= 0) & (n_searched < len(candidates))
+        has_more = (searched.neighbours[:, -1] >= 0) & (n_searched < len(candidates))
         unfinished = unfinished[has_too_few & has_more]
         n_searched = min(2 * n_searched, len(candidates))
     return result

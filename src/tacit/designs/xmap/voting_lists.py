@@ -19,7 +19,7 @@ from tacit.designs.xmap.baseliner import (
     person_of_each_rating,
 )
 from tacit.designs.xmap.sparse_rows import sparse_from_lists
-from tacit.engine import Engine, Numbers, Table, nearest
+from tacit.engine import Engine, Numbers, Table, find_nearest
 
 Floats = NDArray[np.float64]
 VOTERS_OF_AN_ITEM = 200
@@ -84,11 +84,11 @@ def make_voting_table(
     """
     k = min(VOTERS_OF_AN_ITEM, max(1, len(voters)))
     find = partial(find_neighbours, engine=engine, k=k, counts=False)
-    (neighbours,) = nearest(table, [(targets, voters)], find, k)
+    (neighbours,) = find_nearest(table, [(targets, voters)], find, k)
     counts = raters[targets]
     popularity = counts / max(1, int(counts.sum()))
     n_items = table.values.shape[1]
-    return VotingTable(neighbours.items, neighbours.similarities, popularity, n_items)
+    return VotingTable(neighbours.neighbours, neighbours.similarities, popularity, n_items)
 
 
 def mark_likes(stars: sparse.csr_array) -> sparse.csr_array:

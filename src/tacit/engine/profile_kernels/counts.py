@@ -22,7 +22,7 @@ def add_counts(
     With w the weights of a person's context items (1 if liked, else `other_weight`) and L the
     person's likes among the target items, the vector before the clip has
 
-        context item i:  items_norm * w_i / |w|_2
+        context item i:  items_norm * w_i / |w|_2    (only if `context_items` is above 0)
         liked target:    items_norm / sqrt(|L|)
         last entry:      presence
 
@@ -30,8 +30,8 @@ def add_counts(
 
     Args:
         people: `Profiles`.
-        context_items: Number of context items with entries of their own; 0 if context and target
-            items are the same, which then have the entries of targets.
+        context_items: Number of context items; 0 if context and target items are the same, so that
+            only the entries of targets are filled.
         items_norm: L2 norm of the entries of context items, and of those of targets.
         presence: The last entry, by which people are counted.
         clip: `ClipRule` of the whole vector.

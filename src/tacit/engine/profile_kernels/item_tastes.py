@@ -18,7 +18,8 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 def _limit_tastes(values: Any, rows: int, k: int, width: int, norm: float) -> None:
     """Scale the first k of `width` columns of a person's table to an L2 norm of at most `norm`.
 
-    This is the first step of the clip of sum 3. `values` has the table row by row, in place.
+    This is the first step of the clip of sum 3. `values` has the `rows` rows of the table one after
+    the other, and is changed in place.
 
     With x the entries of these columns and m = max |x|:
 
@@ -75,7 +76,8 @@ def add_item_tastes(
         last row:     mean_row * v, 0                 (k + 1,)
 
     The first k columns are scaled together to an L2 norm of at most `tastes_norm`; then the whole
-    table is clipped. If a person has nothing but the like t, v_{-t} is 0; the count y stays.
+    table is clipped. If a person has nothing but the like t, v_{-t} is 0, and the count in its row
+    stays. People without tastes, as `map_person` has it, add nothing.
 
     Args:
         people: `Profiles`.

@@ -23,7 +23,8 @@ def add_like_pairs(people: Any, head_places: Any, weights_by_likes: Any, total: 
         people: `Profiles`; nobody has a like twice.
         head_places: (target items,) place of each item in the head; -1 outside.
         weights_by_likes: (head + 1,) what a pair gets, by the person's number of likes in the head.
-            It is so small that a person's norm is within that of the sum, and nothing is clipped.
+            These weights must keep a person's norm within the limit of the sum, since nothing is
+            clipped here.
         total: (head * (head - 1) / 2,) changed in place.
     """
     head = len(weights_by_likes) - 1

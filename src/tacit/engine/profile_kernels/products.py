@@ -33,6 +33,8 @@ def add_feature_products(
 
         sum_{t in L} F_t a_{-t}' / sqrt(|L|)  -  mean_likes a'        (f, f)
 
+    People without tastes, as `map_person` has it, add nothing.
+
     Args:
         people: `Profiles`.
         centre: `ProfileCentre`.

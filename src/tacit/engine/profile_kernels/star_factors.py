@@ -1,9 +1,9 @@
-"""The sum of stars times tastes: each item's stars above a person's level times their tastes.
+"""The sum of stars times tastes: an item's stars above a person's level, times the person's tastes.
 
-Equal bit for bit to a readable function of the tests: each number is made by the same additions in
-the same order. The savings of time change no rounding: a regression is solved in place, products
-with zeros are left out, a person's own tastes are computed once, and rows have a fixed width, so
-that the processor works on several numbers of a row at once.
+The result is equal bit for bit to that of a readable function of the tests: each number is made by
+the same additions in the same order. What saves time changes no rounding: a regression is solved in
+place, products with zeros are left out, a person's regression is solved once for all their ratings,
+and rows have a fixed width, so that the processor works on several numbers of a row at once.
 
 Runs at   the platform, on raw ratings. Each table is clipped here; the caller draws the noise.
 """
@@ -88,7 +88,7 @@ def _gather_evidence(
     variance; for an item outside the tables, l_j = [1, 0 .. 0] and s_j = 1:
 
         gram     = diag(level, 1 .. 1) + sum_j l_j l_j' / s_j
-        evidence = sum_j l_j rest_j / s_j
+        evidence = sum_j l_j deviation_j / s_j
 
     Returns:
         The number of the person's ratings of items in the tables.
@@ -101,18 +101,18 @@ def _gather_evidence(
         gram[a, a] = 1.0 if a else released.level
     rated = 0
     for j in range(rows.offsets[u], rows.offsets[u + 1]):
-        place, rest = rows.places[j], rows.rest[j]
+        place, deviation = rows.places[j], rows.deviations[j]
         rated += place >= 0
         variance = released.variances[place] if place >= 0 else 1.0
         line = line_of[place] if place >= 0 else 0
         if line == 0:
             gram[0, 0] += 1.0 / variance
-            evidence[0] += 1.0 / variance * rest
+            evidence[0] += 1.0 / variance * deviation
             continue
         row = lines[line]
         for a in range(width):
             share = row[a] / variance
-            evidence[a] += share * rest
+            evidence[a] += share * deviation
             set_row(gram, a, gram, a, share, lines, line)
     return rated
 
@@ -146,14 +146,14 @@ def _multiply(matrix: Any, row: Any, image: Any) -> None:
 def add_star_factors(rows: StarRows, released: StarTable, clip: ClipRule, total: Any) -> None:
     """Add each person's table to total (items + k, k), clipped as a whole.
 
-    Tastes and level of a person are posterior means given the person's ratings (Bayesian linear
-    regression), without one rating j, by the formula of Sherman and Morrison. With P = gram^-1 and
-    m = P evidence of `_gather_evidence`:
+    A person's level and tastes are posterior means given the person's ratings but one, rating j
+    (Bayesian linear regression, by the formula of Sherman and Morrison). With l_j, s_j and
+    deviation_j of `_gather_evidence`, P = gram^-1 and m = P evidence:
 
-        misfit_j  = (rest_j - l_j' m) / max(s_j - l_j' P l_j, s_j / 1000)
-        tastes_-j = m - P l_j misfit_j                   (level first, then k tastes t_-j)
-        item j:    (rest_j - level_-j) t_-j / sqrt(n)    (k,)
-        k rows:    moment * sum_j t_-j t_-j' / sqrt(n)   (k, k)
+        misfit_j  = (deviation_j - l_j' m) / max(s_j - l_j' P l_j, s_j / 1000)
+        tastes_-j = m - P l_j misfit_j                        (level first, then k tastes t_-j)
+        item j:    (deviation_j - level_-j) t_-j / sqrt(n)    (k,)
+        k rows:    moment * sum_j t_-j t_-j' / sqrt(n)        (k, k)
 
     n is the number of the person's ratings of items in the tables, and j runs over these.
 
@@ -164,7 +164,7 @@ def add_star_factors(rows: StarRows, released: StarTable, clip: ClipRule, total:
         total: Changed in place.
 
     Raises:
-        ConfigError: there are more than `MOST_TASTES` tastes.
+        ConfigError: There are more than `MOST_TASTES` tastes.
     """
     items, k = released.loadings.shape
     if k > MOST_TASTES:
@@ -185,7 +185,8 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
     Args:
         rows: `StarRows`.
         released: `StarTable`.
-        lines: (items with loadings + 1, _ROW_WIDTH) level and loadings; line 0 has a level alone.
+        lines: (lines, _ROW_WIDTH) rows `[1, loadings of an item, 0 ..]`. Line 0 is `[1, 0 ..]`, for
+            items whose loadings are all 0.
         line_of: (items,) line of each item.
         clip: `ClipRule`.
         total: Changed in place.
@@ -212,7 +213,7 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
             if place < 0:
                 continue
             line, variance = line_of[place], released.variances[place]
-            misfit = rows.rest[j]
+            misfit = rows.deviations[j]
             if line == 0:
                 leverage = images[0, 0]
                 misfit -= mean[0, 0]
@@ -234,7 +235,7 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
         for j in range(rows.offsets[u], rows.offsets[u + 1]):
             if rows.places[j] < 0:
                 continue
-            above_level = weight * (rows.rest[j] - tastes[rows_filled, 0])
+            above_level = weight * (rows.deviations[j] - tastes[rows_filled, 0])
             for a in range(k):
                 values[rows_filled * k + a] = above_level * tastes[rows_filled, a + 1]
                 set_row(

@@ -38,22 +38,23 @@ def _mean_features(people: Any, u: int, damping: Any, features: Any, shares: Any
 def fill_tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: Any) -> None:
     """Fill rows (people, f) with tastes z = shares - mean; zeros for a person without tastes.
 
-    A person has no tastes if their weights add up to 0. Between two domains a person without likes
-    among the target items has none, either, unless `everybody`.
+    A person has no tastes if their weights add up to 0. Between two domains, neither has a person
+    without likes among the target items, unless `everybody`.
 
     Args:
         people: `Profiles`.
         centre: `ProfileCentre` with the mean profile.
         features: `SparseRows` of the context items.
-        everybody: Whether people without likes among the target items have tastes, too.
+        everybody: Whether, between two domains, people without likes among the target items have
+            tastes, too.
         rows: Changed in place.
     """
     for u in range(len(people.offsets) - 1):
         total = _mean_features(people, u, centre.damping, features, rows[u])
-        has_no_likes = (
+        is_without_target_likes = (
             people.like_offsets[u + 1] == people.like_offsets[u] and not people.one_domain
         )
-        if total > 0.0 and (everybody or not has_no_likes):
+        if total > 0.0 and (everybody or not is_without_target_likes):
             for c in range(features.width):
                 rows[u, c] -= centre.mean[c]
         else:
@@ -67,8 +68,8 @@ def map_person(
     """Fill image (d,) with `shares @ matrix` of person u, and shares (f,) as `_mean_features` does.
 
     Returns:
-        W, the sum of the person's weights; 0 for a person without tastes, whose `image` is not
-        used.
+        W, the sum of the person's weights. It is 0 for a person without tastes: the weights add up
+        to 0, or between two domains the person has no likes. The `image` then has no meaning.
     """
     total = _mean_features(people, u, damping, context, shares)
     if people.like_offsets[u] == people.like_offsets[u + 1] and not people.one_domain:

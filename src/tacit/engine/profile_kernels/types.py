@@ -38,9 +38,9 @@ class SparseRows(NamedTuple):
     offsets: Any
     """(rows + 1,) int64: where each row begins."""
     columns: Any
-    """(entries,) int32"""
+    """(entries,) int32 column of each entry."""
     values: Any
-    """(entries,) float64"""
+    """(entries,) float64 value of each entry."""
     width: int
     """Number of columns."""
 
@@ -71,7 +71,7 @@ class ClipRule(NamedTuple):
     norm: float
     """Largest L2 norm of the table."""
     resolution: float
-    """Size of a step, to whose multiples values are rounded."""
+    """Size of a step; values are rounded towards 0 to multiples of it."""
     largest_square: int
     """Largest squared L2 norm in steps; below 0: no clipping and no rounding."""
 
@@ -83,8 +83,8 @@ class StarRows(NamedTuple):
     """(people + 1,) where each person's ratings begin."""
     places: Any
     """(ratings,) row of the rated item in `StarTable`; -1 for an item that is not in it."""
-    rest: Any
-    """(ratings,) the rating less what is expected of an average person, in stars of a
+    deviations: Any
+    """(ratings,) the rating less the rating that is expected of an average person, in stars of a
     five-star scale."""
 
 

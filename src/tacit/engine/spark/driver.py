@@ -1,12 +1,13 @@
 """Sums over people on a Spark 4 cluster, or on `pysail`, through Spark Connect.
 
 Runs at    the driver, which is the platform's, and the cluster's workers, which are trusted, too.
-People     All rows of a person are in one task: rows move by a hash of the person's id. Every sum
-           reports which hashes of ids are in it; a sum in which a hash is missing or twice is
-           refused.
-Sums       are made of blocks by the local kernels, in whole numbers, and their tables are merged in
-           pieces on the cluster. Noise is added at the driver to the result of `total`, so a task
-           that is repeated, or run twice at once, changes neither the sum nor the noise.
+People     All rows of a person are in one task: rows move by a hash of the person's id. A sum over
+           ratings counts the people of each hash; it is refused if a hash is in two tasks, if a
+           block of a task is missing, or if a count differs from that of an earlier sum.
+Sums       The local kernels make the tables of blocks, which are merged in pieces on the cluster.
+           Sums that get noise are in whole numbers. Noise is added at the driver to the result of
+           `total`, so a task that is repeated, or run twice at once, changes neither the sum nor
+           the noise.
 Errors     Messages of the cluster are not repeated, since they may hold a person's row.
 """
 
@@ -63,7 +64,7 @@ _DEFAULT_PORT = 15002
 _BUCKETS_PER_TASK = 64
 """Number of buckets of people for each task."""
 _WAIT = 10.0
-"""Seconds to wait for a server's answer."""
+"""Seconds to wait for a connection to a server."""
 _RETRIES = 5
 """Number of retries of a call that a server does not answer: about 20 seconds."""
 
@@ -77,7 +78,7 @@ def open_spark(
     events: bool,
     tasks: int | None = None,
 ) -> SparkRatings:
-    """Open ratings on a cluster; everything that can be refused is refused here, before any sum.
+    """Open ratings on a cluster; unusable sources and rows are refused here, before any release.
 
     Args:
         source: A path of Parquet or CSV as the cluster sees it, or the name of a table in Spark's
@@ -89,8 +90,11 @@ def open_spark(
         tasks: Number of Spark tasks that hold the people; None: by the number of rows.
 
     Raises:
+        ConfigError: The address has another form.
+        MissingExtra: pyspark is not installed.
         ClusterError: There is no server or no such source, or the cluster fails.
-        DataError: A column is missing, a row cannot be read, or no item of the catalogue is rated.
+        DataError: A column is missing, there is no row, a row cannot be read, or no item of the
+            catalogue is rated.
     """
     with _session(remote) as session:
         rows = _open_rows(session, source, column_names, public.scale, events=events)
@@ -128,7 +132,8 @@ def write_lists(
 ) -> None:
     """Write the lists of all people of a source as Parquet, on the cluster.
 
-    No person's rows or lists come to this machine.
+    No person's rows or lists come to this machine. Errors are those of `open_spark`; a folder `out`
+    that is already there is a ClusterError.
 
     Args:
         source: As in `open_spark`.
@@ -168,9 +173,10 @@ def fold_reports(
     *,
     tasks: int | None = None,
 ) -> NDArray[np.int64]:
-    """Count the reports of devices on a cluster, as the sum of `fold(reports)` over its tasks.
+    """Count the reports of devices on a cluster, as the sum of `fold(reports)` over parts of them.
 
-    All reports with the same ticket go to one call of `fold`, sorted by their bytes.
+    All reports with the same ticket go to one call of `fold`, sorted by their bytes. Empty cells
+    are left out.
 
     Args:
         source: Parquet with reports in a binary column.
@@ -184,8 +190,10 @@ def fold_reports(
         The sum of the tables.
 
     Raises:
-        ClusterError: The source is not there, or the cluster does not answer.
-        DataError: The column holds no bytes.
+        ConfigError: The address has another form.
+        MissingExtra: pyspark is not installed.
+        ClusterError: There is no server or no such source, or the cluster fails.
+        DataError: There is no such column of bytes, or it has no report.
     """
     with _session(remote) as session:
         from pyspark.sql.functions import col
@@ -262,7 +270,7 @@ class _Rows:
 
 
 def _partition(frame: Any, pack: Callable[..., Any], tasks: int) -> Any:
-    """Pack rows in buckets and distribute these over tasks.
+    """Pack rows in buckets, and distribute the buckets over tasks.
 
     There are many more buckets than tasks, so that tasks are about equally large.
 
@@ -339,23 +347,38 @@ def _named_main_module() -> Iterator[None]:
         del main.__file__
 
 
+def _read_address(remote: str) -> tuple[str, int]:
+    """Split an address of the form sc://HOST or sc://HOST:PORT into host and port.
+
+    Raises:
+        ConfigError: The address has another form.
+    """
+    wrong_form = ConfigError(f"--remote is written sc://HOST:PORT; got {remote!r}.")
+    try:
+        address = urlsplit(remote)
+        port = address.port
+    except ValueError:  # such as a port that is no number, or above 65535
+        raise wrong_form from None
+    if address.scheme != "sc" or not address.hostname:
+        raise wrong_form
+    return address.hostname, port or _DEFAULT_PORT
+
+
 def connect(remote: str) -> Any:
     """Open a new session on a Spark Connect server.
 
     Raises:
         ConfigError: The address is not of the form sc://HOST or sc://HOST:PORT.
-        ClusterError: No server answers there, or its version is not supported.
+        ClusterError: No server answers there, its version is not supported, or a worker has another
+            version of tacit-rec.
         MissingExtra: pyspark is not installed.
     """
-    address = urlsplit(remote)
-    if address.scheme != "sc" or not address.hostname:
-        raise ConfigError(f"--remote is written sc://HOST:PORT; got {remote!r}.")
-    port = address.port or _DEFAULT_PORT
+    host, port = _read_address(remote)
     try:
-        socket.create_connection((address.hostname, port), timeout=_WAIT).close()
+        socket.create_connection((host, port), timeout=_WAIT).close()
     except OSError as error:
         raise ClusterError(
-            f"No Spark Connect server answers at {address.hostname}:{port} ({error}). Start one, "
+            f"No Spark Connect server answers at {host}:{port} ({error}). Start one, "
             f"such as  sail spark server --port {port}  or Spark's  start-connect-server.sh."
         ) from None
     with warnings.catch_warnings(), _named_main_module():

@@ -1,8 +1,11 @@
-"""Results of a cluster's tasks, added up or joined, with checks that each task counts exactly once.
+"""Sums, joins and arrays from a cluster's tasks, with checks that nothing is missing or twice.
 
-To join items, strips of people's rows are brought together in tiles. `cut_strips`, `work_on_tile`,
-`merge_line` and `compute_arrays` run at workers, which see raw ratings. A tile that has a person
-twice is refused.
+To join items, strips of people's rows are brought together in tiles. The tiles' answers are bytes
+for lines; a line is a number under which answers of several tiles are merged. A tile that has a
+person twice is refused.
+
+Runs at   the driver; but `cut_strips`, `work_on_tile`, `merge_line` and `compute_arrays` run at
+          workers, which see raw ratings.
 """
 
 from __future__ import annotations
@@ -47,14 +50,14 @@ from tacit.errors import ClusterError, DataError
 STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
 """Schema of strips: a part of a block's ratings for one tile."""
 LINES = "line long, tile long, cells binary"
-"""Schema of answers: the bytes that a tile has for a line. In merged answers, and those of
-`compute_arrays`, `tile` is the number of tiles that have such bytes."""
+"""Schema of answers: the bytes that a tile has for a line. In merged answers, `tile` is how many
+tiles have answered for the line; in those of `compute_arrays` it is 1."""
 _STRIP_TYPES = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
 """Arrays of a strip, and their types: `counts` has the number of ratings of each person, `numbers`
 the number that `CutBlock` returns for each person; `items` and `stars` have a cell for each
 rating."""
 _PARTS_AT_ONCE = 16
-"""Number of arrays that `spread` computes at once, for this machine's memory."""
+"""Number of arrays that `spread` computes at once; more need not fit in this machine's memory."""
 
 
 class SparkRatings(StoredRatings):
@@ -75,7 +78,7 @@ class SparkRatings(StoredRatings):
         )
         self._session = session
         self._blocks = blocks
-        # What `gather_total` returned as counts of hashes for the latest sum; all must be equal.
+        # Counts of hashes of the latest sum, as `gather_total` returns them; equal for all sums.
         self._seen: NDArray[np.int64] | None = None
 
     def __enter__(self) -> SparkRatings:
@@ -88,13 +91,13 @@ class SparkRatings(StoredRatings):
         """Sum `add(block)` in one pass over the cluster's blocks.
 
         Raises:
-            ClusterError: The cluster fails, or blocks are missing or twice in the sum.
+            ClusterError: The cluster fails, or people are missing or twice in the sum.
         """
         work = partial(workers.sum_blocks, add=add, to_ratings=self._to_ratings)
         zeros = add(self._to_ratings(Block.without_people()))
         total, seen = gather_total(self._blocks, work, zeros, self.tasks)
         if self._seen is not None and not np.array_equal(seen, self._seen):
-            raise ClusterError(_LOST)
+            raise ClusterError(_PEOPLE_LOST)
         self._seen = seen
         self.advance(1.0)
         return total
@@ -117,7 +120,7 @@ class SparkRatings(StoredRatings):
         return _answers_by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
-        """Yield `work(part)` of each part, computed on the cluster.
+        """Yield `work(part)` for each part, computed on the cluster.
 
         Raises:
             ClusterError: The cluster fails, or results are missing.
@@ -131,7 +134,7 @@ class SparkRatings(StoredRatings):
                 rows = numbers.mapInArrow(compute, LINES).toArrow()
             answers = _answers_by_line(rows)
             if len(answers) < len(batch):
-                raise ClusterError(_LOST)
+                raise ClusterError(_PEOPLE_LOST)
             for number in range(len(batch)):
                 _, cells = answers[number]
                 yield np.load(BytesIO(cells), allow_pickle=False)
@@ -140,7 +143,7 @@ class SparkRatings(StoredRatings):
 def gather_total(
     frame: Any, work: Callable[..., Any], zero: NDArray[Any], tasks: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Add up the tables that the tasks make of their rows.
+    """Add up the tables that the tasks make of their rows, and check that none is missing or twice.
 
     Args:
         frame: Spark's frame of the rows.
@@ -149,11 +152,12 @@ def gather_total(
         tasks: Number of Spark tasks that hold the people.
 
     Returns:
-        The sum; and (3, hashes) for each hash: the number of tasks that have it, of people in the
-        sum, and of people that the tasks had.
+        The sum; and the counts of `workers.SEEN`: (3, HASHES) for each short hash, the tasks that
+        have it, the people with it in the sum, and the people with it in all tasks.
 
     Raises:
-        ClusterError: A hash was in several tasks, or a block of a task was missing.
+        ClusterError: A hash was in several tasks, a block of a task or all rows were missing, or
+            the cluster fails.
     """
     merge = partial(workers.merge_pieces, kind=zero.dtype.str)
     merging_tasks = max(1, min(tasks, zero.size // workers.PIECE))
@@ -172,7 +176,7 @@ def gather_total(
             cells[start : start + len(piece)] += piece
     is_complete = np.array_equal(seen[1], seen[2])
     if not seen.any() or seen[0].max() > 1 or not is_complete:
-        raise ClusterError(_LOST)
+        raise ClusterError(_PEOPLE_LOST)
     return cells.reshape(zero.shape), seen
 
 
@@ -184,13 +188,13 @@ def _work_on_part(
 
 
 def _answers_by_line(rows: Any) -> Lines:
-    """Map each line to its number of tiles and its bytes, from a table as `LINES` has it."""
+    """Map each line to its number of tiles and its bytes, from merged answers as in `LINES`."""
     columns = [column.to_pylist() for column in rows.columns]
     return {line: (count, cells) for line, count, cells in zip(*columns, strict=True)}
 
 
 def _apply_by_key(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> Any:
-    """Apply `work` to the rows of each value of a column, on the cluster."""
+    """Apply `work` to the rows of each value of the column `key`, in `tasks` cluster tasks."""
 
     # pyspark looks at the number of parameters, and counts those that a `partial` has set.
     def work_on_group(table: Any) -> Any:
@@ -202,9 +206,10 @@ def _apply_by_key(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) 
 def cut_strips(
     batches: Iterable[Any], *, cut: CutBlock, tiles: Tiles, to_ratings: ToRatings
 ) -> Iterator[Any]:
-    """Yield the strips of a task's blocks, as in `STRIPS`: of each block, a part for each tile.
+    """Yield the strips of a task's blocks, as in `STRIPS`: of each block, a strip for each tile.
 
-    A strip has the people of the block who rated an item of the tile, and these ratings.
+    A strip has the people of the block who rated an item of the tile, and these ratings. There is
+    none if nobody did.
     """
     for block, row in read_blocks(batches):
         stars, numbers = cut(to_ratings(block))
@@ -309,17 +314,17 @@ def close(*actions: Callable[[], object]) -> None:
             action()
 
 
-_LOST = (
+_PEOPLE_LOST = (
     "The cluster did not hand over each person exactly once: a clipped sum of its answer would not "
     "be private. Nothing was released."
 )
-"""Message of the error if people are missing from a sum, or in it twice."""
+"""Message of the error if people or results are missing from an answer, or in it twice."""
 NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
 """Message of the error for a source that the cluster does not find."""
 
 
 _EXPLANATIONS = {
-    re.escape(LOST): _LOST,
+    re.escape(LOST): _PEOPLE_LOST,
     "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)": (
         "A package is missing on the workers: install tacit-rec, the version of this machine, "
         "for the Python of every worker."
@@ -331,15 +336,15 @@ _EXPLANATIONS = {
     ),
     "OutOfMemory|out of memory": "A worker ran out of memory: give it more, or --tasks.",
 }
-"""Patterns of frequent messages of a cluster, and the sentences that explain them."""
+"""Sentences that explain frequent messages of a cluster, by patterns of these messages."""
 
 
 @contextmanager
 def described_errors() -> Iterator[None]:
-    """Replace errors of the cluster by our own, since a message of theirs may hold a person's row.
+    """Replace errors of pyspark and gRPC by our own, since their messages may hold a person's row.
 
     Raises:
-        DataError: A worker refused a row; it wrote the reason without the row.
+        DataError: A worker refused a row. Its message has the reason, without the row.
         ClusterError: The cluster refused the work or failed.
     """
     try:

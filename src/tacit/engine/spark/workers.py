@@ -1,7 +1,8 @@
-"""Functions that a cluster's workers run on their part of the ratings: blocks of people, and sums.
+"""Functions that a cluster's workers run: they read rows, pack people in blocks, add up, and list.
 
 Runs at    workers, which have this package, NumPy, Numba and Arrow, and see raw ratings.
-Sees       all rows of some people, the public catalogue, and what was released before.
+Sees       rows as they are stored; then all rows of some people, or all reports with some tickets;
+           the public catalogue, and what was released before.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ SEEN = -1
 """Number of a piece that has no cells of the table, but (3, HASHES) counts for each short hash: the
 tasks that have it, the people with it in the sum, and the people with it in all tasks."""
 BLOCK_ROWS = 1_000_000
-"""Number of rows of a block of people."""
+"""Number of rows of a block of people, about: a person's rows stay together."""
 ROWS_AT_ONCE = 1_000_000
-"""Number of rows whose cells are read at once."""
+"""Number of rows whose cells are read at once, about."""
 ROWS = "bucket int, rows binary"
 """Schema of rows packed in buckets: `rows` is an Arrow stream of all rows of a bucket in a task."""
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
@@ -49,20 +50,20 @@ BLOCKS = "seen binary, offsets binary, items binary, values binary, people binar
 PIECES = "piece long, cells binary"
 """Schema of pieces of a table: `piece` is the number of the piece in the table, or `SEEN`."""
 _REPORTS_AT_ONCE = 1 << 18
-"""Number of reports that are counted at once."""
+"""Largest number of reports, of different tickets, that are counted at once."""
 REFUSED = "tacit refuses "
-"""Text before the reason, in hexadecimal digits, in the message about a refused row."""
+"""Text in the message about a refused row; the reason follows it, in hexadecimal digits."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
-"""Arrow's type of a column whose cells were read, to Spark's type."""
+"""Spark's type of a column whose cells were read, by Arrow's type."""
 
 
 def _read_tables(
     batches: Iterable[Any], headers: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """Read the cells of a task's rows, many rows at a time, since an engine's batches may be small.
+    """Read the cells of a task's rows, many at a time, since a cluster's batches may be small.
 
     Raises:
-        ClusterError: A row is refused. The reason is written in hexadecimal digits, which no engine
+        ClusterError: A row is refused. The reason is in hexadecimal digits, which no cluster
             changes, and holds no cell of the row.
     """
     for table in _join_batches(batches):
@@ -143,7 +144,7 @@ def pack_reports(
 
     Args:
         batches: Tables with one column of reports.
-        ticket_bounds: Where a report's ticket begins and ends.
+        ticket_bounds: Indices of the bytes of a report at which the ticket begins and ends.
         buckets: Number of buckets.
     """
     for table in _join_batches(batches):
@@ -205,7 +206,7 @@ def prepare_blocks(
     block also has those of the whole task: 1 for each hash in it, and the number of people with it.
 
     Args:
-        batches: The task's rows.
+        batches: The task's rows, packed as in `ROWS`.
         width: Number of items.
         headers: The header of each role's column.
     """
@@ -238,7 +239,7 @@ def make_lists(
     """Make the lists of a task's people, a block of people at a time.
 
     Args:
-        batches: The task's rows.
+        batches: The task's rows, packed as in `ROWS`.
         list_block: Makes the lists of a block of ratings: arrays `people`, `ranks`, `items` and
             `scores` of one length, with the numbers of people in the block and of listed items.
         history_width: Number of items that a history can have.
@@ -269,7 +270,7 @@ def make_lists(
 
 
 def count_ratings(block: Ratings) -> NDArray[np.int64]:
-    """Count the ratings of a block, all of which are of items of the catalogue: (1,)."""
+    """Return the number of ratings of a block, as an array (1,)."""
     return np.array([len(block)])
 
 
@@ -307,8 +308,8 @@ def fold_reports_of_task(
     `fold`, sorted by their bytes, so that a repeated task accepts the same one.
 
     Args:
-        batches: The task's reports, packed.
-        ticket_bounds: Where a report's ticket begins and ends.
+        batches: The task's reports, packed as in `ROWS`.
+        ticket_bounds: As in `pack_reports`.
         fold: Counts some reports; returns a table.
     """
     report_rows = _unpack_rows(batches)
@@ -323,9 +324,9 @@ def fold_reports_of_task(
     equals_next = np.diff(hashes[order]) == 0
     is_repeated = np.append(equals_next, False) | np.insert(equals_next, 0, False)
     total = fold(sorted(reports.take(pa.array(order[is_repeated])).to_pylist()))
-    others = order[~is_repeated]
-    for start in range(0, len(others), _REPORTS_AT_ONCE):
-        part = others[start : start + _REPORTS_AT_ONCE]
+    not_repeated = order[~is_repeated]
+    for start in range(0, len(not_repeated), _REPORTS_AT_ONCE):
+        part = not_repeated[start : start + _REPORTS_AT_ONCE]
         total = total + fold(reports.take(pa.array(part)).to_pylist())
     yield from _cut_into_pieces(total, seen)
 
@@ -341,11 +342,11 @@ def _cut_into_pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[A
 
 
 def merge_pieces(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
-    """Add up pieces with the same number.
+    """Add up the pieces with the same number, and yield their sums.
 
     Args:
         batches: Pieces, as in `PIECES`.
-        kind: Type of the table's cells, as NumPy writes it.
+        kind: Type of the table's cells, as NumPy writes it, such as "<i8".
     """
     sums: dict[int, NDArray[Any]] = {}
     for batch in batches:
@@ -364,7 +365,7 @@ def versions(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def make_token(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield a random text for each batch."""
+    """Yield a random text for each batch, by which `sums.persist_frame` sees repeated work."""
     for _ in batches:
         yield make_batch("token string", os.urandom(8).hex())
 
@@ -412,7 +413,7 @@ def _shorten_text(column: Any) -> Any:
 def item_numbers(items: Any, ids: Column) -> NDArray[np.int32]:
     """Turn ids into numbers of the catalogue.
 
-    Ids are compared as integers if all are integers, else by their text.
+    Ids are compared as integers if those of the rows and of the catalogue are, else by their text.
 
     Args:
         items: (rows,) ids, as an Arrow array.

@@ -90,7 +90,7 @@ def contributed_head_rows(rows: StarRows, head: Ints, items: int, share: float) 
         count = len(offsets) - 1
         owners = np.repeat(np.arange(count), np.diff(offsets))
         block = slice(int(offsets[0]), int(offsets[-1]))
-        places, stars = rows.places[block], rows.rest[block]
+        places, stars = rows.places[block], rows.deviations[block]
         levels = np.bincount(owners, stars, count)
         levels = levels / (np.diff(offsets) + LEVEL_PRECISION * REST_VARIANCE)
         rating_counts = np.maximum(np.bincount(owners[places >= 0], minlength=count), 1)

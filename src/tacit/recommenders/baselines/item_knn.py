@@ -118,8 +118,8 @@ def find_positive_neighbours(
         length = min(length, width)
         neighbours = engine.neighbours(
             table,
-            of=unfinished,
-            among=all_items,
+            items=unfinished,
+            candidates=all_items,
             k=length,
             significance=significance,
             counts=significance > 0,
@@ -129,10 +129,10 @@ def find_positive_neighbours(
         is_chosen = is_positive & (np.cumsum(is_positive, axis=1) <= k)
         item_of_entry = np.nonzero(is_chosen)[0]
         counts = np.bincount(item_of_entry, minlength=len(unfinished))
-        is_finished = (counts >= k) | (neighbours.items[:, -1] < 0) | (length == width)
+        is_finished = (counts >= k) | (neighbours.neighbours[:, -1] < 0) | (length == width)
         is_kept = is_finished[item_of_entry]
         rows.append(unfinished[item_of_entry[is_kept]])
-        columns.append(neighbours.items[is_chosen][is_kept])
+        columns.append(neighbours.neighbours[is_chosen][is_kept])
         values.append(neighbours.similarities[is_chosen][is_kept])
         unfinished = unfinished[~is_finished]
         length = 2 * length
