@@ -1,4 +1,4 @@
-"""`tacit replay pdap`: the sound learner on a log of visits, compared with the log's own policy."""
+"""`tacit replay pdap`: the joint learner on a log of visits, compared with the log's own policy."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Return the cards of one variant: of learners, and of what vendors learn from one another.
+    """Return the cards of one variant, for the sizes that `CardSettings` names.
 
     Raises:
         ConfigError: The variant is neither "sound" nor "published".

@@ -1,4 +1,4 @@
-"""The class for users: the sound learner as a bandit with fit, choose, learn and predict."""
+"""The class for users: the joint learner as a bandit with fit, choose, learn and predict."""
 
 from __future__ import annotations
 

@@ -113,6 +113,7 @@ def visit_distribution(
     answers = response_distribution(
         report_answer, policy.response.categories, policy.response.truth, words_before=1
     )
+    # The answer depends on cell and reward, not on the arm, so the chances multiply.
     pairs = product(arm_distribution(make, context).items(), answers.items())
     return {(arm, answer): p * q for (arm, p), (answer, q) in pairs}
 
@@ -141,6 +142,7 @@ def life_distribution(
     for _ in range(VISITS_MADE):
         is_paid = device.select(context).phase != "train"
         next_visit = paid_visit if is_paid or not metered else free_visit
+        # The draws of a visit are independent of earlier ones, so the chances multiply.
         pairs = product(lives.items(), next_visit.items())
         lives = {(*earlier, output): p * q for (earlier, p), (output, q) in pairs}
     return lives

@@ -18,7 +18,7 @@ SOUND: tuple[Callable[[], AuditedClaim], ...] = (
 )
 """Audits of this library's claims."""
 SAMPLES = 5_000
-"""Samples of each audit by default."""
+"""Number of samples of each audited claim, by default."""
 
 
 def audit() -> AuditPlan:

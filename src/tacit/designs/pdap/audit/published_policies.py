@@ -288,11 +288,14 @@ def _check_geometric_tree(level: int) -> Check:
         while cell.level < level:
             policy.partition.count_arrival(cell)
             cell, _ = policy.partition.find(LEFT)
-        policy.select(LEFT)
+        policy.select(LEFT)  # creates the cell's statistics
+        # "exploit": rewards of a video that is explored would be sent without noise.
         choice = Choice(0, "exploit", cell)
         return [policy.answer(choice, reward) for reward in rewards]
 
-    return _check_first_reward(f"the first of two, level {level}", send_rewards, 2, 10)
+    return _check_first_reward(
+        f"the first of two, level {level}", send_rewards, horizon=2, sample_divisor=10
+    )
 
 
 def _check_first_reward(

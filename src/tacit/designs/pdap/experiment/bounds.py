@@ -245,6 +245,7 @@ def _check_theorem_2(world: World, contender: Contender, policy: PDap) -> Bound:
     setting = world.setting
     gap = theory.suboptimal_gap(setting.lipschitz, setting.dimension, setting.smoothness)
     level = math.floor(math.log(gap, setting.slices) / setting.smoothness) + 1
+    # At most as many draws as the cell has visits before it splits.
     draws = min(setting.horizon, setting.first_split * setting.slices ** (setting.p * level))
     means = [1.0] + [0.0] * (setting.videos - 1)
     epsilon_of_cell = theory.epsilon_at(
@@ -264,7 +265,7 @@ def _check_theorem_2(world: World, contender: Contender, policy: PDap) -> Bound:
             setting, level, setting.horizon, epsilon_of_cell
         ),
         corrected=regret_bounds.own_video_regret(setting, level, setting.horizon, epsilon_of_cell),
-        measured=draws * loss_by_video[1],
+        measured=draws * loss_by_video[1],  # video 1 is one of those of mean 0
         largest_possible=draws,
     )
 

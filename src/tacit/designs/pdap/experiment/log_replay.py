@@ -1,4 +1,4 @@
-"""Replay of a log of visits: the sound learner learns the first visits, and the others judge it."""
+"""Replay of a log: the joint learner learns its first visits; the others are for estimates."""
 
 from __future__ import annotations
 

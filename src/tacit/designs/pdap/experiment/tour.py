@@ -19,12 +19,15 @@ DRAWS = 1000
 EPSILON = 1.0
 """Nats of one visit, for the learner and for the context that is sent."""
 VISITS = 30_000
+"""Visits of the vendor, each with one click or none."""
 VIDEOS = 10
+"""Videos of the vendor."""
 FEATURES = 2
 """Numbers of a context."""
 BLOCK = 500
 """Visits that are served before their clicks are learned."""
 SEED = 1
+"""Seed of the videos, the visitors and their clicks; the learner's noise has none."""
 CONTEXT = (0.9, 0.1)
 """The context that is sent DRAWS times."""
 CELL = (1, 0)

@@ -19,7 +19,9 @@ VIDEOS = 8
 FEATURES = 2
 """Number of features of a context."""
 TENANT = "demo"
+"""The tenant to whom the vendors of both services belong."""
 KEYS_FILE = "keys.json"
+"""Name of the file with the API keys in the folder of a deployment."""
 
 
 def make_demo(_: Path) -> str:

@@ -78,7 +78,8 @@ class VendorSettings:
         "cells per feature, in a forwarded context; all neighbours have the same", 2, unit="cells"
     )
     share: float = setting(
-        "largest share of the visits at which a neighbour that has not proved itself is asked",
+        "largest share of the visits, after the first 120, at which a neighbour that has not "
+        "proved itself is asked",
         1.0,
         refused="0 or less, above 1",
     )

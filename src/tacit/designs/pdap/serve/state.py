@@ -292,6 +292,7 @@ class VendorState:
             context = self._context_of(np.array(ticket.steps, dtype=np.uint16))
             cell = tuple(context.tolist())
             tag = self._learner.tag
+            # The learner treats all phases but "train" alike.
             choice = Choice(ticket.arm, "explore", cell, None, ticket.learner_visit, tag)
             with suppress(PrivacyError):  # it was answered before
                 self._learner.update(choice, reward)
