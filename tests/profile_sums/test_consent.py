@@ -94,11 +94,11 @@ def test_only_the_likes_of_consenting_people_are_read(people, consenting):
 
 
 def test_a_card_says_who_is_protected(people, consenting):
-    """Two groups: a conditional claim for those who never agreed, and none for the others."""
+    """Two groups: a conditional claim for those who kept the protection, and none for the others."""
     model = Private(8.0, mode="taste", consented=consenting).fit(people)
     (card,) = model.guarantees()
     assert card.basis is Basis.CONDITIONAL
-    assert "everybody who never agreed" in card.sentence
+    assert "everybody who did not give up the protection" in card.sentence
     assert "40 people agreed not to be protected: they have no claim" in card.sentence
     with comparison():
         (plain,) = Private(8.0, mode="taste").fit(people).guarantees()

@@ -20,8 +20,9 @@ plan_state.py      the releases of a plan's fits, added up
 fitted_lists.py    the whole result of a fit, frozen
 scoring.py         scores and reasons for one person; batch_lists.py: lists for many
 files.py           model files; plan_files.py: the state of a plan in model files;
-                   device_files.py: the file that devices read
+                   device_files.py: the file that devices read; device_format.py: its version
 guarantees.py      cards
+options.py         help texts of commands
 model.py           `PrivateLists`, the class on which both designs build
 audit/             neighbouring data sets, whole fits of them, and planted bugs
 """

@@ -116,7 +116,7 @@ def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Colum
         names: Domains that at least one item must have.
 
     Returns:
-        (n_items,) domain of each item; None where it is unknown.
+        (n_items,) domain of each item; where it is unknown, None or another object that is no text.
 
     Raises:
         DataError: The items have no such metadata, or no item has one of the `names`.

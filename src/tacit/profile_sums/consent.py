@@ -115,8 +115,8 @@ def consented_features(likes: sparse.csr_array) -> Floats:
         likes: (people, items) 1 for a like, at least one in each row.
 
     Returns:
-        (items, r) with r = min(12, floor(n / 8)), zeros for an item without likes; r is 0 for fewer
-        than 16 people.
+        (items, r), zeros for an item without likes. r is the least of 12, floor(n / 8) and the
+        number of items, and 0 for fewer than 16 people.
     """
     people, items = likes.shape
     if people < LEAST_PEOPLE:

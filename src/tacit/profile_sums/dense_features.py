@@ -1,6 +1,6 @@
-"""Dense features of items from public vectors, beside the columns made of their metadata.
+"""Dense features of items: those of public vectors, and steps that all dense features share.
 
-The vectors are the caller's. They must not be computed from the ratings of the people fitted to.
+The caller gives the vectors. They must not be computed from the ratings of the people fitted to.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def limit_rows(rows: Floats, counted: NDArray[np.bool_]) -> Floats:
 
     Args:
         rows: (items, r) dense features.
-        counted: (items,) whether the norm of the row counts for the percentile.
+        counted: (items,) whether the percentile is computed with the norm of the item's row.
     """
     lengths = np.sqrt((rows**2).sum(axis=1))
     shortest_divisor = 0.0

@@ -1,7 +1,8 @@
 """The file from which devices make lists; `tacit.designs.private.device` reads it.
 
-Everything in it was released or is public. Numbers have 16 bits, so scores differ a little from
-those of the model; the map of own likes and the mean of pairs have 32 bits.
+Everything in the file was released or is public, or was learned from people who agreed not to be
+protected. Most numbers have 16 bits, so scores differ a little from those of the model; the map of
+own likes and the mean of pairs have 32 bits.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class ColdRows:
 def pack_device_file(fitted: FittedLists, card: Guarantee, cold: ColdRows) -> bytes:
     """Pack everything that devices need to make lists, and the card of the model.
 
-    Cold items come after the rated ones.
+    Cold items come after the items of the model.
 
     Args:
         fitted: The model.

@@ -91,15 +91,15 @@ def feature_columns(
     """Choose columns of features from item metadata, and fill them.
 
     Years are replaced by the bands of `YEAR_BANDS`, and other numbers, if there are many, by 8
-    bands that hold equal numbers of the catalogue's values.
+    bands that hold about equally many of the catalogue's values.
 
     Args:
         catalogue: The items with their metadata.
         names: Names of metadata; None: the default ones of `tacit.data.item_features`.
 
     Returns:
-        Names of the f most frequent features, at most 64, as NAME=VALUE; and rows (items, f) of L2
-        norm 1. f is 0 if no item has a feature.
+        Names of the f most frequent features, at most 64, as NAME=VALUE, the last one perhaps
+        `UNKNOWN`; and rows (items, f) of L2 norm 1. f is 0 if no item has a feature.
 
     Raises:
         DataError: A value is NaN, or the items have no metadata of one of the names.

@@ -336,7 +336,13 @@ def _has_released_pairs(header: Mapping[str, Any], arrays: Arrays) -> bool:
 
 
 def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopItemsModel:
-    """Read the weights between top items. context, targets: numbers of all such items."""
+    """Read the weights between top items.
+
+    Args:
+        arrays: Arrays of the model file.
+        context: Number of all context items.
+        targets: Number of all target items.
+    """
     rows = read_places(arrays, "context", context)
     columns = read_places(arrays, "targets", targets)
     return TopItemsModel(rows, columns, read_floats(arrays, "weights", len(rows), len(columns)))

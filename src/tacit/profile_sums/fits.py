@@ -2,7 +2,8 @@
 
 Source     mu^2 adds up: Dong, Roth, Su (2022); also if a later epsilon is chosen in view of earlier
            releases: Smith, Thakurta: Fully adaptive composition for GDP (2022).
-Guarantee  It covers one person's whole profile through all fits, whose rows may change in between.
+Guarantee  The cost is that of one person's whole profile in all fits, also if the rows change in
+           between.
 """
 
 from __future__ import annotations

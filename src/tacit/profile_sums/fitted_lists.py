@@ -1,4 +1,4 @@
-"""One fit: from checked inputs to the frozen result."""
+"""One fit, alone or of a plan: from checked inputs to the frozen result."""
 
 from __future__ import annotations
 
@@ -106,7 +106,10 @@ class PreparedFit:
         return people if people >= LEAST_PEOPLE else 0
 
     def add_consented(self, released: ReleasedLists) -> ReleasedLists:
-        """Add the lists of consenting people to a release of tastes; return others unchanged."""
+        """Add weights from consenting people to a release of tastes, if there are enough of them.
+
+        A release of another mode is returned unchanged.
+        """
         if self.consented_likes is None or released.mode != "taste":
             return released
         weights = consented_lists(self.consented_likes, released.usefulness.effective_population)
@@ -115,7 +118,10 @@ class PreparedFit:
 
 @dataclass(frozen=True, eq=False)
 class FittedLists:
-    """The result of a fit: released and public values, no protected person's rows."""
+    """The result of a fit: released and public values, and what consenting people gave.
+
+    It has no row of a protected person.
+    """
 
     settings: Settings
     """Choices of the fit."""
@@ -333,7 +339,9 @@ def fit_lists(prepared: PreparedFit, fits: tuple[Fit, ...], lifetime: float | No
 def begin_plan(
     prepared: PreparedFit, plan: FitPlan, fits: tuple[Fit, ...], lifetime: float
 ) -> FittedLists:
-    """Make the first fit of a plan. It chooses the directions that all fits of the plan use.
+    """Make the first fit of a plan. It chooses the second sum of all later fits.
+
+    If that is sum 3, the first fit also chooses the directions that later fits use.
 
     Args:
         prepared: Inputs of the fit.

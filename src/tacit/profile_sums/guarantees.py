@@ -1,4 +1,4 @@
-"""Cards of a fit, composed from the events that it was charged."""
+"""Guarantee cards of fits, computed from the noise of their releases."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _SOURCES = (
     "Kearns, Pai, Roth, Ullman: Mechanism design in large games (2014), for joint privacy",
 )
 _CONTINUED_ONCE = (
-    "each model is gone on from once: two fits that follow the same model file cost more than a "
-    "card of either says, which a ledger refuses and nothing else checks"
+    "each model file is continued at most once: two fits that continue the same file cost more "
+    "than the card of either says; a ledger refuses this, and nothing else checks it"
 )
-"""Assumption of the card of several fits."""
+"""Assumption of the card of several fits, made or planned."""
 _LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up over fits"
 """Beginning of the lifetime of a card."""
 _PAIRS_INSIDE = (
-    "pairs of likes are a second table inside the last sum of lists: each of the two has twice the "
-    "noise variance of one, so over the noise one person adds no more to both than to one"
+    "pairs of likes are a second table that shares the charge of the last sum of lists: each of "
+    "the two tables has twice the noise variance of a table with a whole charge"
 )
 """Assumption of the card of a fit that released pairs of likes."""
 
@@ -72,34 +72,35 @@ def card_of_fits(
     return card if not consenting else _add_consenting(card, consenting)
 
 
-def _add_consenting(card: Guarantee, people: int) -> Guarantee:
-    """Restrict a card to the people who never agreed to give up the protection.
+def _add_consenting(card: Guarantee, consenting: int) -> Guarantee:
+    """Restrict a card to the people who did not give up the protection.
 
     Args:
         card: The card of a fit with noise.
-        people: Number of people who agreed and were learned from.
+        consenting: Number of people who agreed not to be protected and were learned from.
     """
     return replace(
         card,
         sentence=(
-            f"For everybody who never agreed to give it up: {card.sentence} {people} people agreed "
-            "not to be protected: they have no claim, and their likes can be read out of the model "
-            "file."
+            f"For everybody who did not give up the protection: {card.sentence} {consenting} "
+            "people agreed not to be protected: they have no claim, and their likes can be read "
+            "out of the model file."
         ),
-        protects=f"{card.protects}, of everybody who never agreed not to be protected",
+        protects=f"{card.protects}, of everybody who did not give up the protection",
         basis=Basis.CONDITIONAL,
         assumptions=(
             *card.assumptions,
             (
-                "who agreed was fixed without other people's rows: by their own data, public "
-                "values, releases and their own lists"
+                "whether a person agreed did not depend on other people's rows, other than through "
+                "releases and the person's own lists"
             ),
         ),
         not_covered=(
             *card.not_covered,
             (
-                f"the {people} people who agreed not to be protected; one who withdraws is left "
-                "out of the next file; files already given out, and backups of a ledger, stay"
+                f"the {consenting} people who agreed not to be protected; one who withdraws is "
+                "left out of the next file, but stays in files already given out and in backups of "
+                "a ledger"
             ),
         ),
     )
@@ -138,7 +139,7 @@ def card_after_fit_without_noise() -> Guarantee:
 
 
 def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None) -> str:
-    """Describe the limit of all fits together; without one, the epsilon after one more fit.
+    """Describe the limit of all fits together; without a limit, the epsilon after one more fit.
 
     Args:
         fits: Fits that were made or are planned.
@@ -148,11 +149,12 @@ def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None
     if lifetime is not None and math.isfinite(lifetime):
         return f"{_LIFETIME}, up to epsilon {_round_up(lifetime, 4)} for all fits together"
     one_more = total_epsilon((*fits, fits[-1]), delta)
-    return f"{_LIFETIME}; one more like the last makes epsilon {_round_up(one_more, 3)} together"
+    epsilon = _round_up(one_more, 3)
+    return f"{_LIFETIME}; one more fit like the last makes epsilon {epsilon} together"
 
 
 def _round_up(number: float, digits: int) -> str:
-    """Round a positive number up to so many significant digits; return it as a decimal text."""
+    """Format a positive number as a decimal text, rounded up to so many significant digits."""
     exact = Decimal(repr(number))
     last_digit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return f"{exact.quantize(last_digit, rounding=ROUND_UP).normalize():f}"

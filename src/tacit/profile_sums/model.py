@@ -53,7 +53,7 @@ Likes = History | Iterable[Any]
 
 
 class PrivateLists(base.ItemRecommender):
-    """Lists from four noisy sums over people, within one domain or across two.
+    """Lists from four noisy sums over people (seven with stars), in one domain or across two.
 
     Args:
         epsilon: Bound for one person's whole profile, added or removed; inf: no privacy.
@@ -286,7 +286,7 @@ class PrivateLists(base.ItemRecommender):
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
     ) -> Floats:
-        """Predict stars (len(items),) of a person for items, or scores if `stars` is False.
+        """Predict a person's stars for items, or their scores if `stars` is False.
 
         Args:
             items: Item ids.
@@ -294,7 +294,7 @@ class PrivateLists(base.ItemRecommender):
             history: As for `recommend`.
 
         Returns:
-            NaN for an item that lists are not made of.
+            (len(items),) stars or scores; NaN for an item that lists are not made of.
         """
         own_rows = self._history(user, history)
         if self.stars_ is None:
@@ -363,8 +363,9 @@ class PrivateLists(base.ItemRecommender):
         return Reasons((*reasons_by_item, *reasons_by_feature))
 
     def device_file(self, cold: Mapping[Any, Facts] | None = None) -> bytes:
-        """Return the file from which devices make lists; everything in it is released or public.
+        """Return the file from which devices make lists.
 
+        It has released and public values, and weights from people who agreed not to be protected.
         Most numbers have 16 bits, so scores differ a little from those of `recommend`.
 
         Args:
@@ -395,7 +396,7 @@ class PrivateLists(base.ItemRecommender):
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return one card, of all fits of these people and of those that a plan still has."""
+        """Return one card of all fits of these people, and of those still to come in a plan."""
         usefulness = self.summary()
         fitted = self.fitted_
         card = guarantees.card_of_fits(
@@ -417,9 +418,9 @@ class PrivateLists(base.ItemRecommender):
     __getstate__ = base.without_people
 
     def save(self, path: str | Path) -> None:
-        """Write the model file: released and public values.
+        """Write the model file: released and public values, and what consenting people gave.
 
-        Only people who agreed not to be protected can be found in it.
+        Only people who agreed not to be protected can be found in the file.
         """
         container.write(path, *self.parts())
 

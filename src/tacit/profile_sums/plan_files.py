@@ -84,7 +84,7 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
         raise ValueError("'plan_counts' has weights below 0")
     later: TasteState | PopularState | None = None
     if header["second"] == "popular":
-        head = _head(arrays, len(item_ids))
+        head = _read_head(arrays, len(item_ids))
         later = PopularState(head, _table_from_array(arrays, "plan_popular"))
         if later.table.values.shape != head.shape:
             raise ValueError("the plan's counts do not fit their head")
@@ -107,7 +107,7 @@ def _tastes_from_parts(
         context: Number of context items.
         targets: Number of target items.
     """
-    head = _head(arrays, targets)
+    head = _read_head(arrays, targets)
     k = int(header["k"])
     count_weight, tastes_norm = read_floats(arrays, "plan_norms", 2).tolist()
     query = ItemQuery(head, count_weight, tastes_norm, k)
@@ -145,8 +145,17 @@ def _table_from_array(arrays: Arrays, name: str) -> AddedTable:
     return AddedTable(numbers[2:], weight, squares)
 
 
-def _head(arrays: Arrays, items: int) -> NDArray[np.int64]:
-    """Read the items (head,) of the plan's head; ValueError unless they ascend below `items`."""
+def _read_head(arrays: Arrays, items: int) -> NDArray[np.int64]:
+    """Read the item numbers (head,) of the plan's head.
+
+    Args:
+        arrays: Arrays of the model file.
+        items: Number of target items.
+
+    Raises:
+        ValueError, KeyError: The head is missing or empty, or its numbers are no ascending numbers
+            from 0 and below `items`.
+    """
     head = read_array(arrays, "plan_head", None).astype(np.int64)
     if not len(head) or head[0] < 0 or head[-1] >= items or (np.diff(head) <= 0).any():
         raise ValueError("'plan_head' does not fit the list of items")

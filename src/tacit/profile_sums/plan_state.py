@@ -1,7 +1,9 @@
-"""The state of a plan: the released sums of all its fits, added up, and the directions of taste.
+"""The state of a plan: the released sums of all its fits, added up.
 
-The first fit chooses the directions. Each later fit releases sum 1 and a second sum, of the people
-in the data at that time, and adds them to the earlier releases, so that lists become more exact.
+The first fit chooses the second sum of all later fits, and its question: the directions of taste
+for sum 3, the head for counts of popular items, or sum 1 again. Each later fit releases sum 1 and
+the second sum, of the people in the data at that time, and adds them to the earlier releases, so
+that lists become more exact.
 
 A state holds released and public values alone. Two fits that continue from the same state cost more
 than the card of either says; a ledger answers the second one with the file of the first, or refuses
@@ -330,7 +332,7 @@ class _RowsById:
         stacked = sparse.csr_array(sparse.vstack([self.rows, others.rows], format="csr"))
         own_places = np.searchsorted(self.ids, ids)
         is_own = np.isin(ids, self.ids)
-        # Past the end for ids above all ids of `others`, which are in this table.
+        # An id above all of `others` gets a place past the end. Its row is in this table.
         other_places = len(self.ids) + np.searchsorted(others.ids, ids)
         other_places = np.minimum(other_places, stacked.shape[0] - 1)
         return sparse.csr_array(stacked[np.where(is_own, own_places, other_places)])

@@ -4,7 +4,7 @@ Source       Gaussian differential privacy: Dong, Roth, Su (2022); discrete nois
              Steinke (NeurIPS 2020).
 Runs at      the platform.
 Sees         everybody's rows, and public item metadata.
-Releases     everything in `ReleasedLists`.
+Releases     everything in `ReleasedLists` but `consented`, which is not protected.
 Guarantee    (epsilon, delta) for ONE PERSON'S WHOLE PROFILE, added or removed. `events.events` are
              declared before the first sum and charged even if the fit fails.
 Assumptions  catalogue, metadata, rating scale and settings are public.
@@ -124,8 +124,7 @@ class ReleasedSums:
     counts: Counts
     """Shares of likes, made from sum 1 as `sums.counts` defines them."""
     later: TasteSums | PopularTable | TopItemsModel | None
-    """The releases after sum 1, by mode; None if there are too few people, so nothing was released.
-    """
+    """The releases after sum 1, by mode; None if there are too few people for further sums."""
     usefulness: Usefulness
     """Estimate from sum 1 of how useful the lists are."""
 
@@ -458,7 +457,7 @@ def asks_for_pairs(
 ) -> bool:
     """Tell whether a release of tastes also releases pairs of likes, by the release of sum 1 alone.
 
-    It does in mode 'auto', in one domain, above a large effective population.
+    It does in mode 'auto', in one domain of two items or more, above a large effective population.
 
     Args:
         effective_population: People over the noise multiplier of all sums; None without noise,
@@ -475,7 +474,7 @@ def asks_for_pairs(
 def describe_release(released: ReleasedLists) -> str:
     """Describe a release: effective population, mode, and whether lists are useful.
 
-    All numbers in the sentences are released values.
+    Without noise only the mode is described. All numbers in the sentences are released values.
     """
     usefulness = released.usefulness
     mode: str = released.mode

@@ -1,9 +1,9 @@
 """The release of stars: the order of its three sums, and the model that predicts stars.
 
-The noisy number of people decides before the first sum which sums the three events pay for. With
-many people they are the means, the Gram matrix of the head, and the factors; with few people the
-means are drawn three times. If no factor stands out in the Gram matrix, the third event pays for a
-second draw of the means. The events and their noise are the same in each case.
+Three events are charged, with the same noise in each case. With few people, by the noisy number of
+people, all three pay for a draw of the means (without noise one draw is exact). With many people
+the first two pay for the means and for the Gram matrix of the head. If a factor stands out in this
+matrix, the third event pays for the factors, and otherwise for a second draw of the means.
 """
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ def people_factors(people: Profiles, released: ReleasedLists, settings: Settings
     """Return factors whose inner products are the scores of `score_items`.
 
     Returns:
-        The factors; None in mode 'top-items' and with lists of consenting people, whose scores have
-        no such factors.
+        The factors; None in mode 'top-items', and if there are weights from consenting people: such
+        scores have no factors.
     """
     model = released.personal
     count = len(people.offsets) - 1
@@ -163,7 +163,7 @@ def _clip_factor(tastes: Floats, settings: Settings) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
-    """Parts of the personal part of one item's score, by items and, once more, by features."""
+    """Two ways to split the personal part of one item's score: by items, and by features."""
 
     items: Ints
     """(n,) places of context items."""
@@ -182,7 +182,8 @@ def split_score(
 ) -> ScoreParts:
     """Split the score of one target item into the parts that the person's own items add.
 
-    There are no parts if everybody gets the same list, or the person has no context items.
+    There are no parts if everybody gets the same list, if the person has no context items, or if
+    the item is outside the head of mode 'top-items'.
 
     Args:
         person: Profile of one person.

@@ -25,7 +25,11 @@ DELTA_OF_NOTHING = 0.5
 
 @dataclass(frozen=True)
 class Settings:
-    """The choices of one fit, by the names of the command line's options."""
+    """The choices of one fit. Those that a user can make have the names of command-line options.
+
+    Raises:
+        ConfigError: A choice is out of range.
+    """
 
     epsilon: float = DEFAULT_EPSILON
     """Bound for one person's whole profile, added or removed; inf: the non-private variant."""
@@ -108,7 +112,7 @@ class Settings:
 
 
 def _as_float(name: str, value: object) -> float:
-    """Return a real number as a float, which JSON can store; numpy's numbers may not be.
+    """Return a real number as a Python float, which JSON can store, unlike some numbers of NumPy.
 
     Raises:
         ConfigError: The value is no real number.

@@ -48,7 +48,7 @@ class Usefulness:
     popular: float | None
     """`popular_above_noise` of the released shares of likes; None without noise."""
     worthwhile: bool
-    """Whether a mode with personal lists was chosen, which are expected to beat popularity."""
+    """Whether a mode with personal lists was chosen, by mode 'auto' or by the caller."""
 
     @property
     def people_missing(self) -> int:

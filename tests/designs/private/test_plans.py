@@ -326,10 +326,10 @@ def test_a_card_of_several_fits_says_that_each_is_gone_on_from_once(people):
     """Two branches cost more than either card says; sums of all fits are counted."""
     model = Private(lifetime=LIFETIME, fits=FITS).fit(people)
     (card,) = model.guarantees()
-    assert any("gone on from once" in line for line in card.assumptions)
+    assert any("continued at most once" in line for line in card.assumptions)
     assert any("10 noisy sums" in line for line in card.assumptions)
     (alone,) = Private(1.0).fit(generate(users=50, items=20, ratings=500, seed=1)).guarantees()
-    assert not any("gone on from once" in line for line in alone.assumptions)
+    assert not any("continued at most once" in line for line in alone.assumptions)
 
 
 def test_the_first_fit_of_a_finished_plan_is_given_again(people, ledger):

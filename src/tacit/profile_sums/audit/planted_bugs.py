@@ -243,7 +243,7 @@ def count_pairs_in_both_orders(
 
 
 def clip_pairs_of_each_item(head: int, *, exact: bool) -> NDArray[Any]:
-    """Weigh pairs by 1 / sqrt(likes): the pairs of each item have norm 1 at most, all do not."""
+    """Weigh pairs by 1 / sqrt(likes): an item's pairs have norm 1 at most, a person's more."""
     likes = np.arange(head + 1)
     weights = 1 / np.sqrt(np.maximum(likes, 1))
     return weights if exact else np.trunc(weights * 2**20).astype(np.int64)
@@ -382,7 +382,7 @@ SMALL_HEADS: Fault = {
 }
 """Heads of 8 items, which do not have all of the 20 items."""
 SMALL_PAIR_HEADS: Fault = {like_pairs: {"MOST_PAIR_ITEMS": 8}}
-"""The same for pairs of likes."""
+"""Heads of pairs of likes that have 8 of the 20 items."""
 COUNTS_BESIDE_CLIP = replace_item_sum(add_counts_beside_clip)
 TASTES_AROUND_TRUE_MEAN = show_people_after_counts("profile_centre", centre_at_true_mean)
 DAMPED_BY_TRUE_COUNTS = show_people_after_counts("profile_centre", centre_by_true_counts)

@@ -1,9 +1,10 @@
 """Small ratings with and without one person, and whole fits of them.
 
 The claim is audited in every mode, in one domain and across two; mode 'auto' chooses popularity for
-so few people. Two things differ from real fits, and neither changes a rule of the fit. The auditor
-sets the noisy number of people, because a fit of 40 people would stop after its first sum. And
-clips are so small that they bind in so small a world.
+so few people, unless the auditor's answers lead to pairs of likes. Two things differ from real
+fits, and neither changes a rule of the fit. The auditor answers in place of the noise sampler, with
+little noise and enough people, because a fit of 40 people would stop after its first sum. And clips
+are so small that they bind in so small a world.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def released_numbers(model: PrivateLists) -> dict[str, NDArray[Any]]:
 
 
 def all_worlds(recommender: type[PrivateLists]) -> tuple[World, ...]:
-    """List every way to fit a recommender. It is `TightClips` or has clips as small."""
+    """List the audited ways to fit a recommender, which is `TightClips` or has clips as small."""
     return (
         World("taste", False, recommender=recommender),
         World("taste", True, recommender=recommender),
@@ -222,7 +223,7 @@ def answer_sampler(
 
 
 def largest_share_used(world: World, moves: Sequence[float]) -> float:
-    """Return the largest share of its own mu^2 that a sum uses; it is at most 1 in a correct fit.
+    """Return the largest share of its own mu^2 that an event uses: at most 1 in a correct fit.
 
     Args:
         world: The way to fit.

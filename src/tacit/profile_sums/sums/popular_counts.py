@@ -1,9 +1,10 @@
 """Mode 'popularity': likes of the most popular items, three times, in place of sums 2a, 2b and 3.
 
-It is chosen if sum 1 shows too little signal for tastes: then more counts make better lists.
+Mode 'auto' chooses it if sum 1 shows too little signal for tastes: then more counts make better
+lists. A later fit of a plan draws these counts once.
 
 Sees       all rows, and the release of sum 1.
-Releases   the sum of everybody's likes in the head, drawn three times with independent noise.
+Releases   the sum of everybody's likes in the head, each draw with independent noise.
 Clips      one person's vector of likes in the head, scaled to norm 1, at norm 1.
 Makes      more exact shares of likes for the items of the head.
 """

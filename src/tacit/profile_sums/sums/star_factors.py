@@ -121,14 +121,16 @@ def _fit_factors(
     usual_ratings: float,
     deviation: float,
 ) -> StarFactors:
-    """Compute the loadings of items from the released sum: post-processing.
+    """Compute the loadings and variances of items from the released sum: post-processing.
 
     With V diag(s) V' the second moment of tastes, S (items, k) the products in the directions V, n
     an item's count, d the standard deviation of the noise, and e = 0.5 n s / sqrt(usual ratings)
     the variance of the sampling error of S:
 
         w        = variance of a loading: (sum of S^2 - d^2 - e) / (sum of (n s)^2), at least 1e-4
-        loadings = (w n s / (w (n s)^2 + e + d^2) * S) V'
+        gain     = w n s / (w (n s)^2 + e + d^2)
+        loadings = (gain * S) V'
+        variance = 0.5 + max(w (k - sum over directions of gain n s), 0)
 
     Args:
         products: (items, k) released sums of stars times tastes.

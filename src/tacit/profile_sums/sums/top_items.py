@@ -46,9 +46,10 @@ class TopItemsModel:
     """Released weights between the most popular items."""
 
     context: Ints
-    """Numbers of the context items of the head, most popular first."""
+    """(context head,) numbers of the context items of the head, most popular first."""
     targets: Ints
-    """Numbers of the target items of the head, most popular first; in one domain `context`."""
+    """(target head,) numbers of the target items of the head, most popular first; in one domain the
+    same as `context`."""
     weights: Floats
     """(context head, target head) weights, by which a person's row of norm 1 is multiplied."""
 
@@ -199,7 +200,7 @@ def release_top_items(
     vectors = vectors[:, is_above_noise]
     if people.one_domain:
         weights = vectors * (values / (values + ridge)) @ vectors.T
-        weights = weights / (1 - weights.diagonal())  # an item does not speak for itself
+        weights = weights / (1 - weights.diagonal())  # a like does not predict itself
         np.fill_diagonal(weights, 0)
         return TopItemsModel(context, context, weights)
     mechanism = cross_mechanism(len(context), len(targets), noises[2])
