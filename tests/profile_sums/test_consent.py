@@ -94,7 +94,7 @@ def test_only_the_likes_of_consenting_people_are_read(people, consenting):
 
 
 def test_a_card_says_who_is_protected(people, consenting):
-    """Two groups: a conditional claim for those who kept the protection, and none for the others."""
+    """Two groups: a conditional claim for who kept the protection, and none for others."""
     model = Private(8.0, mode="taste", consented=consenting).fit(people)
     (card,) = model.guarantees()
     assert card.basis is Basis.CONDITIONAL
