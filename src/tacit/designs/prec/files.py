@@ -76,7 +76,7 @@ class RunState:
     """(all rows,) whether a voter has not left."""
     votes: Votes
     """(rows,) position of the candidate that each voter votes for in the open round. Voters who
-    joined after it was opened have no row here, nor in the following arrays."""
+    joined after the round was opened have no row in this array, in `electorate` and in `blocks`."""
     electorate: Bits
     """(rows,) whether a voter belongs to the open round: all but those who had left before."""
     blocks: tuple[Credits, ...]
@@ -139,18 +139,18 @@ def incomplete_run_error(path: str | Path, error: Exception) -> ModelFileError:
     )
 
 
-def require(is_met: Any, otherwise: str) -> None:
+def require(is_met: Any, problem: str) -> None:
     """Check a condition on a file's content.
 
     Args:
         is_met: Whether the condition holds.
-        otherwise: What is wrong if it does not.
+        problem: What is wrong with the content if the condition does not hold, for the error.
 
     Raises:
-        ValueError: It does not hold.
+        ValueError: The condition does not hold.
     """
     if not is_met:
-        raise ValueError(otherwise)
+        raise ValueError(problem)
 
 
 def _client_values(client: ClientState) -> list[Any]:
@@ -181,8 +181,8 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
     """Read every part of a state, and check that the parts fit each other.
 
     Raises:
-        ValueError: A part is not valid, or two parts do not fit. Other errors of UNUSABLE_CONTENT:
-            a part is missing or has another form.
+        ValueError or another of `errors.UNUSABLE_CONTENT`: A part is missing, has another form or
+            is not valid, or two parts do not fit each other.
     """
     settings = PRecSettings.from_header(header["settings"])
     number = int(header["number"], 16)
@@ -235,7 +235,11 @@ def _read_block(settings: PRecSettings, arrays: Arrays, number: int, rows: int) 
         settings: Settings of the run.
         arrays: Arrays of the file.
         number: Number of the block, from 0.
-        rows: How many voters have credits in it.
+        rows: How many voters have credits in the block.
+
+    Raises:
+        ValueError: An array has another shape or type.
+        KeyError: An array is missing.
     """
     credit = make_empty_credits(rows, diversity=settings.diversity, radius=settings.radius)
     for name, array in zip(CREDIT_ARRAYS, _credit_arrays(credit), strict=True):
@@ -248,13 +252,17 @@ def _read_block(settings: PRecSettings, arrays: Arrays, number: int, rows: int) 
 def _read_client(
     values: list[Any], settings: PRecSettings, open_round: int, candidates: tuple[Id, ...]
 ) -> ClientState:
-    """Read what `_client_values` wrote, and check it against the rounds of the run.
+    """Read what `_client_values` wrote, and check it against the settings and rounds of the run.
 
     Args:
         values: The client's JSON values.
         settings: Settings of the run.
         open_round: Number of the open round; 0 before the first.
         candidates: Candidates of the open round.
+
+    Raises:
+        ValueError or another of `errors.UNUSABLE_CONTENT`: A value is missing, has another form, or
+            does not fit the run.
     """
     (block, slot), noisy_threshold, is_replayed, transcript_values, last_open_round = values
     joined_round, entry_values, stopped_round = transcript_values
@@ -326,7 +334,12 @@ def _check_transcript(transcript: Transcript, settings: PRecSettings, open_round
 
 
 def _read_bits(arrays: Arrays, name: str) -> Bits:
-    """Read an array of zeros and ones, stored as bytes, as booleans."""
+    """Read an array of zeros and ones, stored as bytes, as (any length,) booleans.
+
+    Raises:
+        ValueError: The array has another form or other values.
+        KeyError: The array is missing.
+    """
     values = read_array(arrays, name, None)
     is_bits = values.dtype == np.uint8 and (values <= 1).all()
     require(is_bits, f"the array '{name}' does not hold zeros and ones")
@@ -334,11 +347,15 @@ def _read_bits(arrays: Arrays, name: str) -> Bits:
 
 
 def _read_whole_number(value: Any, *, least: int | None = 0) -> int:
-    """Check that a JSON value is a whole number, and at least `least`; None for any whole number.
+    """Return a JSON value that has to be a whole number.
+
+    Args:
+        value: The value.
+        least: The smallest number that is valid; None if every whole number is.
 
     Raises:
-        ValueError: It is not.
+        ValueError: The value is not a whole number, or is below `least`.
     """
-    is_in_range = type(value) is int and (least is None or value >= least)
-    require(is_in_range, "a number in it is not whole, or is too small")
+    is_valid = type(value) is int and (least is None or value >= least)
+    require(is_valid, "a number in it is not whole, or is too small")
     return int(value)

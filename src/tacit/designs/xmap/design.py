@@ -18,7 +18,10 @@ class CardSettings:
 
     epsilon: float = option("Epsilon of a person's whole profile; inf: no privacy.")
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
-    variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
+    variant: str = option(
+        "'sound'. The card of 'published' is made of a fitted model:  tacit guarantee FILE",
+        default="sound",
+    )
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:

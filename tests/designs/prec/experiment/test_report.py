@@ -23,7 +23,7 @@ def point(method: str, low: float, high: float, *, stopped: float = 0.0, **chang
 
 @pytest.mark.parametrize(
     ("ours", "other", "state"),
-    [((0, 2), (3, 5), "hidden"), ((1, 4), (3, 5), "weakened"), ((6, 8), (3, 5), "open")],
+    [((0, 2), (3, 5), "good"), ((1, 4), (3, 5), "none"), ((6, 8), (3, 5), "poor")],
 )
 def test_intervals_decide_who_errs_less(ours, other, state):
     """Apart, or not told apart."""
@@ -38,7 +38,7 @@ def test_a_gate_that_shut_is_said_first():
     found = compare_with_exponential(
         [point("p-rec", 0, 1, stopped=0.6, threshold=33), point("exponential", 3, 5)]
     )
-    assert found.state == "open"
+    assert found.state == "poor"
     assert "33 survivors" in found.sentence
 
 
@@ -51,8 +51,8 @@ def test_the_bound_is_compared_with_the_mean():
 def test_in_the_victim_s_world_a_small_loss_is_a_breach():
     """There the client dislikes what is not her victim's vote."""
     read, kept = (point("p-rec", low, low, world="victim") for low in (1, 5))
-    assert compare_with_exponential([read]).state == "open"
-    assert compare_with_exponential([kept]).state == "hidden"
+    assert compare_with_exponential([read]).state == "poor"
+    assert compare_with_exponential([kept]).state == "good"
 
 
 def test_without_a_gate_nothing_is_judged():
@@ -87,4 +87,4 @@ def test_a_gate_that_shut_in_half_of_the_runs_is_judged_by_its_loss():
     found = compare_with_exponential(
         [point("p-rec", 0, 1, stopped=0.5), point("exponential", 3, 5)]
     )
-    assert found.state == "hidden"
+    assert found.state == "good"

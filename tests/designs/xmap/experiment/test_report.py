@@ -163,7 +163,7 @@ def test_verdict_where_it_helps():
     """Every figure of the sentence comes from the table."""
     found = verdict(table_of())
     assert found.headline == "What people rated in books tells what they like in films"
-    assert found.state == "hidden"
+    assert found.state == "good"
     assert found.sentence == (
         "For people who have rated nothing in films, NX-Map (item-based) (no privacy) has a mean "
         "error of 0.701 stars, 0.030 below that of item averages. For people who have rated "
@@ -175,8 +175,8 @@ def test_verdict_where_it_helps():
 @pytest.mark.parametrize(
     ("gap", "state", "said"),
     [
-        (0.03, "open", "0.030 above that of item averages"),
-        (0.002, "weakened", "not distinguished from item averages"),
+        (0.03, "poor", "0.030 above that of item averages"),
+        (0.002, "none", "not distinguished from item averages"),
     ],
 )
 def test_verdict_where_it_does_not(gap, state, said):
@@ -206,9 +206,9 @@ def test_verdict_without_nx_map(variant, said):
 @pytest.mark.parametrize(
     ("gap", "state", "said"),
     [
-        (0.05, "hidden", ", 0.050 above that of the most rated items"),
-        (-0.05, "open", ", 0.050 below that of the most rated items"),
-        (0.001, "weakened", ", not distinguished from the most rated items"),
+        (0.05, "good", ", 0.050 above that of the most rated items"),
+        (-0.05, "poor", ", 0.050 below that of the most rated items"),
+        (0.001, "none", ", not distinguished from the most rated items"),
     ],
 )
 def test_verdict_of_lists_alone(gap, state, said):

@@ -285,9 +285,9 @@ def walk_paths(
     Returns:
         A walk for each path.
     """
-    fixed = _FixedDraws()
+    fixed_draws = _FixedDraws()
     walks = [Walk() for _ in paths]
-    with fixed.replace_draws():
+    with fixed_draws.replace_draws():
         server = curator_class(settings, randomness=secure(), number=_RUN_NUMBER)
         for client in range(len(paths)):
             server.join(client)
@@ -296,9 +296,9 @@ def walk_paths(
             for client, path in enumerate(paths):
                 if row >= len(path):
                     continue
-                fixed.walk = walks[client]
-                fixed.output = path[row]
-                fixed.survivors = server.credit_left(client) // settings.credit
+                fixed_draws.walk = walks[client]
+                fixed_draws.output = path[row]
+                fixed_draws.survivors = server.credit_left(client) // settings.credit
                 for _ in range(_REQUESTS_PER_ROUND):
                     server.recommend(client)
                 server.feedback(client, bool(pattern.answers[row, path[row]]))
@@ -308,8 +308,8 @@ def walk_paths(
 def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
     """Compute the chance of every view of a client.
 
-    A view is a pair: the outputs until the gate shut, and the number of questions at which it was
-    open.
+    A view is a pair: the outputs that were drawn before the gate shut, and the number of questions
+    at which it was open.
 
     Args:
         walks: The walks along all possible paths.
@@ -348,9 +348,9 @@ def sample_views(
     """
     sampled = np.full((clients, pattern.rounds + 1), pattern.rounds)
     with intercept_samplers(BulkNoise().answer):
-        for first in range(0, clients, _CLIENTS_PER_CURATOR):
+        for start in range(0, clients, _CLIENTS_PER_CURATOR):
             server = curator_class(settings, randomness=secure())
-            _serve_clients(server, pattern, sampled[first : first + _CLIENTS_PER_CURATOR])
+            _serve_clients(server, pattern, sampled[start : start + _CLIENTS_PER_CURATOR])
     return sampled
 
 
@@ -386,9 +386,10 @@ class Pair:
 
     @property
     def loss_of_rounds(self) -> float:
-        """Largest |sum of ln(p / p')| over the first rounds of a path, however many.
+        """Largest |sum of ln(p / p')| over the first k rounds of a path, of all paths and all k.
 
         A path counts until the first round with fewer than P survivors, the hidden voter included.
+        p and p' are the chances of a round's output with and without the hidden voter.
         """
         largest = 0.0
         for walk, neighbour in self.walks:

@@ -131,6 +131,9 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
     In the world of the victim the verdict is about whether votes leak. If `p-rec` was not played,
     the verdict names the method with the smallest loss.
 
+    The state is `good` if p-REC errs less or the votes stay hidden, `poor` if it errs more, votes
+    are read or the gate shut in most runs, else `none`.
+
     Args:
         points: A point for each method that was played in the base setting.
     """
@@ -154,7 +157,7 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
         else:
             about_gate = f"is open with about {threshold:,} survivors or more"
         text += f". The gate {about_gate}; it shut in {prec.stopped:.0%} of the runs."
-        return Verdict("open", "Too few voters agree with the client", text)
+        return Verdict("poor", "Too few voters agree with the client", text)
     bound = prec.row.loss_bound
     if bound is not None:
         comparison = "within" if prec.loss.mean <= bound else "above"
@@ -164,10 +167,10 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
     text += "; with the exponential mechanism, at equal epsilon and delta, "
     text += f"{exponential.loss.mean:.1f}."
     if prec.loss.high < exponential.loss.low:
-        return Verdict("hidden", "p-REC errs less than the exponential mechanism", text)
+        return Verdict("good", "p-REC errs less than the exponential mechanism", text)
     if exponential.loss.high < prec.loss.low:
-        return Verdict("open", "The exponential mechanism errs less", text)
-    return Verdict("weakened", "The two cannot be distinguished", text)
+        return Verdict("poor", "The exponential mechanism errs less", text)
+    return Verdict("none", "The two cannot be distinguished", text)
 
 
 def _judge_in_victim_world(prec: Point, without_gate: Point | None) -> Verdict:
@@ -188,5 +191,5 @@ def _judge_in_victim_world(prec: Point, without_gate: Point | None) -> Verdict:
         text += f"; without it {share_without_gate:.0%}"
     text += f"; a guess would be right in {chance:.0%}."
     if share_right < chance + _NOTICEABLE:
-        return Verdict("hidden", "The victim’s votes stay hidden", text)
-    return Verdict("open", "The victim’s votes are read", text)
+        return Verdict("good", "The victim’s votes stay hidden", text)
+    return Verdict("poor", "The victim’s votes are read", text)

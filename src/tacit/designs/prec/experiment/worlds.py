@@ -2,9 +2,11 @@
 
 A world is a generator. In each round it yields the votes (voters,) and what the client likes
 (objects,), and is sent the object that the client was recommended. If there are several clients,
-all like the same, and the world is sent the object of the first. The paper takes the first part of
-Theorem 6 from an earlier paper. `search` is our construction with the same bound: finding the right
-one of m camps by trying takes (m - 1) / 2 wrong tries on average.
+all like the same objects, and the world is sent the recommendation of the first client.
+
+Some worlds are those of the paper's proofs. The paper takes the first part of Theorem 6 from an
+earlier paper; `search` is our construction with the same bound: finding the right one of m camps by
+trying takes (m - 1) / 2 wrong tries on average.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Setting:
     overlap: float
     """Share of the training people with ratings in both domains who are kept for training."""
     profile_size: int
-    """Ratings in the target domain that are not held out for a test person; 0: cold start."""
+    """Ratings of a test person in the target domain that are not held out; 0: cold start."""
     alpha: float = 0.0
     """How fast old ratings lose weight: by e^-alpha for each rank in time; 0: not at all."""
 

@@ -314,8 +314,8 @@ def verdict(table: CrossDomainTable) -> Verdict:
     """Make the verdict on whether X-Map beats simple baselines: a headline and a sentence or two.
 
     The verdict is about NX-Map, with a sentence about the sound X-Map. If NX-Map was not run, it is
-    about the sound X-Map, or else about the published one. Its state is `hidden` (better),
-    `weakened` (no difference is shown), `open` (worse) or `none` (nothing to compare).
+    about the sound X-Map, or else about the published one. Its state is `good` (better), `poor`
+    (worse) or `none` (no difference is shown, or there is nothing to compare).
     """
     point_of: dict[tuple[str, str], Point] = {}
     for point in table.at_base():
@@ -355,13 +355,13 @@ def _describe_point(table: CrossDomainTable, point: Point) -> Verdict:
         return Verdict("none", f"People new to {target}", f"{sentence}.")
     if comparison.low <= 0 <= comparison.high:
         headline = f"No better than {other}, as far as these people show"
-        return Verdict("weakened", headline, f"{sentence}, not distinguished from {other}.")
+        return Verdict("none", headline, f"{sentence}, not distinguished from {other}.")
     side = "above" if comparison.difference > 0 else "below"
     sentence += f", {abs(comparison.difference):.3f} {side} that of {other}."
     if better_sign * comparison.difference < 0:
-        return Verdict("open", f"Worse than {other}", sentence)
+        return Verdict("poor", f"Worse than {other}", sentence)
     headline = f"What people rated in {table.source} tells what they like in {target}"
-    return Verdict("hidden", headline, sentence)
+    return Verdict("good", headline, sentence)
 
 
 def table_of_points(table: CrossDomainTable) -> Table:
