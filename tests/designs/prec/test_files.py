@@ -89,7 +89,7 @@ def test_a_saved_run_goes_on_in_its_file_alone(tmp_path: Path) -> None:
     """The object that was saved serves nobody any more."""
     server, _ = played(tmp_path)
     server.save(tmp_path / "run")
-    with pytest.raises(PrivacyError, match="goes on in its file"):
+    with pytest.raises(PrivacyError, match="goes on there"):
         server.recommend("early")
 
 
