@@ -274,7 +274,7 @@ def test_bytes_go_on_where_the_run_was(tmp_path: Path) -> None:
     assert again.plan is settings.plan
     (tmp_path / "run").write_bytes(data)
     assert state(PRec.load(tmp_path / "run", randomness=secure())) == before
-    with pytest.raises(PrivacyError, match="saved"):
+    with pytest.raises(PrivacyError, match="handed over"):
         server.recommend("early")
 
 

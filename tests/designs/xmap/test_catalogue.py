@@ -84,7 +84,7 @@ def test_ids_of_64_bits_are_read(ids):
         ({"items": [1, "b"]}, "all whole numbers or all text"),
         ({"items": [1, 1]}, "each once"),
         ({"titles": ["one"]}, "titles"),
-        ({"domains": ["books"]}, "domains do not fit"),
+        ({"domains": ["books"]}, "domains are not one text"),
         ({"domains": ["books", "books"]}, "no item is in the domain films"),
     ],
 )
