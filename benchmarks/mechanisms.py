@@ -3,11 +3,11 @@
     python benchmarks/mechanisms.py [--json]
 
 Noise: discrete Gaussian and Laplace against OpenDP's call on a whole vector. Selection: 200
-candidates, epsilon 1. Bits: epsilon ln 3. Steps: lives of a running counter and
-gate, start included, against their noise alone in one OpenDP call per step. Ours and the peers take
-turns in one process on one thread; the time is that of the processor, so that a busy machine does
-not decide, and each number is the median of the turns. diffprivlib is compared with where it is
-installed.
+candidates, epsilon 1, against OpenDP's noisy maximum. Bits: epsilon ln 3, against randomized
+response of OpenDP and, if it is installed, of diffprivlib. Steps: a counter or a gate is started
+and used for a number of steps ("a life"), against OpenDP's noise alone, one call per step. Ours and
+the peers take turns in one process on one thread. The time is that of the processor, so that other
+programs on the machine matter little, and each number is the median of the turns.
 """
 
 from __future__ import annotations
@@ -23,12 +23,18 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-CANDIDATES, SELECTIONS, PEER_SELECTIONS = 200, 20_000, 100
+CANDIDATES = 200
+"""Candidates of one choice."""
+# Draws in one turn: by tacit, and by a peer.
+SELECTIONS, PEER_SELECTIONS = 20_000, 100
 NOISE, PEER_NOISE = 1 << 20, 4_000
 NOISE_SCALES = (0.5, 1.7, 30.0, 1000.5, 2.0**20, 2.0**40)
 BITS, PEER_BITS, VECTOR_BITS = 1_000_000, 5_000, 100_000
-LIVES = {1_000: (3, 8.0), 10: (100, 1.5)}  # steps: lives in one turn, and the goal
+LIVES = {1_000: (3, 8.0), 10: (100, 1.5)}
+"""By the steps of a life: the lives in one turn, and the least ratio of rates."""
 ROUNDS = 5
+"""Turns that count, after one that warms up."""
+# The least ratio of rates; of bits, the least bits a second.
 GOAL_NOISE, GOAL_SELECTION, GOAL_BITS = 50.0, 20.0, 1_000_000.0
 SIGNIFICANCE = 1e-6
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -85,22 +91,15 @@ def noise() -> list[dict[str, object]]:
                 "peer": lambda draw=reference, scale=scale: draw(few, scale),
             }
             seconds = in_turns(draws)
-            rate, peer = NOISE / seconds["ours"], PEER_NOISE / seconds["peer"]
+            rate = NOISE / seconds["ours"]
+            peer_rate = PEER_NOISE / seconds["peer"]
             edges = np.array([-1.5, -0.5, 0.5, 1.5]) * max(scale, 1.0)
-            mine = np.searchsorted(edges, ours(many[:20_000], scale))
-            theirs = np.searchsorted(edges, reference(few, scale))
+            our_bins = np.searchsorted(edges, ours(many[:20_000], scale))
+            peer_bins = np.searchsorted(edges, reference(few, scale))
             name = f"{kind} noise, scale {scale:g}"
-            agree = same(mine, theirs)
-            rows.append(
-                row(
-                    name,
-                    "OpenDP, one call on a vector",
-                    rate,
-                    peer,
-                    agree,
-                    rate >= GOAL_NOISE * peer,
-                )
-            )
+            peer = "OpenDP, one call on a vector"
+            goal_met = rate >= GOAL_NOISE * peer_rate
+            rows.append(row(name, peer, rate, peer_rate, same(our_bins, peer_bins), goal_met))
     return rows
 
 
@@ -124,21 +123,20 @@ def selection() -> list[dict[str, object]]:
         dp.linf_distance(T="f64"),
     )
     gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), 2.0)
-
-    def peer(measurement: Callable[[list[float]], int]) -> Draw:
-        """Return a function that makes one choice for each row by a measurement of OpenDP."""
-        return lambda: [measurement(row) for row in lists]
-
-    seconds = in_turns({"ours": lambda: ours(scores, source), "gumbel": peer(gumbel)})
-    few = np.arange(6.0)
-    drawn = Selection(1.0, 6, **fields)(np.tile(few, (20_000, 1)), source)
-    theirs = [gumbel(few.tolist()) for _ in range(5_000)]
+    seconds = in_turns(
+        {
+            "ours": lambda: ours(scores, source),
+            "gumbel": lambda: [gumbel(scores_of_choice) for scores_of_choice in lists],
+        }
+    )
+    few_scores = np.arange(6.0)
+    our_choices = Selection(1.0, 6, **fields)(np.tile(few_scores, (20_000, 1)), source)
+    peer_choices = [gumbel(few_scores.tolist()) for _ in range(5_000)]
+    agree = same(our_choices, peer_choices)
     rate = SELECTIONS / seconds["ours"]
-    peers = PEER_SELECTIONS / seconds["gumbel"]
-    what = "OpenDP noisy max, Gumbel, one call per draw"
-    return [
-        row("selection", what, rate, peers, same(drawn, theirs), rate >= GOAL_SELECTION * peers)
-    ]
+    peer_rate = PEER_SELECTIONS / seconds["gumbel"]
+    peer = "OpenDP noisy max, Gumbel, one call per draw"
+    return [row("selection", peer, rate, peer_rate, agree, rate >= GOAL_SELECTION * peer_rate)]
 
 
 def bits() -> tuple[list[dict[str, object]], list[str]]:
@@ -211,13 +209,14 @@ def steps() -> list[dict[str, object]]:
     def lives(start: Callable[[], Callable[[int], object]], length: int, count: int) -> Draw:
         """Return a function that runs `count` lives of `length` steps; `start` begins a life."""
 
-        def all_of_them() -> None:
+        def run_lives() -> None:
+            """Run the lives one after the other."""
             for _ in range(count):
                 step = start()
                 for _ in range(length):
                     step(1)
 
-        return all_of_them
+        return run_lives
 
     def noise_alone(scale: float) -> Callable[[], Callable[[int], object]]:
         """Return the start of a life whose steps only draw noise of this scale."""
@@ -290,16 +289,22 @@ def processor_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def same(first: object, second: object) -> bool:
-    """Say whether two samples may be of one distribution, by a chi-square test at 1e-6."""
+def same(first_sample: object, second_sample: object) -> bool:
+    """Say whether two samples may be of one distribution, by a chi-square test at 1e-6.
+
+    Args:
+        first_sample: Integers, or booleans.
+        second_sample: The same of the other sampler; it may have another size.
+    """
     import numpy as np
     from scipy.stats import chi2_contingency
 
-    one, other = (np.asarray(sample).astype(np.int64) for sample in (first, second))
-    least = min(one.min(), other.min())
-    one, other = one - least, other - least
-    size = max(one.max(), other.max()) + 1
-    table = np.array([np.bincount(one, minlength=size), np.bincount(other, minlength=size)])
+    first = np.asarray(first_sample).astype(np.int64)
+    second = np.asarray(second_sample).astype(np.int64)
+    least = min(first.min(), second.min())
+    size = max(first.max(), second.max()) - least + 1
+    samples = (first - least, second - least)
+    table = np.array([np.bincount(sample, minlength=size) for sample in samples])
     return bool(chi2_contingency(table[:, table.any(axis=0)]).pvalue > SIGNIFICANCE)
 
 

@@ -2,9 +2,9 @@
 
     python benchmarks/newcomer.py [--users 2000] [--items 300] [--ratings 60000] [--json]
 
-Each file is imported, and the first of them goes on: fit, recommend, guarantee, evaluate, serve.
-Every step is one command, as the README has it, in a process of its own; `serve` is stopped when
-its interface has answered. Nothing is prepared between the steps.
+Each file is imported; with the ratings of the first, the next steps are: fit, recommend, guarantee,
+evaluate, serve. Every step is one command, in a process of its own; `serve` is stopped when its
+interface has answered. Nothing is prepared between the steps.
 
 Then the paths of a shop, a newspaper and an officer, each a script of `examples/paths` that is run
 in an empty folder: how many commands it has, and how many seconds it takes.
@@ -60,8 +60,8 @@ def main() -> int:
         ]
         times: dict[str, float] = {}
         if not options.only_paths:
-            times = {line: _timed(line, folder) for line in steps}
-            times["serve shop.tacit"] = _served(folder)
+            times = {line: _time_command(line, folder) for line in steps}
+            times["serve shop.tacit"] = _time_service(folder)
         paths = {name: run_path(options.paths / f"{name}.sh") for name in PATHS}
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = used.ru_utime + used.ru_stime
@@ -87,7 +87,7 @@ def run_path(script: Path) -> dict[str, float]:
         seconds up to that line.
 
     Raises:
-        RuntimeError: A command of the script failed, or one said nothing that a path must say.
+        RuntimeError: The script failed.
     """
     lines = script.read_text("utf-8").splitlines()
     marks = [place for place, line in enumerate(lines) if FIRST_LIST in line]
@@ -120,15 +120,15 @@ def _run_lines(name: str, lines: list[str]) -> dict[str, float]:
     return {"commands": commands, "seconds": seconds}
 
 
-def _timed(line: str, folder: Path) -> float:
+def _time_command(line: str, folder: Path) -> float:
     """Run one command of tacit in a folder, and return its seconds."""
     started_at = time.perf_counter()
     subprocess.run([*TACIT, *line.split()], cwd=folder, check=True, capture_output=True)
     return time.perf_counter() - started_at
 
 
-def _served(folder: Path) -> float:
-    """Start a service of the model; return the seconds until it lists the model."""
+def _time_service(folder: Path) -> float:
+    """Start a service of the model, and return the seconds until it has listed its models."""
     started_at = time.perf_counter()
     words = [*TACIT, "serve", "shop.tacit", "--port", "0", "--json"]
     process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

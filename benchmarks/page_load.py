@@ -3,9 +3,9 @@
     python benchmarks/page_load.py [--items 3000] [--visits 7] [--json]
 
 Generated ratings are fitted and served, and each visit is a new browser context, so nothing is
-cached. Two times are taken from the start of the navigation: until the list of popular items stands
-(a visitor without choices), and, in a second visit, until the list of three chosen items stands,
-less the time that the choosing itself took. Goal: 2 seconds each, in the middle visit.
+cached. Two times are taken from the start of the navigation: until the list of popular items is
+shown (to a visitor who chose nothing), and, in another visit, until the list from three chosen
+items is shown, less the time that the choosing took. Goal: a median of at most 2 seconds for each.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 GOAL_SECONDS = 2.0
+"""Most seconds of each median."""
 TACIT = (sys.executable, "-m", "tacit.cli.app")
 WIDTHS = (1280, 390)
+"""Widths of the page in pixels: of a computer and of a telephone."""
 
 
 def main() -> int:
@@ -74,7 +76,7 @@ def serve(model: Path) -> Iterator[str]:
 
 
 def measure(address: str, visits: int, items: int) -> dict[str, Any]:
-    """Visit the page at each width, once for each time of both kinds, and return the figures."""
+    """Visit the page at each width, `visits` times for each kind of list; return the figures."""
     times: dict[str, list[float]] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -86,13 +88,13 @@ def measure(address: str, visits: int, items: int) -> dict[str, Any]:
             times[f"popular items, {width} px"] = popular
             times[f"own list, {width} px"] = chosen
         browser.close()
-    medians = {name: round(statistics.median(found), 2) for name, found in times.items()}
+    medians = {name: round(statistics.median(seconds), 2) for name, seconds in times.items()}
     return {
         "name": "page_load",
         "items": items,
         "visits": visits,
         "median_seconds": medians,
-        "most_seconds": {name: round(max(found), 2) for name, found in times.items()},
+        "most_seconds": {name: round(max(seconds), 2) for name, seconds in times.items()},
         "goal": GOAL_SECONDS,
         "goals_met": all(seconds <= GOAL_SECONDS for seconds in medians.values()),
         "load_average": [round(one, 2) for one in os.getloadavg()],

@@ -2,9 +2,10 @@
 
     python benchmarks/paths.py [--shape 1m|20m] [--rounds N] [--json]
 
-Six layers as X-Map has them, of 3,700 items together (1m) or 19,000 (20m), and all paths through
-the five stages from some of the first layer's items. No other library does this, so the peer is the
-readable engine (NumPy), on fewer starts; both take turns in fresh processes.
+Six layers as X-Map has them, of about 3,700 items together (1m) or 19,000 (20m). Counted are the
+paths from at most 1,000 items of the first layer through the five stages between the layers. No
+other library does this, so the peer is the readable engine (NumPy), on 20 starts; both take turns
+in fresh processes.
 """
 
 from __future__ import annotations
@@ -21,8 +22,14 @@ from turns import peak_mib, show, take_turns, turn
 
 ITEMS = {"1m": 3_700, "20m": 19_000}
 ROOT = Path(__file__).parents[1]
-LAYERS, K, STARTS, PEER_STARTS = 6, 10, 1_000, 20
+LAYERS = 6
+"""Layers of items."""
+K = 10
+"""Edges of an item to the next layer."""
+STARTS, PEER_STARTS = 1_000, 20
+"""Most items from which paths begin, for the fast engine and for the readable one."""
 GOAL = 0.25
+"""Least rate of the fast engine, in thousand million paths a second."""
 
 
 def main() -> None:
@@ -69,7 +76,7 @@ def measure(shape: str, rounds: int) -> dict[str, Any]:
 
 
 def stages(width: int) -> list[Any]:
-    """Generate the stages between layers of `width` items each, with K edges from each item."""
+    """Generate the five stages between layers of `width` items, with K edges from each item."""
     import numpy as np
 
     from tacit.engine import Stage

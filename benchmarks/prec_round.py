@@ -1,21 +1,23 @@
-"""One round of p-REC for 64 clients, answers taken in and votes counted: compiled against NumPy.
+"""One round of p-REC for 64 clients, answers applied and votes counted: compiled against NumPy.
 
     python benchmarks/prec_round.py [--voters N] [--objects M] [--alive SHARE] [--rounds N] [--json]
 
-`ratio_of_one_client` is that of a client alone, beside the same ways of NumPy for one client.
+Everybody voted at random, for each client a share of the voters counts (half of them by default),
+and each client disliked one object of the last round. In the round, this object's voters stop to
+count for the client, and then the votes of the others are counted. The other answer, a like, would
+leave hardly anybody, so that every way would be faster.
 
-Everybody voted at random, a share of the voters counts (half of them), and each client disliked one
-object of the last round: its voters count no more, then this round's votes are counted. After a
-like hardly anybody would be left, and every way is faster.
+The peer is the best round that we could write in NumPy, in parts that stay in fast memory. It
+serves client by client; eight clients are timed, and the seconds are multiplied by eight. After a
+comparison with the disliked object, it counts by the fastest of three ways: `bincount` of
+(vote + 1) * alive in 16 bits ("product"), of the survivors' votes ("survivors"), and with weights
+("weights"). `ratio_together` compares with a way of NumPy that serves all 64 together ("together"):
+it sorts the votes, and holds the counters of four clients in one word. `ratio_of_one_client`
+compares tacit's round for one client with that peer's for one client.
 
-The peer is the best round that we could write in NumPy, in parts that stay in fast memory. Client
-by client, eight of them timed and taken eight times: a comparison with the disliked object, then
-the fastest of three: `bincount` of (vote + 1) * alive in 16 bits ("product"), of the survivors'
-votes ("survivors"), and with weights ("weights"). Beside it NumPy for all 64 together ("together"):
-votes sorted, the counters of four clients in one word.
-
-All take turns in fresh processes on one thread; seconds are of the processor, for a round, medians.
-`read_share` is the rate at which ours reads votes and states, over that of a plain sum over 160 MB.
+All ways take turns in fresh processes on one thread; seconds are of the processor, for a round,
+medians. `read_share` is the rate at which ours reads votes and states, over the rate of one pass
+over 160 MB in NumPy.
 """
 
 from __future__ import annotations
@@ -32,9 +34,17 @@ from typing import Any
 from turns import peak_mib, show, take_turns, turn
 
 GOAL = 8.0
+"""Least ratio for all clients."""
 GOAL_OF_ONE = 3.9
-PART, REPEATS, TIMED = 2**15, 3, 8
+"""Least ratio for one client."""
+PART = 2**15
+"""Voters that NumPy's ways handle at once."""
+REPEATS = 3
+"""How often a process measures its way."""
+TIMED = 8
+"""Clients that the ways of NumPy which go client by client serve."""
 BLOCK = 64
+"""Clients of a round."""
 
 
 def main() -> None:
@@ -115,7 +125,7 @@ def timed(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def read(_: argparse.Namespace) -> dict[str, Any]:
-    """Measure a plain sum over 160 MB."""
+    """Measure one pass over 160 MB, to find the largest number."""
     import numpy as np
 
     words, times = np.ones(20_000_000, np.uint64), []
@@ -127,7 +137,7 @@ def read(_: argparse.Namespace) -> dict[str, Any]:
 
 
 def compare(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Say whether all ways count the same, for all clients that each of them serves."""
+    """Say whether each way counts as ours does, for the clients that it serves."""
     import numpy as np
 
     ours, *others = (way(arguments, inputs(arguments))() for way in WAYS.values())
@@ -135,7 +145,13 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def inputs(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
-    """Votes of the last round and of this one, disliked objects, and a word for each voter."""
+    """Draw what a round works on.
+
+    Returns:
+        (voters,) votes of the last round; (voters,) votes of this round; (64,) the object that each
+        client disliked; (voters,) a word for each voter, whose bit k says whether the voter counts
+        for client k.
+    """
     import numpy as np
 
     generator = np.random.default_rng(1)
@@ -146,12 +162,18 @@ def inputs(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
 
     last, now = votes(), votes()
     disliked = generator.integers(0, arguments.objects, BLOCK, dtype=np.uint16)
-    # A random word for each of the first four binary places of the share: it is a sixteenth.
+    # The share is rounded to sixteenths. From its lowest binary place of four to its highest, all
+    # bits are or-ed with random bits where the place is 1, and and-ed where it is 0. In the end a
+    # bit is 1 with a chance of the share. A share of 1 has a fifth place, so it is made by itself.
+    sixteenths = round(arguments.alive * 16)
     state = np.zeros(arguments.voters, np.uint64)
+    if sixteenths == 16:
+        state[:] = 2**64 - 1
+        return last, now, disliked, state
     for place in range(4):
         for part in parts(arguments.voters):
             drawn = generator.integers(0, 2**64, len(state[part]), dtype=np.uint64)
-            if round(arguments.alive * 16) >> place & 1:
+            if sixteenths >> place & 1:
                 state[part] |= drawn
             else:
                 state[part] &= drawn

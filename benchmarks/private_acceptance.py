@@ -3,13 +3,13 @@
     python benchmarks/private_acceptance.py table FOLDER/ml-100k [--draws 6] [--only WORD] [--json]
     python benchmarks/private_acceptance.py cells FOLDER/ml-100k [--draws 5] [--first 0] [--json]
 
-table   NDCG@10 of kinds of data at epsilon 0.5, 1, 3 and without noise, beside the figure of the
-        prototypes. A draw is a fit with new noise; draws take turns on the splits named. A cell
-        holds if its mean is at most .015 below the figure.
-cells   60 cells: 10 populations, with their features as they are and shuffled over items, at
-        epsilon 0.5, 1 and 3. Each draw has people, split and noise of its own; --first is the seed
-        of the first. A cell holds if the mean of `private` less `private-popularity` is at least
-        -.015. At most 400 people are judged a draw.
+table   NDCG@10 of kinds of data at epsilon 0.5, 1, 3 and, for some, without noise, beside the
+        figures of `TABLE`. A draw is a fit with new noise; draws take turns on the splits of the
+        row. A cell holds if its mean is at most .015 below the figure.
+cells   10 populations, with their features as they are and shuffled over items, at epsilon 0.5, 1
+        and 3: 60 cells. Each draw has people, split and noise of its own; --first is the seed of
+        the first draw. A cell holds if the mean NDCG@10 of `private` less that of
+        `private-popularity` is at least -.015. At most 400 people are judged in a draw.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tacit.evaluation.lists import ListTrial, judge_lists, list_trial
 from tacit.recommenders.baselines import PrivatePopularity
 
 TOLERANCE = 0.015
+"""NDCG by which a cell may be below its figure."""
 MOST_JUDGED = 400
 """Most people judged in a draw of a cell."""
 CELL_EPSILONS = (0.5, 1.0, 3.0)
@@ -43,7 +44,7 @@ ACROSS = {"source": "A", "target": "B"}
 
 @dataclass(frozen=True)
 class TableRow:
-    """One kind of data, and the figures that were written down before this code was."""
+    """One kind of data, and the figures of a prototype, which the package has to reach."""
 
     name: str
     ratings: Callable[[Path], Ratings]
@@ -51,7 +52,9 @@ class TableRow:
     figures: Mapping[float, float]
     """NDCG@10 by epsilon."""
     splits: tuple[int, ...] = (0,)
+    """Seeds of the splits."""
     domains: Mapping[str, str] = field(default_factory=dict)
+    """Names of the source and the target; empty for one domain."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +62,19 @@ class Cell:
     """What was measured of one kind of data at one epsilon."""
 
     data: str
+    """Name of the data."""
     epsilon: float | str
+    """Epsilon of the fits; "inf" without noise."""
     mode: str
     """Modes that the fits chose, with commas."""
     ndcg: float
+    """Mean NDCG@10 over draws; of `cells`, less that of private popularity."""
     low: float
     """Lower end of the 95 % interval over draws."""
     high: float
     """Upper end of it."""
     beside: float
-    """The figure to reach; of cells 0, private popularity less itself."""
+    """The figure to reach; 0 in `cells`."""
     holds: bool
 
 
@@ -157,11 +163,15 @@ def measure_cells(folder: Path, draws: range, only: str) -> Iterator[Cell]:
         sizes = (300, 943) if ratings.n_users < 1000 else (300, 1000, 2500)
         for size in sizes:
             for shuffled in (False, True):
-                words = f"{name}, {size} people{', features shuffled' if shuffled else ''}"
-                if only not in words:
+                population = f"{name}, {size} people"
+                if shuffled:
+                    population += ", features shuffled"
+                if only not in population:
                     continue
                 for epsilon in CELL_EPSILONS:
-                    yield _measure_cell(words, ratings, size, epsilon, draws, shuffled=shuffled)
+                    yield _measure_cell(
+                        population, ratings, size, epsilon, draws, shuffled=shuffled
+                    )
 
 
 def _measure_cell(
@@ -183,7 +193,7 @@ def _measure_cell(
 
 
 def _judge_fewer(trial: ListTrial) -> ListTrial:
-    """Judge the first `MOST_JUDGED` people alone: people's numbers say nothing about them."""
+    """Keep only the first `MOST_JUDGED` people, who are as good as random ones."""
     return replace(trial, people=trial.people[:MOST_JUDGED])
 
 
@@ -207,7 +217,7 @@ def _make_cell(
 
 
 def summarize(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Count what holds, and find the smallest difference."""
+    """Return all cells, how many of them hold, and the smallest NDCG less its figure."""
     differences = [cell.ndcg - cell.beside for cell in cells]
     return {
         "cells": [asdict(cell) for cell in cells],

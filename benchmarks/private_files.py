@@ -1,11 +1,11 @@
-"""How large files of private lists are, and how long a list takes at home.
+"""How large files of private lists are, and how long a list takes on a device.
 
     python benchmarks/private_files.py [--items N] [--people P] [--seed S]
 
-A generated catalogue with titles, years and 18 genres; tastes in 12 directions, which is the most,
-without and with pairs of likes (40 numbers for each of 800 items, which is the most).
-The device reads the file and makes a list with Python's standard library alone, from a history of
-165 rows, as many as a person of MovieLens 1M has. Seconds of processor, medians of 21.
+A generated catalogue with titles, years and 18 genres; models with tastes in 12 directions (the
+most), without and with pairs of likes (40 numbers for each of 800 items, the most). The device
+reads the file and makes a list with Python's standard library alone, from a history of 165 rows, as
+many as a person of MovieLens 1M has on average. Milliseconds of the processor, medians of 21.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from tacit.designs.private.device import DeviceLists
 from tacit.profile_sums.settings import Mode
 
 HISTORY = 165
+"""Rated items of the person."""
 REPEATS = 21
+"""Calls of which the median is taken."""
 MODES: dict[str, Mode] = {"tastes": "taste", "tastes and pairs of likes": "auto"}
 WORDS = ("Night", "River", "Garden", "Winter", "Letter", "Silent", "Journey", "City")
 

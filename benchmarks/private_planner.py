@@ -3,12 +3,13 @@
 python benchmarks/private_planner.py ML_100K_FOLDER ML_SMALL_FOLDER [--splits N]
                                      [--seed S] [--times T] [--one-domain] [--json FILE]
 
-60 cells: 15 data sets at epsilon 0.25, 0.5, 1 and 3, delta 1e-6. A yes is right where private
-lists of ten, default settings, gain more than .005 of NDCG@10 over exact popularity, mean over
-splits with new noise each. T: sizes of generated worlds, times this.
+60 cells: 15 data sets at epsilon 0.25, 0.5, 1 and 3, delta 1e-6. The planner should say yes where
+private lists of ten, with default settings, gain more than .005 of NDCG@10 over exact popularity,
+in the mean over splits, each with new noise. The numbers of people in generated worlds are
+multiplied by T.
 
-In one domain the share of EASE's gain over popularity (penalty 300) is printed beside the share
-that the planner expects, for catalogues of at most 4,000 items.
+In one domain, for catalogues of at most 4,000 items, the gain is also printed as a share of the
+gain of EASE over popularity (penalty 300), beside the share that the planner expects.
 """
 
 from __future__ import annotations
@@ -33,13 +34,21 @@ from tacit.recommenders.baselines import EASE, Popularity
 
 EPSILONS = (0.25, 0.5, 1.0, 3.0)
 LEAST = 0.005
+"""A gain of NDCG@10 above this is worthwhile."""
 EASE_PENALTY = 300.0
 MOST_ITEMS_FOR_EASE = 4000
 World = tuple[str, Ratings, str | None, str | None]
+"""Name, ratings, source and target; both domains are None in one domain."""
 
 
 def worlds(folders: list[Path], seed: int, times: float) -> Iterator[World]:
-    """Yield name, ratings, source and target of each world; both domains are None in one domain."""
+    """Yield the generated worlds, and those of the folders in one domain and in two.
+
+    Args:
+        folders: Folders of MovieLens.
+        seed: Seed of the generated worlds.
+        times: Factor of the numbers of people in generated worlds.
+    """
     for users in (int(times * size) for size in (700, 1500, 3000)):
         yield f"films across, {users}", films(users, seed=seed), "source", "target"
     for users in (int(times * size) for size in (500, 1500, 4000)):
@@ -104,12 +113,12 @@ def main() -> None:
             continue
         for row in cells(world, splits):
             rows.append(row)
-            words = (
+            line = (
                 "{data}, epsilon {epsilon:g}: gain {gain:+.3f}, {people} people of {needed} "
                 "needed, right: {right}"
             )
-            shares = ", share {share:.2f}, expected {expected:.2f}"
-            line = words if row["share"] is None else words + shares
+            if row["share"] is not None:
+                line += ", share {share:.2f}, expected {expected:.2f}"
             print(line.format(**row), flush=True)
     right = sum(row["right"] for row in rows)
     wrong_yes = sum(row["yes"] and not row["right"] for row in rows)

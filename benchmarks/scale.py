@@ -2,18 +2,23 @@
 
     python benchmarks/scale.py --engine local,streaming,pysail,pyspark --events 1e6,5e6,2e7 [--json]
 
-Generated ratings of 18 genres, 145 events a person and at most 27,000 items; private lists in one
-domain, and across two, as the sound X-Map makes them; the published X-Map without noise; and as
-many reports of sketches. Each fit is a process of its own, with its server where it has one;
-`cpu_s` and `peak_mib` are of all of them together, from /proc. Noise is replaced by numbers that
-hang on the shape alone, and what it is added to is hashed: `equal_sums` says whether every exact
-sum is that of the first engine, for the published X-Map every array of the model. `equal_lists`:
-the same of the lists of 200 people.
-`exponent` is that of cpu_s over events.
+Generated ratings: 145 of each person, of at most 27,000 items in 18 genres. Fitted are private
+lists in one domain ("private") and from one domain to another ("across"), the published X-Map
+without noise ("published"), and counts of as many reports of sketches ("reports"). Each fit is a
+process of its own, with a server if the engine needs one.
+
+cpu_s, peak_mib  processor seconds and largest memory of the fit and its server, from /proc
+start_cpu_s      the part of cpu_s that the server used before the fit began
+worker_mib       the most memory that one Python process of the server held
+shuffle_bytes    of pyspark what Spark reports, of streaming all bytes written; else null
+equal_sums       whether the sums before noise are those of the first engine; for "published", all
+                 arrays of the model, for "reports", the counts. Noise is replaced by numbers that
+                 depend only on the shape of the sum.
+equal_lists      whether the lists of 200 people are those of the first engine
+exponent         slope of log cpu_s over log events
+
 pysail keeps blocks in memory, unless SAIL_EXECUTION__CHECKPOINT__PATH is set otherwise.
 pyspark is a server of two workers (local-cluster) made from the package of this environment.
-`start_cpu_s`: of that, of the server before it was asked anything. `worker_mib`: the most that one
-Python process of the server held. `shuffle_bytes`: what Spark reports, or what is written to disk.
 """
 
 from __future__ import annotations
@@ -36,10 +41,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-ITEMS, GENRES, OF_PERSON, PART = 27_000, 18, 145, 2_000_000
+ITEMS, GENRES = 27_000, 18
+OF_PERSON = 145
+"""Ratings of a person."""
+PART = 2_000_000
+"""Rows of a file."""
 ACROSS = {"source": "a", "target": "b"}
 MODELS = {"private": {}, "across": ACROSS, "published": ACROSS, "reports": {}}
 LISTED = 200
+"""People whose lists are compared."""
 ENGINES = ("local", "streaming", "pysail", "pyspark")
 SAIL = (
     "import sys; from pysail.spark import SparkConnectServer; "
@@ -105,7 +115,11 @@ def make_reports(folder: Path, events: int) -> None:
 
 
 def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
-    """Count the reports, file by file or on a cluster, and return a hash of the counts."""
+    """Count the reports, file by file or on a cluster.
+
+    Returns:
+        As `fit`: "digest" is that of the counts; there are no lists.
+    """
     from tacit.data.tables.buckets import read_column_in_parts
     from tacit.designs.sketches.server import TICKET, Server, count_messages, make_server
 
@@ -126,7 +140,12 @@ def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
 
 
 def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict[str, object]:
-    """Fit a model in this process, and return hashes of its exact sums and of its lists."""
+    """Fit a model in this process.
+
+    Returns:
+        "digest" of its sums before noise (of "published", of its arrays), "lists", the digest of
+        its lists, and "written", the bytes that this process wrote.
+    """
     if model == "reports":
         return fold(engine, folder, remote)
     from tacit import Private, RatingScale, XMap
@@ -170,7 +189,7 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
 
 
 def lists_of(fitted: object, folder: Path) -> list[list[int]]:
-    """Return the lists of the first `LISTED` people, from their own ratings."""
+    """Return the lists of the first `LISTED` people, from their ratings in the first file."""
     rows = pl.scan_parquet(folder / "ratings" / "part-00000.parquet")
     rows = rows.filter(pl.col("user") < LISTED).sort("user", "item", "timestamp").collect()
     found = []
@@ -198,13 +217,13 @@ def in_memory(folder: Path, public: object) -> object:
     )
 
 
-def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]:
+def measure(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]:
     """Run a fit in a process of its own, and measure that process together with its server."""
     port, watch = free_port(), Watch()
     server = serve(engine, port)
     watch.look()
     started, start = watch.cpu, time.monotonic()
-    words = [
+    command = [
         sys.executable,
         __file__,
         "--fit",
@@ -214,17 +233,17 @@ def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]
         f"sc://127.0.0.1:{port}",
         str(memory),
     ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
     wall = time.monotonic() - start
     shuffled = spark_shuffle() if engine == "pyspark" else None
     watch.stop()
     if server is not None:
         stop(server)
-    if done.returncode:
-        sys.exit(done.stderr[-3000:])
-    found = json.loads(done.stdout.splitlines()[-1])
+    if finished.returncode:
+        sys.exit(finished.stderr[-3000:])
+    fitted = json.loads(finished.stdout.splitlines()[-1])
     if engine == "streaming":
-        shuffled = found["written"]
+        shuffled = fitted["written"]
     return {
         "engine": engine,
         "model": model,
@@ -234,8 +253,8 @@ def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]
         "peak_mib": round(watch.peak / 2**20),
         "worker_mib": round(watch.worker / 2**20),
         "shuffle_bytes": shuffled,
-        "digest": found["digest"],
-        "lists": found["lists"],
+        "digest": fitted["digest"],
+        "lists": fitted["lists"],
     }
 
 
@@ -310,7 +329,7 @@ def spark_shuffle() -> int | None:
         return None
 
 
-def works(pid: int) -> bool:
+def is_cluster_worker(pid: int) -> bool:
     """Say whether a process is a Python process of the cluster."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -329,7 +348,9 @@ class Watch:
 
     def __init__(self) -> None:
         """Start to look at the processes, five times a second."""
-        self.peak, self.worker, self._seen = 0, 0, {}
+        self.peak = 0
+        self.worker = 0
+        self._seen: dict[int, int] = {}  # processor time by process, in ticks
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -357,38 +378,38 @@ class Watch:
                 words = place.read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            rows[int(place.parent.name)] = (
-                int(words[1]),
-                int(words[11]) + int(words[12]),
-                int(words[21]),
-            )
-        own, found = {os.getpid()}, set()
-        while own:
-            own = {pid for pid, row in rows.items() if row[0] in own} - found
-            found |= own
+            parent, ticks, pages = int(words[1]), int(words[11]) + int(words[12]), int(words[21])
+            rows[int(place.parent.name)] = (parent, ticks, pages)
+        generation, descendants = {os.getpid()}, set()
+        while generation:
+            children = {pid for pid, (parent, _, _) in rows.items() if parent in generation}
+            generation = children - descendants
+            descendants |= generation
         memory = 0
-        for pid in found:
-            self._seen[pid] = rows[pid][1]
-            own_memory = rows[pid][2] * os.sysconf("SC_PAGE_SIZE")
+        for pid in descendants:
+            _, self._seen[pid], pages = rows[pid]
+            own_memory = pages * os.sysconf("SC_PAGE_SIZE")
             memory += own_memory
-            if works(pid):
+            if is_cluster_worker(pid):
                 self.worker = max(self.worker, own_memory)
         self.peak = max(self.peak, memory)
 
 
 def exponent(rows: list[dict[str, object]]) -> dict[str, float]:
     """Return the exponent of cpu_s over events, by engine and model with two sizes or more."""
-    found = {}
+    exponents = {}
     for name in {(row["engine"], row["model"]) for row in rows}:
-        own = [row for row in rows if (row["engine"], row["model"]) == name]
-        if len(own) > 1:
-            x, y = (np.log([row[key] for row in own]) for key in ("events", "cpu_s"))
-            found[" ".join(name)] = round(float(np.polyfit(x, y, 1)[0]), 3)
-    return dict(sorted(found.items()))
+        own_rows = [row for row in rows if (row["engine"], row["model"]) == name]
+        if len(own_rows) > 1:
+            log_events = np.log([row["events"] for row in own_rows])
+            log_seconds = np.log([row["cpu_s"] for row in own_rows])
+            slope = np.polyfit(log_events, log_seconds, 1)[0]
+            exponents[" ".join(name)] = round(float(slope), 3)
+    return dict(sorted(exponents.items()))
 
 
 def main() -> None:
-    """Run all combinations and print them; the exit code is 1 if sums or lists differ."""
+    """Run all combinations and print them; the exit code of a table is 1 if any of them differ."""
     if sys.argv[1:2] == ["--fit"]:
         engine, model, folder, remote, memory = sys.argv[2:]
         print(json.dumps(fit(engine, model, Path(folder), remote, int(memory))))
@@ -406,20 +427,20 @@ def main() -> None:
     home = options.folder or Path(tempfile.mkdtemp(prefix="tacit-scale-"))
     rows: list[dict[str, object]] = []
     try:
-        for events in (int(float(each)) for each in options.events.split(",")):
+        for events in (int(float(number)) for number in options.events.split(",")):
             folder = home / str(events)
             if not folder.exists():
                 make(folder, events)
             for model in options.model.split(","):
-                first = None
+                first: dict[str, object] | None = None  # digests of the first engine
                 for engine in options.engine.split(","):
-                    row = {"events": events} | one(
-                        engine, model, folder, int(options.memory * 2**30)
-                    )
-                    made = row.pop("digest"), row.pop("lists")
-                    first = made if first is None else first
-                    for name, own, other in zip(("sums", "lists"), made, first, strict=True):
-                        row[f"equal_{name}"] = None if made is first else own == other
+                    memory = int(options.memory * 2**30)
+                    row = {"events": events} | measure(engine, model, folder, memory)
+                    digests = {"sums": row.pop("digest"), "lists": row.pop("lists")}
+                    is_first = first is None
+                    first = digests if first is None else first
+                    for name, digest in digests.items():
+                        row[f"equal_{name}"] = None if is_first else digest == first[name]
                     rows.append(row)
                     print(row, file=sys.stderr)
     finally:

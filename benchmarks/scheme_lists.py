@@ -3,11 +3,12 @@
 python benchmarks/scheme_lists.py FOLDER|--generated USERS,ITEMS,RATINGS [--folds K] [--seed S]
                                   [--json]
 
-People are split in folds. A recommender learns from the others; of each person in the fold 30 % of
-the ratings are held out, and a list of 10 is made from the rest: from true stars, as at the device,
-and from a simulated letter of the default release, where the data have the attribute gender.
-NDCG@10 with 1 for a held-out star in the top two fifths of the scale; the interval is over folds.
-FOLDER: an unpacked MovieLens archive. Seconds are processor time of one fit of the weights.
+People are divided into folds. For each fold, the recommenders learn from the people of the other
+folds. Of the people in the fold, about 30 % of the ratings are held out, and lists of 10 are made
+from the other 70 %: from true stars, as on a device; and, if the data have the attribute gender,
+from a simulated letter of the default release. NDCG@10 counts held-out stars in the top two fifths
+of the scale as relevant; the interval is over folds. FOLDER is an unpacked MovieLens archive.
+Seconds are the processor's, of one fit of the weights.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from tacit.randomness import replay, simulation
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 RULE = RELEASES["scheme+selection+rounding"]
+"""The default release."""
 
 
 def main() -> None:
@@ -56,32 +58,34 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    ratings = _ratings(options)
-    people = _people(ratings)
-    found, spent = defaultdict(list), []
+    ratings = _load_ratings(options)
+    people = _find_people(ratings)
+    qualities_by_list, fit_seconds = defaultdict(list), []
     fold_of = np.random.default_rng(options.seed).permutation(people.n_people) % options.folds
     for fold in range(options.folds):
-        qualities, seconds = _fold(people, fold_of == fold, [options.seed, fold])
-        spent.append(seconds)
+        qualities, seconds = _measure_fold(people, fold_of == fold, [options.seed, fold])
+        fit_seconds.append(seconds)
         for name, quality in qualities.items():
-            found[name].append(quality)
+            qualities_by_list[name].append(quality)
+    rows = []
+    for (shown_input, list_kind), values in qualities_by_list.items():
+        interval = mean_interval(values)
+        ends = {"ndcg_at_10": interval.mean, "low": interval.low, "high": interval.high}
+        rows.append({"input": shown_input, "list": list_kind, **ends})
     result = {
         "people": people.n_people,
         "items": people.levels.shape[1],
         "ratings": people.levels.nnz,
         "folds": options.folds,
-        "rows": [
-            {"input": name[0], "list": name[1], "ndcg_at_10": i.mean, "low": i.low, "high": i.high}
-            for name, i in ((name, mean_interval(values)) for name, values in found.items())
-        ],
-        "seconds_of_one_fit": float(np.median(spent)),
+        "rows": rows,
+        "seconds_of_one_fit": float(np.median(fit_seconds)),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "manifest": manifest(ratings, seed=options.seed, command=" ".join(sys.argv)),
     }
     print(json.dumps(result, indent=None if options.json else 1))
 
 
-def _ratings(options: argparse.Namespace) -> Ratings:
+def _load_ratings(options: argparse.Namespace) -> Ratings:
     """Read or generate the ratings, as the options say."""
     if options.generated is None:
         return read_movielens(options.folder)
@@ -89,8 +93,8 @@ def _ratings(options: argparse.Namespace) -> Ratings:
     return generate(users=users, items=items, ratings=ratings, seed=options.seed)
 
 
-def _people(ratings: Ratings) -> ConsentingPeople:
-    """Return the people with a gender; if no one has one, everyone, without an attribute."""
+def _find_people(ratings: Ratings) -> ConsentingPeople:
+    """Return the people with a gender; all people, without it, if the data have no genders."""
     if "gender" in ratings.user_attributes:
         return find_consenting_people(ratings, ["gender"])[0]
     nobody = np.zeros((ratings.n_users, 0), dtype=np.int64)
@@ -99,7 +103,7 @@ def _people(ratings: Ratings) -> ConsentingPeople:
     return ConsentingPeople(levels, nobody, (), (), ratings.scale.levels)
 
 
-def _some(people: ConsentingPeople, chosen: NDArray[np.bool_]) -> ConsentingPeople:
+def _choose_people(people: ConsentingPeople, chosen: NDArray[np.bool_]) -> ConsentingPeople:
     """Return some of the people; `chosen` (people,) says which."""
     return ConsentingPeople(
         people.levels[np.flatnonzero(chosen)],
@@ -110,7 +114,7 @@ def _some(people: ConsentingPeople, chosen: NDArray[np.bool_]) -> ConsentingPeop
     )
 
 
-def _fold(
+def _measure_fold(
     people: ConsentingPeople, tested: NDArray[np.bool_], seed: list[int]
 ) -> tuple[dict[tuple[str, str], float], float]:
     """Learn from the people of the other folds, and judge lists for those of one fold.
@@ -123,11 +127,18 @@ def _fold(
     Returns:
         NDCG@10 by input and kind of list, and the seconds of one fit of the weights.
     """
-    others, asking = _some(people, ~tested), _some(people, tested)
+    others = _choose_people(people, ~tested)
+    asking = _choose_people(people, tested)
     tables = list(estimate_all_tables(others).values()) if people.names else []
 
-    def letters(levels: sparse.csr_array, labels: Ints, draw: str) -> sparse.csr_array:
-        """Return the levels that letters show; all levels if there is no attribute."""
+    def simulate_letters(levels: sparse.csr_array, labels: Ints, draw: str) -> sparse.csr_array:
+        """Return the levels that letters show; all levels if there is no attribute.
+
+        Args:
+            levels: (people, items) true levels.
+            labels: (people, attributes) the people's values.
+            draw: Name of the draw, which is a part of its seed.
+        """
         if not tables:
             return levels
         with simulation():
@@ -144,7 +155,7 @@ def _fold(
     penalty = choose_penalty(
         others.levels,
         people.n_levels,
-        lambda levels, who: letters(levels, others.labels[who], "penalty"),
+        lambda levels, who: simulate_letters(levels, others.labels[who], "penalty"),
         seed=seed[1],
     )
     weights = fit_ease_at_penalty(others.levels, people.n_levels, penalty)
@@ -153,14 +164,16 @@ def _fold(
     relevant = sparse.csr_array((weigh_levels(held, people.n_levels) == LIKED).astype(float))
     inputs = {"true stars": seen}
     if tables:
-        inputs["default release"] = letters(seen, asking.labels, "asking")
-    found = {("nothing", "popularity"): -np.tile(weights.popularity_rank, (seen.shape[0], 1))}
+        inputs["default release"] = simulate_letters(seen, asking.labels, "asking")
+    scores = {("nothing", "popularity"): -np.tile(weights.popularity_rank, (seen.shape[0], 1))}
     for name, shown in inputs.items():
         stars = profiles.predict_levels(shown)
-        found[name, "item-item weights"] = weights.preferences(shown, stars)
-        found[name, "predicted stars"] = stars
-    metrics = {n: ranking_metrics(_lists(each, seen), relevant) for n, each in found.items()}
-    return {name: each.ndcg for name, each in metrics.items()}, seconds
+        scores[name, "item-item weights"] = weights.preferences(shown, stars)
+        scores[name, "predicted stars"] = stars
+    qualities = {}
+    for name, scores_of_list in scores.items():
+        qualities[name] = ranking_metrics(_make_lists(scores_of_list, seen), relevant).ndcg
+    return qualities, seconds
 
 
 def _split(
@@ -177,12 +190,12 @@ def _split(
     return halves[0], halves[1]
 
 
-def _lists(scores: NDArray[Any], seen: sparse.csr_array) -> Ints:
-    """Return (people, 10) the best unseen items; ties are in the order of the items."""
-    unseen = scores.astype(float)
+def _make_lists(scores: NDArray[Any], seen: sparse.csr_array) -> Ints:
+    """Return (people, 10) the best unseen items by scores; ties are in the order of the items."""
+    unseen_scores = scores.astype(float)
     rows = np.repeat(np.arange(seen.shape[0]), np.diff(seen.indptr))
-    unseen[rows, seen.indices] = -np.inf
-    return np.argsort(-unseen, axis=1, kind="stable")[:, :10]
+    unseen_scores[rows, seen.indices] = -np.inf
+    return np.argsort(-unseen_scores, axis=1, kind="stable")[:, :10]
 
 
 if __name__ == "__main__":

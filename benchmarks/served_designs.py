@@ -2,9 +2,10 @@
 
 python benchmarks/served_designs.py [--requests N] [--at-once N] [--json]
 
-One process, as a worker of the service, answers sixteen requests at a time on its event loop, over
-one SQLite ledger: charge, draw, state, answer, on disk. HTTP is left out. `bytes` is what the
-ledger's file grew by for each request. Exit code 1 if a request was refused or a report was lost.
+One process, as a worker of the service, answers sixteen requests at a time on its event loop. One
+SQLite ledger stores the charge, the state and the answer of each durably. HTTP is left out. `bytes`
+is how much the ledger's file grew per request. Exit code 1 if a request was refused or a report was
+lost.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ from tacit.service.idempotency import remove_salt
 from tacit.service.keys import Caller, Role
 
 Ask = Callable[[int], Awaitable[Response]]
+"""Sends the request of a number, and returns its answer."""
 VOTERS = 300
+"""People who vote in turns."""
 
 
 def start_service(folder: Path) -> Service:
@@ -66,7 +69,7 @@ def draw_key() -> str:
 
 
 def list_requests(service: Service, request: Any) -> dict[str, Ask]:
-    """Give a function for each kind of request, from the number of the request to its answer."""
+    """Return, for each kind of request by name, the function that sends the request of a number."""
     campaign = service.deployment.find_all(served_campaigns.ServedCampaign)["taste"].campaign
     disclosure = service.deployment.find_all(ServedDisclosure)["gender"]
     clients = service.deployment.find_all(served_rounds.ServedRounds)["films"].settings.clients or 1
@@ -111,12 +114,13 @@ async def open_first_round(service: Service, request: Any) -> None:
 
 
 async def measure(ask: Ask, requests: int, at_once: int) -> dict[str, Any]:
-    """Measure requests in a second, milliseconds of processor for each, and what was answered."""
+    """Send requests, so many at a time, and return their rate, times and number of refusals."""
     seconds_of_each: list[float] = []
     statuses: Counter[int] = Counter()
     numbers = iter(range(requests))
 
     async def ask_one_after_another() -> None:
+        """Send the next requests of all, each after the answer to the one before."""
         for number in numbers:
             began = time.perf_counter()
             statuses[(await ask(number)).status_code] += 1
@@ -136,7 +140,7 @@ async def measure(ask: Ask, requests: int, at_once: int) -> dict[str, Any]:
 
 
 def ledger_bytes(folder: Path) -> int:
-    """Return the size of the ledger's file, when its write-ahead log was brought into it."""
+    """Return the bytes of the ledger's file, once its write-ahead log is empty."""
     while (folder / "budgets.db-wal").stat().st_size:
         time.sleep(0.05)
     return (folder / "budgets.db").stat().st_size
@@ -150,7 +154,11 @@ def counted_reports(service: Service) -> int:
 
 
 async def measure_all(folder: Path, requests: int, at_once: int) -> tuple[dict[str, Any], int]:
-    """Measure every kind of request. Returns rows by its name, and how many reports were lost."""
+    """Measure each kind of request.
+
+    Returns:
+        The figures of each kind by its name, and the number of reports that were lost.
+    """
     service = start_service(folder)
     rows: dict[str, Any] = {}
     with ThreadPoolExecutor(at_once) as threads:

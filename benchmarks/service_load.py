@@ -3,13 +3,14 @@
     python benchmarks/service_load.py [--seconds 120] [--rate 300] [--workers 1] [--json]
     python benchmarks/service_load.py --find-limit
 
-`tacit serve --demo` and a synchronous hello-world of FastAPI under uvicorn, each in processes of
-its own, are asked in turns of a few seconds by this process, so that both meet the same neighbours
-on the machine. Requests leave at their scheduled times whether earlier ones were answered or not
-(an open loop), and a time is counted from when its request was due. Of the service's requests 45 %
-change something, each in a durable transaction. The first seconds warm up and are not counted.
-After a third and after two thirds of the time `tacit refit`, as its unit runs it, replaces the
-model of private lists: the processor of a fit is not the service's, its neighbourhood is.
+`tacit serve --demo` and a synchronous hello-world of FastAPI under uvicorn run in their own
+processes. This process sends requests to them in turns of a few seconds, so that both share the
+machine with the same other programs. Requests leave at their scheduled times, whether earlier ones
+were answered or not (an open loop), and a time is counted from when its request was due. Of the
+service's requests 45 % change something, each in a durable transaction. The first seconds warm up
+and are not counted. After a third and after two thirds of the time, `tacit refit` replaces the
+model of private lists, as its systemd unit does. The processor time of a fit is not counted for the
+service, but the fit takes processor time from it.
 """
 
 from __future__ import annotations
@@ -39,12 +40,16 @@ import uvloop
 from service_people import Keys, People, Pool, Request, all_budgets, opening, sent
 from service_refits import Refits
 
-WARM_UP, SLICE = 10.0, 5.0
-"""Seconds; of a slice of the service."""
+WARM_UP = 10.0
+"""Seconds of the load that are not counted, at the start."""
+SLICE = 5.0
+"""Most seconds of one turn of the service."""
 CALM = 0.25
-"""Of the processors' seconds in one second: what the host and other programs take at most."""
-HIGHEST_P99, LIMIT_SECONDS, STEPS = 250.0, 8.0, 7
-"""Of the search for the highest rate: milliseconds, and seconds and number of its trials."""
+"""A second is calm if the host and other programs take less than these processor seconds in it."""
+HIGHEST_P99 = 250.0
+"""Milliseconds of p99 above which a rate is not held, in the search for the highest rate."""
+LIMIT_SECONDS, STEPS = 8.0, 7
+"""Seconds of a trial of that search, and number of trials."""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -53,39 +58,56 @@ class Found:
     """What one server answered, and what it used meanwhile."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Milliseconds of each answered request, by the request's name."""
     by_second: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """The same milliseconds, by the second of the clock in which the answer came."""
     others: dict[int, float] = field(default_factory=dict)
     """Seconds of processor that others took in each second, the host of the machine included."""
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """Number of answers, by the request's name and the status."""
     broken: int = 0
+    """Number of requests without an answer."""
     seconds: float = 0.0
+    """Seconds in which requests were sent and answered."""
     used: float = 0.0
+    """Processor seconds of the server."""
     switches: int = 0
+    """Context switches of the server."""
     host: float = 0.0
+    """Processor seconds in which the host ran something else."""
     late: float = 0.0
     """The most milliseconds by which a request left after it was due: of this process, not of the
     service, but counted in its times."""
 
     @property
     def every(self) -> list[float]:
-        """All times, in milliseconds."""
-        return [one for some in self.times.values() for one in some]
+        """The milliseconds of all answered requests."""
+        all_times: list[float] = []
+        for times in self.times.values():
+            all_times += times
+        return all_times
 
     @property
     def errors(self) -> int:
         """Number of requests without an answer of status 200."""
-        return sum(n for (_, status), n in self.statuses.items() if status != 200) + self.broken
+        refused = sum(count for (_, status), count in self.statuses.items() if status != 200)
+        return refused + self.broken
 
 
 @dataclass
 class Side:
-    """A server under load: its requests, which do not end, and the function for its answers."""
+    """A server under load."""
 
     process: int
+    """Id of its main process."""
     pool: Pool
+    """Connections to it."""
     requests: Iterator[Request]
+    """Its requests, without end."""
     answered: Callable[[Request, int, bytes], None]
+    """Called with each answered request, the status and the body."""
     found: Found = field(default_factory=Found)
+    """What it answered so far."""
 
     async def slice(self, seconds: float, rate: float) -> None:
         """Send each request at its time, whether or not earlier ones were answered.
@@ -131,7 +153,7 @@ class Side:
             self.found.others[second] = self._others() - before
 
     def _others(self) -> float:
-        """Return the processor seconds so far of all but the service and this process."""
+        """Return the processor seconds so far of all but the server and this process."""
         return busy() - processor(self.process) - time.process_time()
 
 
@@ -170,19 +192,19 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         log = Path(place) / "log"
         with started(log, service) as process, hello(log, arguments.workers) as other:
             assert process.stdout is not None
-            told = json.loads(process.stdout.readline())
-            port = int(told["address"].rpartition(":")[2])
-            keys = Keys(folder, told["keys"]["operator"])
+            started_service = json.loads(process.stdout.readline())
+            port = int(started_service["address"].rpartition(":")[2])
+            keys = Keys(folder, started_service["keys"]["operator"])
             return uvloop.run(drive((process.pid, port), other, keys, folder, arguments))
 
 
 @contextmanager
 def started(log: Path, words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program of this Python during the block."""
-    free = {**os.environ, "TACIT_PER_SECOND": "10000", "TACIT_BURST": "20000"}
+    """Run a program of this Python during the block, without limits on the rate of requests."""
+    environment = {**os.environ, "TACIT_PER_SECOND": "10000", "TACIT_BURST": "20000"}
     with log.open("ab") as errors:
         process = subprocess.Popen(
-            [sys.executable, *words], stdout=subprocess.PIPE, stderr=errors, env=free
+            [sys.executable, *words], stdout=subprocess.PIPE, stderr=errors, env=environment
         )
         try:
             yield process
@@ -217,7 +239,15 @@ async def drive(
     folder: Path,
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Warm both servers up, then send requests to them in turns, and return the result."""
+    """Warm both servers up, then send requests to them in turns, and return the result.
+
+    Args:
+        service: Process and port of the service.
+        other: Process and port of the hello-world.
+        keys: Keys of the people and of the operator.
+        folder: The service's folder.
+        arguments: The command's arguments.
+    """
     pools = [Pool(service[1]), Pool(other[1])]
     for pool in pools:
         await pool.open()
@@ -235,10 +265,10 @@ async def drive(
     refits = Refits(folder)
     fitting: list[asyncio.Task[None]] = []
     ready = f"http://127.0.0.1:{service[1]}/readyz"
-    while left > 0:
+    while left > 0:  # seconds of the load that are left
         share_done = 1 - left / arguments.seconds
         if share_done * (arguments.refits + 1) >= len(fitting) + 1:
-            fitting.append(asyncio.create_task(_after(tuple(fitting), refits.run(ready))))
+            fitting.append(asyncio.create_task(_run_after(tuple(fitting), refits.run(ready))))
         await side.slice(min(SLICE, left), arguments.rate)
         await greeted.slice(min(SLICE, left) * arguments.hello, arguments.rate)
         left -= SLICE
@@ -250,7 +280,7 @@ async def drive(
     budgets = await all_budgets(pools[0], keys)
     for pool in pools:
         pool.close()
-    result = judged(found, greeted.found, budgets, people.reported)
+    result = judge_load(found, greeted.found, budgets, people.reported)
     return {
         **result,
         "growth": round(100 * (after / before - 1), 2),
@@ -265,36 +295,50 @@ async def drive(
     }
 
 
-async def _after(earlier: tuple[asyncio.Task[None], ...], refit: Awaitable[None]) -> None:
-    """Fit once the earlier fits have ended, because a folder takes one at a time."""
+async def _run_after(earlier: tuple[asyncio.Task[None], ...], refit: Awaitable[None]) -> None:
+    """Wait for the earlier fits, and then fit: a folder allows one fit at a time."""
     await asyncio.gather(*earlier)
     await refit
 
 
 async def highest(side: Side) -> float:
-    """Find the highest rate without errors whose p99 is below the bound, in requests a second.
+    """Search for the highest rate without errors whose p99 is below the bound.
 
-    The rate is doubled until it is too high; then the step is halved.
+    The rate is doubled until it is too high. From then on each trial adds half the last step to the
+    highest rate that was held.
+
+    Returns:
+        The highest rate that was held, in requests a second; 0 if none was.
     """
     held, rate, step = 0.0, 200.0, 200.0
+    is_doubling = True
     for _ in range(STEPS):
         side.found = Found()
         await side.slice(LIMIT_SECONDS, rate)
-        good = not side.found.errors and quantiles(side.found.every)["p99_ms"] < HIGHEST_P99
-        held = rate if good else held
-        step = step if good and rate == held and step == rate else step / 2
+        is_held = not side.found.errors and quantiles(side.found.every)["p99_ms"] < HIGHEST_P99
+        if is_held:
+            held = rate
+        is_doubling = is_doubling and is_held
+        step = rate if is_doubling else step / 2
         rate = held + step
-        await asyncio.sleep(1.0)  # what a rate too high left behind
+        await asyncio.sleep(1.0)  # lets the server answer what a rate too high left behind
     return held
 
 
-def judged(
+def judge_load(
     found: Found, hello: Found, budgets: list[dict[str, Any]], reported: set[str]
 ) -> dict[str, Any]:
-    """Return the figures of a load, and whether all goals are met."""
+    """Return the figures of a load, and whether its goals are met.
+
+    Args:
+        found: Of the service.
+        hello: Of the hello-world.
+        budgets: All budgets after the load, as the service lists them.
+        reported: People whose report was answered; their budgets must have been charged.
+    """
     over = [row for row in budgets if Decimal(row["budget"]["left"]) < 0]
     charged = {row["name"] for row in budgets if row["name"].startswith("reporter-")}
-    own, least = measured(found), measured(hello)
+    own, least = figures(found), figures(hello)
     goals = {
         "p50_ms": 15.0,
         "p99_ms": max(100.0, 1.5 * least["p99_ms"]),
@@ -309,7 +353,7 @@ def judged(
         "overspent": len(over),
         "charged_as_reported": charged >= reported,
         "charges": len(charged),
-        "by_operation": {name: quantiles(some) for name, some in sorted(found.times.items())},
+        "by_operation": {name: quantiles(times) for name, times in sorted(found.times.items())},
         "statuses": {f"{n} {s}": c for (n, s), c in sorted(found.statuses.items())},
         "latest_start_ms": round(found.late, 1),
         "host_share": round(found.host / found.seconds, 2),
@@ -322,7 +366,7 @@ def judged(
     }
 
 
-def measured(found: Found) -> dict[str, Any]:
+def figures(found: Found) -> dict[str, Any]:
     """Return the times of all requests, and of those answered in calm and in busy seconds."""
     parts: dict[bool, list[float]] = {True: [], False: []}
     for second, taken in found.others.items():

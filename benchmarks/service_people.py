@@ -16,9 +16,13 @@ from tacit.recommenders.model_files import load_model
 from tacit.service.keys import KeyRing
 
 CONNECTIONS = 64
+"""Open connections to a server."""
 PEOPLE = 400
+"""People who return; some requests are of new people instead."""
 CANDIDATES = (1, 2, 3)
+"""Ids of the items that people vote on."""
 OPERATOR = "the operator"
+"""Name by which `Keys` finds the operator's key."""
 _CHANCE = secrets.SystemRandom()
 
 
@@ -43,12 +47,19 @@ class Request:
     """A request of a load."""
 
     name: str
+    """Name of the kind of request, for the figures."""
     method: str
+    """Method of HTTP."""
     path: str
+    """Path and query of the address."""
     person: str | None = None
+    """Who sends it; None for a request without a key."""
     body: bytes = b""
+    """The content."""
     kind: str = "application/json"
+    """Type of the content."""
     octets: bytes = b""
+    """All bytes that are sent; empty before `sent` makes them."""
 
 
 class People:
@@ -60,9 +71,10 @@ class People:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read from a served folder what the requests need; shares are in percent."""
+        """Read from a served folder what the requests need."""
         self.visits: deque[tuple[str, str]] = deque(maxlen=1000)
         self.reported: set[str] = set()
+        # For each kind of request, its share in percent, and the function that makes one.
         self._shares: dict[str, tuple[int, Callable[[int], Request]]] = {
             "recommend": (35, recommend),
             "lists": (5, lists),
@@ -79,7 +91,9 @@ class People:
 
     def requests(self) -> Iterator[Request]:
         """Yield requests without end, in random order, by their shares."""
-        names = [name for name, (share, _) in self._shares.items() for _ in range(share)]
+        names: list[str] = []  # one hundred
+        for name, (share, _) in self._shares.items():
+            names += [name] * share
         number = 0
         while True:
             _CHANCE.shuffle(names)
@@ -100,11 +114,10 @@ class People:
         """Make a reward for the oldest visit without one; a visit if there is none."""
         if not self.visits:
             return visit(number)
-        person, made = self.visits.popleft()
+        person, visit_id = self.visits.popleft()
         clicked = json.dumps({"clicked": number % 2 == 0}).encode()
-        return Request(
-            "reward", "POST", f"/api/vendors/cinema/visits/{made}/reward", person, clicked
-        )
+        path = f"/api/vendors/cinema/visits/{visit_id}/reward"
+        return Request("reward", "POST", path, person, clicked)
 
 
 def opening() -> Request:
@@ -125,7 +138,7 @@ def recommend(_: int) -> Request:
 
 
 def lists(number: int) -> Request:
-    """A list from the model that is replaced under load, of a history that is sent."""
+    """Make a request for a list from a history, by the model that is replaced under load."""
     history = {str(1 + (number + 7 * place) % 200): 5.0 for place in range(8)}
     question = json.dumps({"model": "lists", "history": history}).encode()
     return Request("lists", "POST", "/api/recommend", anybody(), question)
@@ -137,7 +150,7 @@ def model(_: int) -> Request:
 
 
 def visit(number: int) -> Request:
-    """Make a visit of a new person, whose budget for life it charges."""
+    """Make a visit of a new person; it charges the person's lifetime budget."""
     context = json.dumps({"context": [0.25, number % 100 / 100]}).encode()
     return Request("visit", "POST", "/api/vendors/cinema/visits", f"v-{number}", context)
 
@@ -169,13 +182,13 @@ def letters(folder: Path) -> Callable[[int], Request]:
     """Return a function that makes the first letter of a new person."""
     model = load_model(folder / "gender.tacit")
     histories = [dict.fromkeys(range(1, 12 + n), 4.0) for n in range(20)]
-    made = [model.device({"gender": "F"}).release(one, 0).encode() for one in histories]
+    made = [model.device({"gender": "F"}).release(history, 0).encode() for history in histories]
     path, kind = "/api/disclosures/gender/letters", "application/octet-stream"
     return lambda number: Request("letter", "POST", path, f"w-{number}", made[number % 20], kind)
 
 
 def reports(folder: Path) -> Callable[[int], Request]:
-    """Return a function that makes a report of a new person, whose budget for life it charges."""
+    """Return a function that makes a new person's report; it charges their lifetime budget."""
     campaign = Campaign.decode((folder / "taste.campaign").read_bytes())
     items = json.loads((folder / "taste.items.json").read_text())
     path, kind = "/api/campaigns/taste/reports", "application/octet-stream"
@@ -189,7 +202,7 @@ def reports(folder: Path) -> Callable[[int], Request]:
 
 
 def sent(request: Request, keys: Keys) -> Request:
-    """Return a request with the bytes that are sent, so that nothing is made during the load."""
+    """Add to a request the bytes that are sent, so that they are not made during the load."""
     lines = [f"{request.method} {request.path} HTTP/1.1", "Host: localhost"]
     if request.person is not None:
         lines.append(f"Authorization: Bearer {keys.of(request.person)}")
@@ -213,7 +226,7 @@ class Connection(asyncio.Protocol):
         self._length = -1
 
     def connection_made(self, transport: Any) -> None:
-        """Keep the transport."""
+        """Store the transport, by which requests are sent."""
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -252,7 +265,7 @@ class Connection(asyncio.Protocol):
 
 
 class Pool:
-    """Open connections. A request waits for a free one, and that wait counts as its time."""
+    """Open connections. A request waits for a free one; the wait is a part of its time."""
 
     def __init__(self, port: int) -> None:
         """Prepare a pool of connections to a port of this machine."""
@@ -297,7 +310,7 @@ async def all_budgets(pool: Pool, keys: Keys) -> list[dict[str, Any]]:
         path = f"/api/privacy/budgets?limit=1000&after={after}"
         asked = sent(Request("budgets", "GET", path, OPERATOR), keys)
         status, body = await pool.send(asked)
-        if status == 503 and tries:  # a store that stands still ends no run of half an hour
+        if status == 503 and tries:
             tries -= 1
             await asyncio.sleep(1)
             continue

@@ -15,15 +15,15 @@ from tacit.designs.private.serve import generate_ratings
 
 MODEL = "lists.tacit"
 NICE = ("nice", "-n", "10")
-"""As `Nice=10` of the unit."""
+"""Begins a command with a low priority, as `Nice=10` of the unit gives it."""
 
 
 class Refits:
     """Fits of the private lists of a demonstration, one after the other.
 
     Attributes:
-        digests: of each model that replaced the one before, as the service said them.
-        seconds: from the start of a fit until the service had its model.
+        digests: SHA-256 of each fitted model, in hexadecimal digits.
+        seconds: Of each fit, the seconds from its start until the service had its model.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,7 +35,14 @@ class Refits:
         write_ratings(folder)
 
     async def run(self, ready: str) -> None:
-        """Fit again, and wait until the service has the new model. ready: address of /readyz."""
+        """Fit again, and wait until the service has the new model.
+
+        Args:
+            ready: Address of the service's /readyz.
+
+        Raises:
+            RuntimeError: The fit failed.
+        """
         started_at = time.perf_counter()
         words = (*NICE, sys.executable, "-m", "tacit.cli.app", "refit")
         process = await asyncio.create_subprocess_exec(
@@ -78,7 +85,7 @@ def write_ratings(folder: Path) -> None:
 
 
 def served_digests(ready: str) -> list[str]:
-    """Return the digests of the models that the service has now."""
+    """Return the digests of the models that the service has now; `ready` is that of /readyz."""
     from urllib.request import urlopen
 
     with urlopen(ready) as answer:

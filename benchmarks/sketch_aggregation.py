@@ -2,12 +2,13 @@
 
     python benchmarks/sketch_aggregation.py [--json] [--peer PYTHON] [--people 100000000]
 
-26,744 items, a sensed set of 0.693 % of them. Ours is the whole way from bytes to counts: reading,
-refusing, looking for duplicates, drawing the questions anew, counting. pure-ldp adds one vector per
-person. Both run on one thread, in turns; the time is that of the processor, so that a busy machine
-does not decide, and each number is the median of the turns. pure-ldp is put into `.venv-peers` on
-first use; --peer names the interpreter of another environment that holds it.
---people folds so many more reports that are known to be distinct and states how the process grew.
+26,744 items, and 0.693 % of them in a sensed set. Measured of ours are all steps from bytes to
+counts: reading reports, refusing invalid ones, looking for duplicates, drawing the questions of
+each report again, and counting. pure-ldp adds one vector per person. Both run on one thread, in
+turns. The time is that of the processor, so that other programs on the machine matter little, and
+each number is the median of the turns. pure-ldp is put into `.venv-peers` on first use; --peer
+names the interpreter of another environment that has it. With --people N, N more reports are
+counted without a search for duplicates, to state how the memory of the process grows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from importlib.metadata import version
 from turns import peer_python
 
 ITEMS, SHARE, RATED, EPSILON = 26_744, 0.00693, 100, 1.0
+"""Items, share of them in a sensed set, ratings of a person, and epsilon of the campaign."""
 PEOPLE, PEER_PEOPLE = 1_000_000, 5_000
+"""Reports of one turn, of tacit and of the peer."""
+# Least reports a second, most bytes of the server for each report, and least ratio of the rates.
 GOAL_RATE, GOAL_BYTES, GOAL_RATIO = 3_000_000, 16, 70
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 PEER = f"""
@@ -117,7 +121,12 @@ def measure(peer: str, people: int, rounds: int) -> dict[str, object]:
 
 
 def many(campaign: object, people: int) -> dict[str, object]:
-    """Fold many distinct reports, made as they are needed; growth of the whole process."""
+    """Fold many distinct reports, and return how the memory of the process grows.
+
+    Args:
+        campaign: The campaign that the reports answer.
+        people: Number of reports, which are made in parts as they are needed.
+    """
     from tacit.designs.sketches.server import Server
 
     server, start = Server(campaign, keep_tickets=False), None
@@ -129,7 +138,7 @@ def many(campaign: object, people: int) -> dict[str, object]:
 
 
 def reports(campaign: object, people: int, seed: int) -> bytes:
-    """Return reports with random tickets and bits, as from devices whose owners like nothing."""
+    """Return the bytes of reports of people who like nothing, with random tickets and bits."""
     import numpy as np
 
     generator = np.random.default_rng(seed)

@@ -2,10 +2,10 @@
 
 python benchmarks/two_vendors.py [--visits 1000] [--share 1] [--scenarios alone alive killed ...]
 
-For each way to fail: visits per second, how long the slowest answer took, which answers were none,
-how often a neighbour's video was shown, and the mean chance of a click on what was shown, in the
-second half of the visits. Clicks are generated (`tacit.designs.pdap.serve`). A report on one
-machine, where both processes, the visitors and the tap between the vendors share the cores.
+For each scenario: visits per second, times of the answers, their statuses, and, in the second half
+of the visits, the share in which a neighbour's video was shown, and the mean chance of a click on
+the shown video. Clicks are generated (`tacit.data.clicks`). Both processes, the visitors and the
+tap between the vendors share the cores of one machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ from tacit.service.keys import KeyRing, read_secret
 
 HOST = "127.0.0.1"
 LIMITS: dict[str, float] = {"per_second": 1e6, "burst": 1000000, "changes_per_day": 1000000000}
+"""Limits of the service that no visitor of these scenarios reaches."""
 USERS = 24
+"""Visitors, who visit in turns."""
 EACH = 2
 """Videos of each vendor."""
 HOSTILE = ("drip", "flood", "redirect", "html", "corrupt", "reset", "hang", "unsigned")
@@ -56,9 +58,13 @@ class Process:
     """`tacit serve` on one folder and port."""
 
     folder: Path
+    """The service's folder."""
     port: int
+    """The port on which it listens."""
     operator: str
+    """The operator's key."""
     running: subprocess.Popen[bytes] | None = None
+    """The process; None before its start and after its end."""
 
     def start(self) -> None:
         """Start the service, and return when it answers."""
@@ -91,7 +97,7 @@ class Process:
         self.running.send_signal(number)
 
     def end(self, number: int = signal.SIGTERM) -> None:
-        """End the process by a signal, and wait for it; SIGKILL gives it no time to say goodbye."""
+        """End the process by a signal, and wait for its end; after 12 seconds it is killed."""
         if self.running is None:
             return
         self.running.send_signal(signal.SIGCONT)
@@ -106,7 +112,14 @@ class Process:
         self.running = None
 
     def ask(self, path: str, key: str, content: object, repeat: str | None = None) -> Answer:
-        """POST on a connection of its own; repeat: an Idempotency-Key that was used."""
+        """Send a POST request on a new connection, and return the answer.
+
+        Args:
+            path: Path of the address.
+            key: Key of the person or the operator who asks.
+            content: Content of the request, sent as JSON.
+            repeat: The Idempotency-Key of an earlier request; None draws a new one.
+        """
         begun = time.perf_counter()
         connection = http.client.HTTPConnection(HOST, self.port, timeout=300)
         headers = {
@@ -134,11 +147,14 @@ class Process:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a vendor; its status is 0 if none came."""
+    """An answer of a vendor."""
 
     status: int
+    """Status of HTTP; 0 if no answer came."""
     body: bytes
+    """Its content."""
     seconds: float
+    """Seconds from the request to the whole answer."""
 
     def json(self) -> dict[str, str]:
         """Return the content of an answer of status 200."""
@@ -151,10 +167,15 @@ class Tap:
     """Stands between two vendors: records messages, and answers for one if `mode` says so."""
 
     port: int
+    """The port on which it listens."""
     target: int
+    """The port of the vendor that requests are for."""
     mode: str = "pass"
+    """How requests are answered: "pass" as the vendor does; otherwise one of `HOSTILE`."""
     crossed: list[bytes] = field(default_factory=list)
+    """All requests so far."""
     back: list[bytes] = field(default_factory=list)
+    """The vendor's answers so far."""
     _open: bool = True
 
     def __enter__(self) -> Tap:
@@ -172,7 +193,10 @@ class Tap:
         self._thread.join(2)
 
     def posted(self) -> list[tuple[dict[str, str], bytes]]:
-        """Headers (names in small letters, and `path`) and body of each POST that crossed."""
+        """Return headers and body of each POST request so far.
+
+        The names of headers are in small letters; under `path` is the first line of the request.
+        """
         found = []
         for data in self.crossed:
             head, _, body = data.partition(b"\r\n\r\n")
@@ -198,10 +222,10 @@ class Tap:
         with connection:
             connection.settimeout(300)
             try:
-                data = _request(connection)
+                data = _read_message(connection)
                 self.crossed.append(data)
-                looks = data.startswith(b"GET")  # whether it is ready: that is always told
-                getattr(self, "_pass" if looks else f"_{self.mode}")(connection, data)
+                asks_readiness = data.startswith(b"GET")
+                getattr(self, "_pass" if asks_readiness else f"_{self.mode}")(connection, data)
             except OSError:
                 return
 
@@ -213,7 +237,7 @@ class Tap:
         """Fetch and record the vendor's answer."""
         with socket.create_connection((HOST, self.target), timeout=300) as other:
             other.sendall(data)
-            answer = _request(other)
+            answer = _read_message(other)
         self.back.append(answer)
         return answer
 
@@ -252,7 +276,7 @@ class Tap:
         connection.sendall(answer.replace(b"signature-input:", b"signature-other:"))
 
     def _reset(self, connection: socket.socket, _: bytes) -> None:
-        """Reset the connection."""
+        """Make the connection end with a reset when it is closed: it lingers for 0 seconds."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0] + [0] * 4))
 
     def _hang(self, connection: socket.socket, _: bytes) -> None:
@@ -260,20 +284,20 @@ class Tap:
         time.sleep(20)
 
 
-def _request(connection: socket.socket) -> bytes:
+def _read_message(connection: socket.socket) -> bytes:
     """Read one message of HTTP, with a body if it states a length."""
     data = b""
     while b"\r\n\r\n" not in data:
-        data += _some(connection)
+        data += _read_part(connection)
     head, _, body = data.partition(b"\r\n\r\n")
     lines = head.lower().split(b"\r\n")
     sizes = [int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:")]
     while sizes and len(body) < sizes[0]:
-        body += _some(connection)
+        body += _read_part(connection)
     return head + b"\r\n\r\n" + body
 
 
-def _some(connection: socket.socket) -> bytes:
+def _read_part(connection: socket.socket) -> bytes:
     """Read the next bytes; ConnectionError if the connection was closed."""
     part = connection.recv(1 << 16)
     if not part:
@@ -283,11 +307,14 @@ def _some(connection: socket.socket) -> bytes:
 
 @dataclass
 class Two:
-    """cinema and arthouse; cinema reaches arthouse through the tap."""
+    """Two vendors, cinema and arthouse; cinema reaches arthouse through the tap."""
 
     home: Process
+    """The vendor cinema, whose answers are noted."""
     other: Process
+    """The vendor arthouse, which fails."""
     tap: Tap
+    """Stands before arthouse."""
 
 
 @contextmanager
@@ -299,17 +326,24 @@ def two_vendors(
     videos: int = VIDEOS,
     **settings: float,
 ) -> Iterator[Two]:
-    """Both of them up, until the end. service: more of [service].
+    """Run both vendors during the block.
 
-    databases: of PostgreSQL, one for each; without them each has a file.
+    Args:
+        folder: Folder in which their folders are made.
+        service: Further settings of [service] in both; they replace those of `LIMITS`.
+        databases: Addresses of PostgreSQL, one for each vendor; with none each has a file.
+        videos: Videos of each vendor.
+        settings: Further arguments of `make_two_deployments`.
     """
     limits = "".join(f"{name} = {value}\n" for name, value in (LIMITS | (service or {})).items())
-    where = [f'database = "{one}"\nsecond = "second.head"\n' for one in databases] or ["", ""]
+    stores = ["", ""]
+    if databases:
+        stores = [f'database = "{address}"\nsecond = "second.head"\n' for address in databases]
     ports, tapped = (free_port(), free_port()), free_port()
     folders = (folder / NAMES[0], folder / NAMES[1])
     addresses = (f"http://{HOST}:{ports[0]}", f"http://{HOST}:{tapped}")
     keys = make_two_deployments(folders, addresses, videos=videos, **settings)
-    for place, database in zip(folders, where, strict=True):
+    for place, database in zip(folders, stores, strict=True):
         file = place / "tacit.toml"
         settings_text = file.read_text("utf-8")
         section = f"[service]\n{limits}{database}"
@@ -335,13 +369,18 @@ class Row:
     """The answers of one scenario at the first vendor."""
 
     scenario: str
+    """One of `SCENARIOS`."""
     answers: list[Answer] = field(default_factory=list)
+    """All answers to visits."""
     sources: list[str] = field(default_factory=list)
+    """For each answered visit, whose video was shown, such as "neighbour"."""
     chances: list[float] = field(default_factory=list)
+    """For each answered visit, the chance of a click on the shown video."""
     seconds: float = 0.0
+    """Seconds of all visits together."""
 
-    def told(self) -> dict[str, object]:
-        """Return the figures: of all visits, and for clicks of their second half."""
+    def figures(self) -> dict[str, object]:
+        """Return the figures: times of all visits, and clicks of their second half."""
         times = sorted(answer.seconds for answer in self.answers)
         half = len(self.chances) // 2
         return {
@@ -385,7 +424,7 @@ class Crowd:
         generator = np.random.default_rng(seed)
         self._contexts = generator.random((2, visits, 2))
         self._luck = generator.random((2, visits))
-        # Made up; the first vendor's videos come first.
+        # A generated world; the first vendor's videos come first.
         world = generate(vendors=len(NAMES), videos=VIDEOS, dimension=FEATURES, seed=3)
         self._means = [world.means(contexts) for contexts in self._contexts]
         self._lock = threading.Lock()
@@ -456,7 +495,7 @@ def main() -> None:
     for scenario in numbers.pop("scenarios"):
         with tempfile.TemporaryDirectory(prefix="two-vendors-") as folder:
             row = run(scenario, Path(folder), **numbers)
-        print(json.dumps(row.told()), flush=True)
+        print(json.dumps(row.figures()), flush=True)
 
 
 if __name__ == "__main__":
