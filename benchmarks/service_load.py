@@ -265,13 +265,15 @@ async def drive(
     refits = Refits(folder)
     fitting: list[asyncio.Task[None]] = []
     ready = f"http://127.0.0.1:{service[1]}/readyz"
-    while left > 0:  # seconds of the load that are left
+    # Turns are so short that one begins at the time of each fit.
+    turn_seconds = min(SLICE, arguments.seconds / (arguments.refits + 1))
+    while left > 1e-6:  # seconds of the load that are left; no turn for a rounding error
         share_done = 1 - left / arguments.seconds
         if share_done * (arguments.refits + 1) >= len(fitting) + 1:
             fitting.append(asyncio.create_task(_run_after(tuple(fitting), refits.run(ready))))
-        await side.slice(min(SLICE, left), arguments.rate)
-        await greeted.slice(min(SLICE, left) * arguments.hello, arguments.rate)
-        left -= SLICE
+        await side.slice(min(turn_seconds, left), arguments.rate)
+        await greeted.slice(min(turn_seconds, left) * arguments.hello, arguments.rate)
+        left -= turn_seconds
     replaced_in_time = len(refits.digests)
     await asyncio.gather(*fitting)
     after = resident(service[0])
