@@ -56,7 +56,7 @@ and four quarters of a year of weekly fits."""
 _PASSES = 5
 """How often a fit without stars passes over stored ratings; for the progress bar."""
 _PASSES_WITH_STARS = 8
-"""The same for a fit with stars."""
+"""How often a fit with stars passes over stored ratings; for the progress bar."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tacit.recommenders.base import Recommendations
 
 
-class Sees(StrEnum):
+class ServiceSeesItems(StrEnum):
     """Answers to whether a service learns in another way what people watched, bought or rated."""
 
     YES = "yes"
@@ -71,7 +71,7 @@ class FitSettings(experiment.TrainingOptions):
         default=(),
         repeat=True,
     )
-    service_sees_items: Sees | None = option(
+    service_sees_items: ServiceSeesItems | None = option(
         "Does the service learn in another way what people watched, bought, opened or rated?",
         default=None,
     )
@@ -113,7 +113,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         contributions=settings.contributions,
         values=settings.public_values,
         edges=settings.public_edges,
-        service_sees_items=None if sees_items is None else sees_items == Sees.YES,
+        service_sees_items=None if sees_items is None else sees_items == ServiceSeesItems.YES,
         item_table=settings.item_table,
         random_state=settings.seed,
     )

@@ -47,7 +47,8 @@ class State(Message):
     created: int
     """Second of the account's creation."""
     binding: str = ""
-    """`device.binding_digest` of what the records were decided under; "" before the first one."""
+    """`device.binding_digest` of the choices that items are decided under; "" until a device uses
+    the memory."""
     records: dict[ItemId, Record] = field(default_factory=dict)
     """Decision about each decided item."""
     frozen: set[ItemId] = field(default_factory=set)

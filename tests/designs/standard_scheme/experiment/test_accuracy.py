@@ -14,6 +14,7 @@ from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import accuracy, evaluation
 from tacit.designs.standard_scheme.experiment.accuracy import (
     FoldEvaluation,
+    MixFigures,
     accuracy_row,
     mix_point,
 )
@@ -197,7 +198,7 @@ def test_row_of_a_release_by_hand():
 
 def test_point_of_the_curve_by_hand():
     """Means of each attacker's AUC and of the error over folds."""
-    point = mix_point(0.25, [({"lda": 0.6}, 1.0), ({"lda": 0.7}, 2.0)])
+    point = mix_point(0.25, [MixFigures({"lda": 0.6}, 1.0), MixFigures({"lda": 0.7}, 2.0)])
     assert (point.mix, point.rmse) == (0.25, 1.5)
     assert point.aucs == {"lda": pytest.approx(0.65)}
 

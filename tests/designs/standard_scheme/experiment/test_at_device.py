@@ -128,7 +128,7 @@ def test_the_sentence_names_for_whom():
     rows = compare_lists("release", folds_of(advantage * 2), ("F", "M"))
     sentence = describe_comparison(rows, "at-device-16")
     assert "16 public numbers" in sentence
-    assert "It beats it for: over 5 ratings." in sentence
+    assert "Groups for which the release is better: over 5 ratings." in sentence
 
 
 def test_people_with_nothing_to_find_do_not_count():

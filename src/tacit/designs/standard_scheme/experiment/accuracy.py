@@ -48,6 +48,17 @@ from tacit.randomness import simulation
 
 Figures = dict[str, float]
 """Results by the field names of `AccuracyRow`."""
+
+
+class MixFigures(NamedTuple):
+    """Figures of one fold for one mix."""
+
+    aucs: dict[str, float]
+    """AUC by frozen attack."""
+    rmse: float
+    """RMSE in stars."""
+
+
 K = TypeVar("K")
 
 HELD_OUT = 0.3
@@ -291,18 +302,17 @@ def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
     return AccuracyRow(release, **figures)
 
 
-def mix_point(mix: float, folds: Sequence[tuple[dict[str, float], float]]) -> MixPoint:
+def mix_point(mix: float, folds: Sequence[MixFigures]) -> MixPoint:
     """Make a point of the curve over the mix (the patent's alpha), with intervals over folds.
 
     Args:
         mix: Share of the ratings that is obfuscated.
-        folds: For each fold the AUC by attacker, and the RMSE.
+        folds: The figures of each fold.
     """
-    aucs_of_first_fold, _ = folds[0]
     intervals = {}
-    for attack in aucs_of_first_fold:
-        intervals[attack] = auc_interval([aucs[attack] for aucs, _ in folds])
-    error = mean_interval([rmse for _, rmse in folds])
+    for attack in folds[0].aucs:
+        intervals[attack] = auc_interval([fold.aucs[attack] for fold in folds])
+    error = mean_interval([fold.rmse for fold in folds])
     return MixPoint(
         mix=mix,
         aucs={attack: interval.mean for attack, interval in intervals.items()},

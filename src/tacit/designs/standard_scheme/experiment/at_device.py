@@ -47,7 +47,7 @@ class DeviceListRow:
     ndcg_high: float
     """Upper end."""
     recall_at_10: float
-    """Share of the relevant items that are in the list."""
+    """Share of a person's relevant items that are in the list; the mean over folds."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +174,11 @@ def describe_comparison(rows: Sequence[ListComparison], at_device: str) -> str:
     ]
     groups = ", ".join(groups_with_gain)
     if everybody.winner == "release":
-        for_whom = f"Groups for whom it does: {groups or 'none by itself'}."
+        for_whom = f"Groups for which the release is better: {groups or 'none by itself'}."
     elif groups_with_gain:
-        for_whom = f"It beats it for: {groups}."
+        for_whom = f"Groups for which the release is better: {groups}."
     else:
-        for_whom = "It beats it for no group."
+        for_whom = "The release is better for no group."
     difference = everybody.difference
     is_clear = everybody.winner != "neither"
     shown = f"{abs(difference):.3f}" if is_clear else f"{difference:+.3f}"

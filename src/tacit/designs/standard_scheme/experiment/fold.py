@@ -35,7 +35,7 @@ from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import decision_values, make_boosted_trees
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation
+from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation, MixFigures
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists
 from tacit.designs.standard_scheme.experiment.setup import (
     RELEASES_OF_SCHEDULE,
@@ -44,7 +44,7 @@ from tacit.designs.standard_scheme.experiment.setup import (
     Floats,
     Ints,
     Key,
-    Pairs,
+    TablesByPair,
     read_entries,
     simulate_one_release,
 )
@@ -82,16 +82,16 @@ class FoldResult:
     control: dict[Key, Floats] = field(default_factory=dict)
     """(test people,) scores of attackers who learned from permuted labels."""
     certain: dict[int, float] = field(default_factory=dict)
-    """Share of people for whom only one value is possible, by the number of known items."""
+    """Share of people for whom at most one value is possible, by the number of known items."""
     lattice_auc: dict[str, float] = field(default_factory=dict)
     """AUC of the lattice attack (`lattice_scores`), by release."""
     accuracy: dict[str, Figures] = field(default_factory=dict)
     """Errors and quality of lists, by release."""
-    mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
-    """AUC by frozen attack, and the RMSE; by mix."""
+    mixed: dict[float, MixFigures] = field(default_factory=dict)
+    """Frozen attacks and error, by mix."""
 
 
-def run_fold(experiment: Experiment, fold: int, tables: Pairs, penalty: int) -> FoldResult:
+def run_fold(experiment: Experiment, fold: int, tables: TablesByPair, penalty: int) -> FoldResult:
     """Measure everything on the people of one fold.
 
     Args:
@@ -108,7 +108,7 @@ def run_fold(experiment: Experiment, fold: int, tables: Pairs, penalty: int) -> 
 class _Fold:
     """One fold under attack. Its people are tested; attackers train on those of the other folds."""
 
-    def __init__(self, experiment: Experiment, fold: int, tables: Pairs) -> None:
+    def __init__(self, experiment: Experiment, fold: int, tables: TablesByPair) -> None:
         self.experiment = experiment
         self.fold = fold
         self.tables_by_pair = tables
@@ -345,7 +345,8 @@ class _Fold:
             shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
             scores = frozen.scores(Releases.from_ratings(shown, public))
             aucs = {attack: auc(labels, attack_scores) for attack, attack_scores in scores.items()}
-            self.result.mixed[mix] = (aucs, evaluation.errors(rule, name)["rmse"])
+            rmse = evaluation.errors(rule, name)["rmse"]
+            self.result.mixed[mix] = MixFigures(aucs, rmse)
 
     def auc_of_lattice_attack(self, name: str) -> float:
         """Compute the AUC of `lattice_scores` on a release, the mean over the guessed values."""

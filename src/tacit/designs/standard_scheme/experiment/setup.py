@@ -31,7 +31,7 @@ from tacit.randomness import replay
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Pairs = Mapping[tuple[int, int], tuple[Tables, ...]]
+TablesByPair = Mapping[tuple[int, int], tuple[Tables, ...]]
 """By pair of folds, the smaller first: the tables estimated without the people of these folds, then
 one for each refit."""
 

@@ -102,7 +102,7 @@ class KnownRow:
     high: float
     """Upper end."""
     certain: float
-    """Share of people for whom only one value is possible."""
+    """Share of people for whom at most one value is possible."""
 
 
 @dataclass(frozen=True)
