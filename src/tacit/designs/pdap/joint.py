@@ -180,7 +180,9 @@ class JointLearner(Policy):
         return self.select_many(check_context(context, self.features.dimension)[None], arms)[0]
 
     def select_many(self, contexts: Floats, arms: Sequence[int] | None = None) -> list[Choice]:
-        """Choose an arm for each of many visits, as `select` would before any answer comes.
+        """Choose an arm for each of many visits, and count them.
+
+        The choices are those of `select` for one visit after the other, without answers in between.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -278,7 +280,7 @@ class JointLearner(Policy):
             self._end_epoch()
 
     def shares(self, contexts: Floats) -> Floats:
-        """Estimate the chance that `select` chooses each arm of all, for off-policy estimators.
+        """Estimate the chance of each arm if `select` may choose any, for off-policy estimators.
 
         Args:
             contexts: (n, d) in [0, 1].

@@ -6,7 +6,7 @@ Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 20
 Draw     The device draws among own videos AND neighbours by the exponential mechanism, from the
          published means of the visitor's cell. Means are clamped to [0, 1], so the means of an arm
          in two cells differ by 1 at most; nothing else is assumed. With probability `explore` the
-         arm is uniform instead. `draw_loss` is the exact loss of such a draw.
+         arm is uniform instead. `draw_loss` is the loss of such a draw, exact but rounded up.
 Report   The cell, and whether the visitor liked the video, are ONE of 2 x cells answers, sent by
          randomised response. The vendor learns from reports alone, so its tables reveal no more
          than these. It must not see the context, which never leaves the device.
@@ -133,12 +133,12 @@ class LocalLearner(Policy):
 
     @property
     def visit_epsilon(self) -> float:
-        """Nats of one visit, exactly: of the draw among all arms, and of the report."""
+        """Nats of one visit, rounded up: of the draw among all arms, and of the report."""
         return self.draw_loss + PureAccountant().add(self.response.event).epsilon()
 
     @property
     def draw_loss(self) -> float:
-        """Nats of one draw among all arms, exactly."""
+        """Nats of one draw among all arms, exact but rounded up."""
         arms = len(self.allowed_arms())
         return theory.mixed_loss(self._exponent(arms), arms, float(self.explore))
 
