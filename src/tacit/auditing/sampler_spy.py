@@ -155,7 +155,7 @@ class Tape:
         return self._draw(count) >> np.uint64(1)
 
     def noise(self, scale: float, count: int) -> NDArray[np.float64]:
-        """Draw (count,) numbers of Laplace noise, for mechanisms that are only simulated."""
+        """Draw (count,) floats of Laplace noise, for mechanisms that are only simulated."""
         self.record.append(f"{count} times noise of scale {scale:g}")
         return self._noise(scale, count)
 

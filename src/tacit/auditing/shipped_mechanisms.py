@@ -405,7 +405,7 @@ def gate_scales(
 ) -> tuple[float, float]:
     """Return the scale of the noise on the threshold, and that of the noise on each count.
 
-    They are read from the running gate, on counts that are one short of the threshold: without
+    They are read from the running gate, on counts that are one step from stopping it: without
     noise, it passes all of them. Then it is checked that each draw is used for its purpose: noise
     of -1 on the threshold must stop the gate at the first count, and noise of 1 on a count must
     stop it there.

@@ -196,7 +196,7 @@ def _capitalise(text: str) -> str:
 def differences_table(differences: Rows) -> Table | None:
     """Make a table of tested differences: a row for each entry, a column for each reference.
 
-    None if no difference was tested.
+    A cell holds the entry's NDCG@10 minus the reference's. Return None if no difference was tested.
     """
     if not differences:
         return None
@@ -210,7 +210,7 @@ def differences_table(differences: Rows) -> Table | None:
             epsilon_text = "no noise" if math.isinf(epsilon) else f"{epsilon:g}"
         cells = [cell_by_reference.get(reference) for reference in references]
         rows.append((design, epsilon_text, *cells))
-    headings = [f"less {reference}" for reference in references]
+    headings = [f"minus {reference}" for reference in references]
     return Table("Differences of NDCG@10", ("recommender", "epsilon", *headings), rows)
 
 
