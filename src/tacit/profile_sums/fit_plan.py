@@ -22,7 +22,7 @@ from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
 from tacit.profile_sums.settings import Settings
 
 _COUNTS_PART = 1 / 3
-"""Part of a later fit's mu^2 that sum 1 takes; the second sum takes the other part."""
+"""Part of a later fit's mu^2 that sum 1 takes; its second sum takes two thirds."""
 MOST_FITS = 10_000
 """Largest number of fits of a plan: one a day for 27 years."""
 FIRST_SHARE = 0.5
@@ -153,9 +153,11 @@ def make_plan(
     name = secrets.token_hex(8)
 
     def plan_with(sigma: float) -> FitPlan:
+        """Make the plan whose fits together have this noise multiplier."""
         return FitPlan(name, fits, sigma, settings.shares)
 
     def is_affordable(sigma: float) -> bool:
+        """Tell whether the plan with this multiplier keeps both bounds."""
         first, later = plan_with(sigma).all_fits()[:2]
         all_rho = first.rho + (fits - 1) * later.rho
         all_steps = first.steps + (fits - 1) * later.steps

@@ -132,6 +132,7 @@ class AddedCounts:
         """
 
         def move(values: Floats) -> Floats:
+            """Return the entries (items,) at their new places, 0 for new entries."""
             moved = np.zeros(items)
             moved[places] = values
             return moved

@@ -216,6 +216,7 @@ def _lower_bound_words(planned: Plan) -> str:
 
 
 def _yes_or_no(is_true: bool) -> str:
+    """Return "yes" or "no", as a cell of a table."""
     return "yes" if is_true else "no"
 
 

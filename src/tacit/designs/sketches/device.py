@@ -205,6 +205,7 @@ class Device:
                     liked[label] += 1
 
         def sort_key(number: int) -> tuple[float, int, int]:
+            """Return the key by which an item, given by its position, is sorted ascending."""
             label = clusters.labels[number]
             return -liked[label] / rated[label], -clusters.scores[number], number
 

@@ -173,10 +173,12 @@ def show_people_after_counts(step: str, fault: Callable[..., Any]) -> Fault:
     profiles_of_last_release: list[Profiles] = []  # at most one entry
 
     def keep_people(people: Profiles, *arguments: Any) -> CountTable:
+        """Release sum 1 as shipped, and keep the profiles for the faulty step."""
         profiles_of_last_release[:] = [people]
         return release_count_table(people, *arguments)
 
     def run_fault(*arguments: Any) -> Any:
+        """Run the faulty step with the kept profiles."""
         return fault(profiles_of_last_release[0], *arguments)
 
     return {release: {"release_count_table": keep_people, step: run_fault}}

@@ -147,7 +147,7 @@ def list_faults(world: World, replayed: Replay) -> list[str]:
     if not faults and exceeds(EPSILON, epsilon_of_mu(moved.mu, DELTA)):
         faults.append("all sums together move by more than the claim")
     if len(transcript.calls) != sum(draws_per_sum(world)):
-        faults.append("noise is drawn another number of times than there are sums")
+        faults.append("noise is drawn more or less often than the sums of the fit need")
     # A Gram matrix of n items draws n (n - 1) / 2 entries off its diagonal, then the diagonal.
     for off_diagonal, diagonal in pairwise(transcript.calls):
         n = diagonal.values.size
