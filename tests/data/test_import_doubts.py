@@ -68,7 +68,7 @@ def test_words_under_a_name_of_likes_are_a_question(import_files: Import, name: 
     words = ["awful", "bad", "fair", "good", "great"]
     rows = [f"{p},{i},{words[s - 1]}" for p, i, s, _ in ROWS]
     files = {"r.csv": lines(rows, f"user_id,item_id,{name}")}
-    assert "words stand in it" in import_files(files)["message"]
+    assert "but holds words" in import_files(files)["message"]
     assert import_files(files, "--events")["likes"] == 480
 
 

@@ -21,7 +21,8 @@ def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[
         cells are left out.
 
     Raises:
-        DataError: The file cannot be read, has no items, or has lines of different lengths.
+        DataError: The file cannot be read, has no items or no column beside the ids, or has lines
+            of different lengths.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -30,7 +31,7 @@ def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[
         raise DataError("the table cannot be read", path=path, found=str(error)) from None
     if len(rows) < 2 or len(rows[0]) < 2:
         raise DataError(
-            "no items without ratings",
+            "the table has no items, or no column beside the ids",
             path=path,
             expected="a line of headers and a line for each item: the id, then columns of the "
             "catalogue",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tacit.errors import DataError
 
 Column = NDArray[Any]
-"""An array with one value for each user or item, in the order of their ids; strings are objects."""
+"""An array of ids or other values, such as one for each user; strings are objects."""
 LONGEST_ID = 200
 """Largest number of characters of an id: longer ids are not served."""
 LIKED = 0.7
@@ -31,7 +31,7 @@ class RatingScale:
     maximum: float
     """The most stars."""
     step: float
-    """Difference between two neighbouring numbers of stars; 0: any number is allowed."""
+    """Difference between two neighbouring numbers of stars; 0: any number in between is allowed."""
 
     def __post_init__(self) -> None:
         for name in ("minimum", "maximum", "step"):  # so that 1 and 1.0 are stored as the same text
@@ -80,12 +80,12 @@ class RatingScale:
     def nearest(cls, values: NDArray[np.float64]) -> tuple[RatingScale, int]:
         """Find a common scale that most values lie on.
 
-        Values that are all 0 and 1, or all -1, 0 and 1, get the scale of these numbers. Otherwise
-        the first of `COMMON_SCALES` that holds 95 % of the values is chosen, so that a single cell
-        does not decide for the others. A scale that begins below 0 needs a negative value, and a
-        rare scale needs `FEWEST_FOR_RARE_SCALES` values. A scale of whole stars is replaced by the
-        scale of half stars if the latter holds all values, and if at least 1 % of the values are on
-        it alone.
+        Values among 0 and 1, or among -1, 0 and 1, get the scale of these numbers, if at least two
+        different ones occur. Otherwise the first of `COMMON_SCALES` that holds 95 % of the values
+        is chosen, so that a single cell does not decide for the others. A scale that begins below 0
+        needs a negative value, and a rare scale needs `FEWEST_FOR_RARE_SCALES` values. A scale of
+        whole stars is replaced by the scale of half stars if the latter holds all values, and if at
+        least 1 % of the values are on it alone.
 
         Args:
             values: (ratings,) stars.
@@ -122,8 +122,8 @@ class RatingScale:
 
         Returns:
             The first of -1, 0 and 99 that more than 5 % of the values equal, if 95 % of the other
-            values lie on a common scale without it. None if there is none, or if all values are 0
-            and 1, or -1, 0 and 1.
+            values lie on a common scale without it. None if there is none, or if all values are
+            among -1, 0 and 1.
         """
         distinct = np.unique(values)
         if any(np.isin(distinct, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
@@ -170,7 +170,7 @@ class RatingScale:
 
     @property
     def discrete(self) -> bool:
-        """Whether only multiples of a step are allowed."""
+        """Whether a rating is the minimum plus whole steps; if not, it is any number in between."""
         return self.step > 0
 
     @property
@@ -225,8 +225,8 @@ _BELOW_ZERO = COMMON_SCALES[-1]
 _RARE_SCALES = frozenset(map(RatingScale.parse, ("1:7:1", "0:20:0.5")))
 """Scales that need `FEWEST_FOR_RARE_SCALES` ratings."""
 FEWEST_FOR_RARE_SCALES = 50
-"""Fewest ratings for which a scale that ends at 7 or at 20 is chosen. That none of fewer ratings is
-higher may be chance."""
+"""Fewest ratings for which a scale that ends at 7 or at 20 is chosen. With fewer ratings, it may be
+chance that none is higher."""
 MOST_ON_SCALE = 0.95
 """Share of the ratings that must lie on a scale for it to be chosen."""
 FEWEST_HALVES = 0.01
@@ -246,8 +246,8 @@ _SCALES_OF_FEW_LEVELS = (
 """Scales of yes and no (0, 1) and of thumbs (-1, 0, 1), with their levels."""
 
 _TABLE_PLACES_PER_ROW = 4
-"""Integer ids are numbered by a lookup table if it has less than this number of places for each
-row; sorting the ids takes longer then."""
+"""Integer ids are numbered by a lookup table if it has at most this number of places for each row;
+sorting the ids would take longer."""
 _LARGEST_ID = np.iinfo(np.int64).max
 """Largest integer id."""
 
@@ -390,8 +390,8 @@ def check_stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
         scale: The stars a rating can take; None: any finite number.
 
     Raises:
-        DataError: There is no value, or one is no finite number or lies off the scale; the error
-            has the first such row.
+        DataError: The values are not one column of numbers, there is none, or one is not finite or
+            lies off the scale. In the last two cases the error has the first such row.
     """
     try:
         stars = np.asarray(values, dtype=np.float64)
@@ -414,7 +414,8 @@ def check_times(timestamps: Any) -> NDArray[np.int64]:
         timestamps: (n,) seconds, whose decimals are cut, or datetime64.
 
     Raises:
-        DataError: A time is missing or is no number of seconds; the error has the first such row.
+        DataError: The times are not one column of numbers or of datetime64, or a time is missing or
+            out of range. In the last two cases the error has the first such row.
     """
     from tacit.data.tables.times import LAST_SECOND, TIME  # it needs polars
 

@@ -203,7 +203,11 @@ def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
 
 
 def of_domain(ratings: Ratings, domain: str) -> Ratings:
-    """Drop the ratings of other domains; all people and items stay, under their numbers."""
+    """Drop the ratings of other domains; all people and items stay, under their numbers.
+
+    Raises:
+        DataError: There is no such domain.
+    """
     return ratings.where(_is_in_domain(ratings, domain)[ratings.items])
 
 
@@ -211,6 +215,9 @@ def ratings_in_domain(ratings: Ratings, domain: str) -> Ratings:
     """Drop the items of other domains with their ratings, and renumber the items that stay.
 
     All people stay, under their numbers.
+
+    Raises:
+        DataError: There is no such domain.
     """
     return ratings.of_items(_is_in_domain(ratings, domain))
 
@@ -244,9 +251,9 @@ def cross_domain_split(
 ) -> Split:
     """Hold out ratings in the target domain of test people, who rated in both domains.
 
-    Ratings of test people in other domains stay in training. With the same seed the draws are
-    nested: a smaller `overlap` leaves out the same people and more. With the same seed and the same
-    `at_least`, a smaller `keep` holds out the same ratings of the same test people and more.
+    Ratings of test people in other domains stay in training. Draws with the same seed, `share` and
+    `at_least` are nested: a smaller `overlap` leaves out the same people and more, and a smaller
+    `keep` holds out the same ratings of the same test people and more.
     Leaks: time, since later ratings help to predict earlier ones.
 
     Args:
@@ -257,13 +264,13 @@ def cross_domain_split(
             people with a rating in `source` and at least `at_least` ratings in `target`.
         keep: Number of target ratings of each test person that stay in training.
         at_least: Fewest target ratings of a test person; None: keep + 1.
-        overlap: Share of those with ratings in both domains who are no test people that stays in
-            training. The others of them are left out of training, with all their ratings.
+        overlap: Of the people with ratings in both domains who are not test people, the share that
+            stays in training. The remaining ones are left out of training, with all their ratings.
         seed: Seed of the draws.
 
     Raises:
-        ConfigError: A number is out of its range.
-        DataError: Nobody can be a test person.
+        ConfigError: A number is out of its range, or the two domains are the same one.
+        DataError: There is no such domain, or nobody can be a test person.
     """
     least = keep + 1 if at_least is None else at_least
     check_share(share)

@@ -1,6 +1,7 @@
 """Ratings and histories from Python objects, and data frames for answers.
 
-Objects   Data frames, DuckDB relations, sparse matrices, arrays, lists of rows, dicts of columns.
+Objects   Data frames, DuckDB relations, sparse matrices, arrays, lists of rows, dicts of columns,
+          dicts of people.
 Ids       keep their type.
 Rows      In errors, the number of a row is its record, counted from 1.
 """
@@ -55,7 +56,8 @@ def ratings_from(
     `frame` is one of these: a pandas, polars or Arrow frame, or another one that narwhals knows,
     such as a DuckDB relation; a SciPy sparse matrix (people, items), whose ids are numbers from 0;
     a list of tuples (person, item, rating, time), in which time, or rating and time, may be
-    missing; an array of such rows; a dict of columns.
+    missing; an array of such rows of three or four numbers; a structured array; a dict of columns;
+    a dict {person: {item: stars}}.
 
     Columns that the caller does not name are guessed by name and content. Ids keep their type. The
     other arguments are those of `read_ratings`.
@@ -63,6 +65,7 @@ def ratings_from(
     Raises:
         DataError: The object cannot be read as ratings. If one record is to blame, the error has
             its number, counted from 1.
+        ConfigError: A scale is given for events or plays.
     """
     table = keep_rows(Table(None, _to_polars(frame)), where)
     column_names: dict[Role, str | None] = {
@@ -100,7 +103,7 @@ def _refuse_numbers_that_are_no_stars(table: Table) -> None:
 def history_from(frame: Any) -> dict[Any, float]:
     """Read one person's ratings from a Python object, as in `ratings_from`.
 
-    The columns of items and stars are found by their names.
+    The columns of items and stars are found by their names alone.
 
     Returns:
         Item id to stars, or to 1 if there is no column of stars. If several rows are of one item,
@@ -205,7 +208,7 @@ def _columns_of_tuples(rows: Any) -> dict[str, list[Any]]:
     if len(widths) != 1 or not widths <= {2, 3, 4}:
         raise DataError(
             "these rows are no ratings",
-            found="rows of another form",
+            found="rows of another form, or of several lengths",
             expected="tuples (person, item, rating, time), all of one length, the last "
             "one or two left out",
         )

@@ -1,7 +1,8 @@
 """Stores for lists of many people: files by their ending, SQLite, PostgreSQL and Redis.
 
-A store is written whole or not at all, so that a shop never reads some of the new lists and some of
-the old ones. Redis is an exception: there each list is replaced whole, but one after the other.
+Files, SQLite and PostgreSQL are written whole or not at all, so that a shop never reads some of the
+new lists and some of the old ones. In Redis, each person's list is replaced whole, one person after
+the other, and lists of people without a new list stay.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def check_place(place: str) -> None:
 
     Raises:
         ConfigError: The file's ending or the address's scheme is not supported.
-        MissingExtra: The package that writes to this database is not installed.
+        MissingExtra: The place is PostgreSQL, and psycopg is not installed.
     """
     scheme = place.partition("://")[0] if "://" in place else ""
     if scheme == "postgresql":
@@ -93,13 +94,16 @@ def check_place(place: str) -> None:
 def write_lists(table: ListTable, place: str) -> None:
     """Write lists to a file or a database and replace the lists that were there.
 
+    In Redis, only the lists of people in the table are replaced.
+
     Args:
         table: The lists.
-        place: A file, or `postgresql://HOST/DATABASE`, `redis://HOST:PORT/NUMBER`.
+        place: A file, or `postgresql://HOST/DATABASE`, `redis://HOST:PORT/NUMBER` or
+            `rediss://HOST:PORT/NUMBER`.
 
     Raises:
         ConfigError: The place is none of these.
-        MissingExtra: The package that writes to this database is not installed.
+        MissingExtra: The place is PostgreSQL, and psycopg is not installed.
         OutputError: The place cannot be written. The old lists are unchanged, except in Redis,
             where some may have been replaced.
     """
@@ -118,7 +122,7 @@ def write_lists(table: ListTable, place: str) -> None:
 
 
 def _json_lines(table: ListTable) -> bytes:
-    """Encode a JSON object with user, items and scores for each person, one a line."""
+    """Encode a line for each person: a JSON object with user, items and scores."""
     lines = []
     for user, items, scores in table.by_person():
         line = {"user": user, "items": items, "scores": scores}

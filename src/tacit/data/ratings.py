@@ -43,7 +43,7 @@ class TableSource:
     """Role, such as 'user', to the header of its column."""
     why: Mapping[str, str]
     """Role to what decided on its column: 'asked' (the caller), 'name' (its header) or 'content'
-    (its cells). A role that a written format names is missing."""
+    (its cells). A role whose column a written format names has no entry."""
 
     def __str__(self) -> str:
         """Say which column has which role, without any cell."""
@@ -59,39 +59,41 @@ class Ratings:
     """Validated ratings of `n_users` people for `n_items` items; compare two by their `digest`.
 
     Every array becomes read-only, and so does an array of the caller that was not copied.
-
-    users, items   (n,) int32 numbers into user_ids and item_ids, sorted by user, then item
-    values         (n,) float64 stars on `scale`; on `EVENTS` 1 for a like, else 0
-    timestamps     (n,) int64 seconds since 1970, or None
-    user_ids, item_ids   int64 or object (str), sorted, no repeats
-    user_attributes, item_metadata   named columns in the order of user_ids, item_ids; None =
-    unknown scale_given     whether the caller named `scale`; if not, it was found in the ratings
-    catalogue_given   whether `item_ids` and their metadata come from a public list of items, by
-                    `tacit.data.on_catalogue`; if not, from the ratings
-    source          the table that the columns were read from; None for ratings built from arrays
-    row_texts       names of the item metadata that came from columns beside the ratings. People may
-                    have written these texts, so no model uses or publishes them
-    guesses         keys of `PUBLIC_FACTS`: what was found in the rows in order to read them, so
-                    that one row may have decided how others were read
-    filtered        whether `drop_rare` was called, which drops ratings because of what other people
-                    rated
     """
 
     users: NDArray[np.int32]
+    """(n,) numbers of people, which are indices into `user_ids`; rows are sorted by them."""
     items: NDArray[np.int32]
+    """(n,) numbers of items, which are indices into `item_ids`; ascending within a person."""
     values: NDArray[np.float64]
+    """(n,) stars on `scale`; on `EVENTS` 1 for a like, else 0."""
     timestamps: NDArray[np.int64] | None
+    """(n,) seconds since 1970; None: the ratings have no times."""
     user_ids: Column
+    """(n_users,) ids of people: int64, or objects of str; sorted, without repeats."""
     item_ids: Column
+    """(n_items,) ids of items: int64, or objects of str; sorted, without repeats."""
     scale: RatingScale
+    """The stars a rating can take."""
     user_attributes: Mapping[str, Column] = field(default_factory=dict)
+    """Attributes by name, each (n_users,) in the order of `user_ids`; None: an unknown value."""
     item_metadata: Mapping[str, Column] = field(default_factory=dict)
+    """Metadata by name, each (n_items,) in the order of `item_ids`; None: an unknown value."""
     scale_given: bool = True
+    """Whether the caller named `scale`; if not, it was found in the ratings."""
     catalogue_given: bool = False
+    """Whether `item_ids` and their metadata come from a public list of items, by
+    `tacit.data.on_catalogue`; if not, from the ratings."""
     guesses: tuple[str, ...] = ()
+    """Keys of `PUBLIC_FACTS`: what was found in the rows in order to read them, so that one row may
+    have decided how others were read."""
     row_texts: tuple[str, ...] = ()
+    """Names of the item metadata that came from columns beside the ratings. People may have written
+    these texts, so no model uses or publishes them."""
     source: TableSource | None = None
+    """The table that the columns were read from; None for ratings built from arrays."""
     filtered: bool = False
+    """Whether `drop_rare` was called, which drops ratings because of what other people rated."""
 
     @classmethod
     def from_arrays(
@@ -122,7 +124,8 @@ class Ratings:
                 rating are left out.
 
         Raises:
-            DataError: The columns differ in length, or a value is no id, no rating or no time.
+            DataError: There is no row, the columns differ in length, or a value is no id, no rating
+                or no time.
         """
         user_ids, user_numbers = number_ids(users, "user")
         item_ids, item_numbers = number_ids(items, "item")

@@ -1,7 +1,8 @@
-"""Splits into training and test ratings.
+"""Splits of ratings into training and test ratings, and of people into folds.
 
-Both halves keep all people and items under the same numbers, so that one model serves both.
-"Leaks" in a docstring names what training ratings reveal that a recommender in use cannot know.
+Training and test ratings keep all people and items under the same numbers, so that one model serves
+both. "Leaks" in a docstring names what training ratings reveal that a recommender in use cannot
+know.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def random_per_user(
 ) -> Split:
     """Hold out a random share of each person's ratings: at least one, never all.
 
-    A person with a single rating that can be held out keeps it for training.
+    The share is rounded to whole ratings. A person with a single rating that can be held out keeps
+    it for training.
     Leaks: time. Later ratings help to predict earlier ones, a person's own and other people's, so
     accuracy looks better than it will be in use. Every test person is known from training.
 
@@ -42,6 +44,9 @@ def random_per_user(
         seed: Seed of the draw.
         among: (n,) which ratings, such as likes, can be held out; the share, "at least one" and
             "never all" are of these ratings alone. None: all ratings.
+
+    Raises:
+        ConfigError: The share is not above 0 and below 1.
     """
     check_share(share)
     keys = np.random.default_rng(seed).random(len(ratings))
@@ -66,6 +71,7 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
         share: Share of all ratings to hold out, above 0 and below 1.
 
     Raises:
+        ConfigError: The share is not above 0 and below 1.
         DataError: The ratings have no times, or all have the same time.
     """
     check_share(share)
@@ -101,8 +107,8 @@ def k_fold_users(
         folds: Number of folds.
         seed: Seed of the draw.
         labels: (people,) a label for each person, such as an attribute. The people with one label
-            are spread evenly over the folds, to within one person. None: people are spread at
-            random.
+            are spread evenly over the folds, to within one person. None: people are spread evenly,
+            at random.
 
     Returns:
         For each fold, the sorted numbers of the training people, and of the test people.

@@ -42,12 +42,12 @@ class StoredRatings(ABC):
         """Sum `add(block)` over blocks of ratings. The sum is not private: never release it.
 
         All ratings of a person are in one block. A block has the item numbers and the scale of the
-        catalogue. `add` is called in other processes, and may be called again for a block whose
-        answer was lost.
+        catalogue. `add` may be called in other processes, and again for a block whose answer was
+        lost.
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute bytes for each line from tiles of items. They are not private: never release any.
+        """Compute bytes for each line from tiles of items. The bytes are private: never release any.
 
         A tile is a set of items with the rows of all people who rated one of them. A line is a key
         of results: any number that `work` chooses, such as that of a part of the items. The bytes
@@ -229,6 +229,10 @@ class PublicInputs:
                 list of items.
             stars: (k,) the different stars of the ratings, used only without `scale`; None for
                 events.
+
+        Raises:
+            DataError: A file cannot be used, or the scale cannot be found.
+            ConfigError: A scale is given for events.
         """
         # Imported here since it needs polars, which recommending from a model file does not.
         from tacit.data.tabular import read_catalogue, with_items
@@ -281,7 +285,7 @@ class PublicInputs:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of some people, in any order."""
+    """All rows of some people, in any order; a pair of person and item may repeat."""
 
     people: NDArray[np.integer[Any]]
     """(rows,) the person's number among these people: 0, 1, ... without gaps."""
@@ -294,6 +298,8 @@ class Rows:
 
     def to_block(self, items: int) -> Block:
         """Sort by person, then item, and keep one row of each pair, as `find_latest_rows` says.
+
+        Rows of items that are not in the catalogue are left out.
 
         Args:
             items: Number of items of the catalogue.

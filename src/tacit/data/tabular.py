@@ -74,8 +74,9 @@ def read_ratings(
 
     Args:
         path: The file.
-        user: Header of the people's ids; None: a well-known header in any case, such as user_id or
-            user_id:token. The same holds for `item`, `rating` and `time`.
+        user: Header of the people's ids; None: found by a well-known header in any case, such as
+            user_id or user_id:token, or by the cells. The same holds for `item`, `rating` and
+            `time`.
         item: Header of the items' ids.
         rating: Header of the stars.
         time: Header of the times.
@@ -84,7 +85,8 @@ def read_ratings(
         plays: Header of numbers of plays. A row of 0 plays is no event.
         least_plays: Fewest plays of an item by a person that are a like.
         events: Whether every row is an event, and so a like, whatever columns there are.
-        delimiter: Text between cells; None: found among comma, tab, semicolon, pipe and `::`.
+        delimiter: Text between cells; None: found among comma, tab, semicolon, pipe, `::` and
+            blank.
         scale: The stars a rating can take; a row with another number is bad. None: found in the
             ratings.
         users: File of user attributes: an id and other columns.
@@ -226,8 +228,8 @@ def with_items(
         ratings: The ratings.
         path: The file, or its table.
         item: Header of the ids; None: a well-known header, else the first column.
-        domain: Header of the domain, which is used only if the ratings have no domains; None: no
-            domains are read.
+        domain: Header of the domain, which is used only if the ratings have no domains; None: only
+            a column called 'domain' is the domain.
         encoding: Encoding of a text file; None: found in the file.
 
     Raises:
@@ -304,6 +306,9 @@ def read_history(
 
     Returns:
         Item id to stars, or to 1 if there is no column of stars.
+
+    Raises:
+        DataError: The file cannot be read, or a needed column is missing.
     """
     column_names: dict[Role, str | None] = {"item": item, "rating": rating, "time": None}
     columns = _columns_of_history(path, column_names, delimiter=delimiter, events=events)
@@ -333,6 +338,9 @@ def read_history_times(
     Returns:
         Item id to seconds since 1970, the latest if an item is rated twice; None without a column
         of times.
+
+    Raises:
+        DataError: The file cannot be read, or a needed column is missing.
     """
     column_names: dict[Role, str | None] = {"item": item, "time": time}
     columns = _columns_of_history(path, column_names, delimiter=delimiter, events=True)
@@ -358,7 +366,7 @@ def _columns_of_history(
 
 
 def _last_values(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:
-    """Map each item's id to the last of its values.
+    """Map each item's id to the last of its values, in the order of the ids.
 
     Args:
         items: (n,) ids, which may repeat.

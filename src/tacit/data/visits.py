@@ -1,9 +1,9 @@
-"""A log of visits: the context, what was shown, the chance that it was shown, and the click.
+"""A log of visits: the context, the arm that was shown, the chance of showing it, and the click.
 
-Columns     are found by their headers or named by the caller. If the caller names no context
+Columns     are found by well-known headers or named by the caller. If the caller names no context
             columns, all columns without another role are context columns.
-Contexts    are scaled to [0, 1] by public bounds that the caller states, and clipped to it.
-Order       Rows must be in the order of time.
+Contexts    are scaled to [0, 1] by public bounds, by default 0 and 1, and clipped to it.
+Order       Rows must be in the order of time; this is not checked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class LoggedVisits:
     """Visits of a log, in order.
 
     Attributes:
-        names: names of all arms that were shown in some visit, sorted.
+        names: names of all arms that were shown in some visit, sorted. An arm is what can be shown,
+            such as a video.
         arms: (n,) the arm that was shown in each visit, as an index into `names`.
         clicks: (n,) 1 for a click, 0 for none, or a number between.
         contexts: (n, d) context of each visit, scaled to [0, 1].
@@ -64,12 +65,15 @@ class VisitColumns:
 
     Attributes:
         contexts: headers of the context columns; empty: all columns without another role.
-        shown: header of the column of what was shown.
-        click: header of the column that says whether it was clicked, 0 to 1.
-        propensity: header of the column of the chance with which it was shown; None: a well-known
-            header, if the file has one.
-        low: a public lower bound of all context columns; scaled to 0.
-        high: a public upper bound of all context columns; scaled to 1.
+        shown: header of the column of the arms that were shown.
+        click: header of the column of clicks, numbers from 0 to 1.
+        propensity: header of the column of the chances with which the arms were shown. Unlike the
+            other columns, it may be missing if the caller does not name it.
+        low: a public lower bound of all context columns; it is scaled to 0.
+        high: a public upper bound of all context columns; it is scaled to 1.
+
+    Raises:
+        ConfigError: `low` is not below `high`.
     """
 
     contexts: tuple[str, ...] = ()
@@ -92,7 +96,7 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
         columns: Headers of its columns; None: well-known ones.
 
     Raises:
-        DataError: A column is missing, or a cell is no number in its range.
+        DataError: A column is missing, a cell is no number in its range, or an arm is missing.
     """
     chosen = columns or VisitColumns()
     known_headers = (*SHOWN_HEADERS, *CLICK_HEADERS)

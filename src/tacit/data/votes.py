@@ -46,7 +46,7 @@ class VoteRound:
     """The votes of one round."""
 
     name: Id
-    """Name of the round, as it is written in the file."""
+    """Name of the round: a whole number, or text as the file has it."""
     candidates: tuple[Id, ...]
     """The candidates of this round."""
     voters: Column
@@ -82,9 +82,10 @@ def read_votes(path: str | Path) -> VoteRounds:
     """Read every round of a file of votes.
 
     Raises:
-        DataError: A column or the voters are missing, someone votes twice in a round, a candidate
-            is listed twice, or a vote is for no candidate of its round. The error has the file and,
-            if one row is to blame, the row.
+        DataError: A column, a cell or all voters are missing, someone votes twice in a round, a
+            candidate is listed twice in a round, only some rounds list their candidates, or a vote
+            is for no candidate of its round. The error has the file and, if one row is to blame,
+            the row.
     """
     table = _Rows(Path(path), ("round", "voter", "candidate"))
     is_vote = np.array([text != "" for text in table.texts["voter"]])
@@ -127,7 +128,8 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
         votes: The rounds and candidates that the file may name.
 
     Raises:
-        DataError: A round or candidate is not in `votes`, or a cell cannot be read.
+        DataError: A column is missing, a round or candidate is not in `votes`, or a cell cannot be
+            read.
     """
     table = _Rows(Path(path), ("client", "round", "candidate"), ("liked",))
     round_numbers = {str(vote_round.name): number for number, vote_round in enumerate(votes.rounds)}
@@ -172,6 +174,7 @@ class _Rows:
     def __init__(self, path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
         usual_headers = itertools.chain.from_iterable(_HEADERS[role] for role in needed)
         self._table = open_table(path, header=True, column_names=[*usual_headers]).require_whole()
+        # A header such as user_id:token has a type after the colon.
         headers = [header.strip().lower().split(":")[0] for header in self._table.headers]
         self.texts: dict[str, list[str]] = {}
         for role in (*needed, *optional):

@@ -1,4 +1,4 @@
-"""What an engine reads and finds: ratings, lists of neighbours, and edges between layers."""
+"""Data of an engine: ratings, lists of neighbours, and edges between layers."""
 
 from __future__ import annotations
 

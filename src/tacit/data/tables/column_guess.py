@@ -1,10 +1,12 @@
 """The columns of a table, found by what the caller says, by their names, or by order and content.
 
-With a header     a column holds the stars only if the caller or its name says so. Content alone
-                  does not decide: numbers on a common scale under another name raise a question.
-Without a header  columns are people, items, stars and times in this order, if the content fits. Any
-                  other column of numbers raises a question, and so does a column of items with more
-                  different values than the column of people.
+With a header     a column holds the stars if the caller or its name says so, or if all its cells
+                  are words such as 'like'. Numbers on a common scale under another name raise a
+                  question.
+Without a header  columns are people, items, stars and times in this order, if the content fits.
+                  Other columns of numbers raise a question, unless the caller named people and
+                  items. So does a column of items with more different values than the column of
+                  people.
 Questions         are a DataError that names the options which answer them.
 """
 
@@ -78,7 +80,8 @@ class ColumnGuess:
             'content' (its cells).
         events: Whether all rows are events, whatever columns there are.
         warnings: Sentences on what the caller should check.
-        rests_on_names: Whether names alone decided, so that no cell did.
+        rests_on_names: Whether the caller or usual names decided on all columns, so that no cell
+            did.
     """
 
     table: Table
@@ -148,7 +151,7 @@ class ColumnSample:
 
     @cached_property
     def is_time(self) -> bool:
-        """Whether most cells are dates, or numbers that are times between 1980 and 2100."""
+        """Whether at least half of the cells are dates, or are numbers in the range of times."""
         kind = self._cells.dtype
         if kind == pl.Date or isinstance(kind, pl.Datetime):
             return True
@@ -173,7 +176,7 @@ class ColumnSample:
 
     @cached_property
     def is_on_scale(self) -> bool:
-        """Whether nearly all numbers lie on a common scale."""
+        """Whether at least half of the cells are numbers, nearly all of them on a common scale."""
         if not self.is_numeric:
             return False
         _, off_scale = RatingScale.nearest(self.numbers.to_numpy())
@@ -210,7 +213,7 @@ class ColumnSample:
         return float(np.mean([len(cell) for cell in self._cells])) <= _LONGEST_ID
 
     def fits(self, role: Role) -> bool:
-        """Tell whether the cells fit a role that the header names by a known, not a usual name."""
+        """Tell whether the cells fit a role, for a header that is a known name but no usual one."""
         if role == "time":
             return self.is_time or (self.is_numeric and may_be_spreadsheet_days(self.numbers))
         return role not in ("rating", "plays") or self.is_numeric or self.is_answer
@@ -357,10 +360,10 @@ class _ColumnSearch:
     def _assign_by_order(self) -> None:
         """Assign people, items and stars of a table without a header by their usual order.
 
-        Of two or three columns that are no times, the first two are people and items if they may be
-        ids, and a third one is numeric. If only people or only items lack a column, the only other
-        column of ids is theirs. If people and items are the first two columns, the third one holds
-        stars if its cells look like stars.
+        If two or three columns are no times, the first two are people and items, if both may be ids
+        and the third one, if there is one, is numeric. If only people or only items lack a column,
+        they get the column that may be ids, if there is only one. If people and items are the first
+        two columns, the third one holds stars if its cells look like stars.
         """
         no_times = [
             position for position in self.free_positions if not self.samples[position].is_time
@@ -460,7 +463,7 @@ class _ColumnSearch:
             is_filled = len(column) >= _MOST_OF_CELLS * len(self.table.frame)
             if is_filled and column.n_unique() <= _MOST_KINDS:
                 raise DataError(
-                    "a column has the name of stars or likes, but words stand in it",
+                    "a column has the name of stars or likes, but holds words",
                     path=self.table.path,
                     column=name,
                     fix="Write them as numbers first, or say that every row is an event with "
@@ -510,8 +513,8 @@ class _ColumnSearch:
         names = []
         for position in self.free_positions:
             column = self.table.frame[:, position]
-            is_known = is_no_candidate(self.headers[position]) or self.samples[position].nested
-            if is_known or column.dtype != pl.String or self.samples[position].is_time:
+            is_ruled_out = is_no_candidate(self.headers[position]) or self.samples[position].nested
+            if is_ruled_out or column.dtype != pl.String or self.samples[position].is_time:
                 continue
             if column.head(_CELLS_SEEN).n_unique() > _MOST_KINDS:
                 continue  # the whole column is counted only if its first cells have few values
@@ -520,11 +523,12 @@ class _ColumnSearch:
         if names:
             self.warnings.append(
                 f"Not read, though a few values come again and again: {', '.join(names)}. If some "
-                f"of them mean no like, keep the others with  --where '{names[0]}=VALUE'."
+                "of these values mean that an item was not liked, keep only rows with another "
+                f"value:  --where '{names[0]}=VALUE'."
             )
 
     def warn_of_unread_times(self) -> None:
-        """Warn of a column with a name of times whose cells cannot be read as times."""
+        """Warn of the first column with a name of times whose cells cannot be read as times."""
         if not self.lacks("time") or not self.table.has_header:
             return
         for position in self.free_positions:
@@ -557,10 +561,10 @@ class _ColumnSearch:
         )
 
     def _rests_on_names(self, positions: Mapping[Role, int]) -> bool:
-        """Tell whether names alone decided on the columns, so that no cell did.
+        """Tell whether the caller or usual names decided on all columns, so that no cell did.
 
-        Then every column was named by the caller or has a usual name, and the cells could not have
-        assigned another one: no role or no column is left.
+        Then each assigned column was named by the caller or has a usual name, and no cell could
+        have assigned another one: stars and times are found, or each column has a role.
         """
         for role, position in positions.items():
             if self.reasons[role] != "asked" and find_column(role, self.headers, None) != position:
@@ -579,8 +583,8 @@ def guess_columns(
         table: The table.
         column_names: The roles to find, each with the column that the caller named, or None.
         events: Whether every row is an event, whatever columns there are.
-        contents: Whether cells decide where names do not. If they do not decide either, that is an
-            error.
+        contents: Whether cells decide where names do not. If the cells leave it in doubt, that is
+            an error.
 
     Returns:
         The columns that were found; a role without a column is left out.

@@ -1,4 +1,4 @@
-"""The word for an item, such as "book", read from the header of the column of its ids."""
+"""The word for an item, such as "book", found in the headers of columns of item ids."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PRODUCT_CODES = ("sku", "asin", "ean", "gtin", "stockcode")
 
 
 def headers_of_item_ids(path: Path) -> list[str]:
-    """Read the headers of columns of item ids; an empty list if the file is no text table."""
+    """List the headers in a file's first line that name item ids; [] if it is no text table."""
     if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         return []
     try:

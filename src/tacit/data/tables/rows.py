@@ -1,8 +1,9 @@
 """Files in a written format, read row by row: no row changes how another one is read.
 
-A row is dropped, and counted, if its bytes are not in the encoding, if a quote is open at the end
-of its line, or if it has another number of cells than the format. `tables.cells` then reads the
-cells of the other rows, by rules that are all fixed beforehand.
+A row of a text file is dropped, and counted, if its bytes are not in the encoding, if a quote is
+open at the end of its line, or if it has another number of cells than the format. A line of JSON is
+dropped if it is no object of plain values. `tables.cells` then reads the cells of the other rows,
+by rules that are all fixed beforehand.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def open_written(path: Path, written: WrittenFormat) -> Table:
     """Read the columns that a written format names, and keep the rows that fulfil its conditions.
 
     Raises:
-        DataError: There is no such file, it is of another kind, or it lacks a column.
+        DataError: There is no such file, it is of another kind, or it lacks a column of the format
+            or of a condition.
     """
     if not path.exists():
         raise DataError("no such file", path=path)
@@ -52,7 +54,11 @@ def open_written(path: Path, written: WrittenFormat) -> Table:
 
 
 def _read_typed_rows(path: Path, written: WrittenFormat) -> Table:
-    """Read a file of Parquet or Arrow."""
+    """Read a file of Parquet or Arrow.
+
+    Raises:
+        DataError: It is another kind of file, or it lacks a column.
+    """
     with path.open("rb") as stream:
         start = stream.read(6)
     if not start.startswith((b"PAR1", b"ARROW1")):
@@ -69,7 +75,11 @@ def _read_typed_rows(path: Path, written: WrittenFormat) -> Table:
 
 
 def _read_text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table:
-    """Read a text file: all lines without quotes at once, and those with quotes one by one."""
+    """Read a text file: all lines without quotes at once, and those with quotes one by one.
+
+    Returns:
+        The columns that the format or a condition names, with the errors of the dropped rows.
+    """
     raw = read_unpacked(path)[0] if form.packed else path.read_bytes()
     texts, undecoded = _decode_lines(raw, form)
     line_numbers = np.arange(1, len(texts) + 1)
@@ -145,8 +155,8 @@ def _decode_lines(raw: bytes, form: TextForm) -> tuple[pl.Series, Any]:
     """Decode the lines of a file; bytes that are not in the encoding affect only their own line.
 
     Returns:
-        The lines without their ends; and the numbers, from 1, of the lines that are not in the
-        encoding, in whose place the first array has an empty text.
+        The lines without their ends, with an empty text for a line that is not in the encoding; and
+        the numbers, from 1, of these lines.
     """
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     undecoded: list[int] = []
@@ -166,7 +176,7 @@ def _decode_lines(raw: bytes, form: TextForm) -> tuple[pl.Series, Any]:
 
 
 def _read_json_rows(path: Path, written: WrittenFormat) -> Table:
-    """Read a file with one JSON object a line; values become texts."""
+    """Read a file with one JSON object a line, as texts; empty lines are left out."""
     names: Sequence[str] = [*dict.fromkeys([*written.columns.values(), *names_in(written.where)])]
     rows = []
     lines = []

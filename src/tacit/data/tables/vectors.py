@@ -1,4 +1,4 @@
-"""Public vectors of items, and ids, read from files."""
+"""Public vectors of items, ids and texts, read from files."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ def read_text(path: Path) -> str:
 
 
 def as_id(value: Any) -> Any:
-    """Turn a value into an id as in ratings: an integer if it is digits without a leading zero.
+    """Turn a value into an id as in ratings.
 
-    Other values become texts.
+    It becomes an integer if its text is digits without a leading zero, else a text. A single 0 is
+    an integer.
     """
     text = str(value)
     is_whole_number = text.isascii() and text.isdecimal() and str(int(text)) == text
@@ -79,7 +80,7 @@ def as_id(value: Any) -> Any:
 
 
 def _read_or_refuse(path: Path, read: Any) -> Any:
-    """Call `read(path)` and turn its errors into a DataError."""
+    """Return `read(path)`; raise DataError if the file cannot be read."""
     try:
         return read(path)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:

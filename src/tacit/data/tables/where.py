@@ -22,8 +22,9 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
     Args:
         table: The table.
         conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. With =, !=
-            and in, cells are compared as text; with the others, as numbers. An empty cell fulfils
-            only !=.
+            and in, cells are compared as text; with <, >, <= and >=, as numbers. A cell without a
+            value fulfils !=, and no other condition; one that is no number fulfils none of <, >, <=
+            and >=.
         may_be_empty: Whether the result may have no row; if not, that is an error.
 
     Raises:
@@ -49,7 +50,7 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
 
 
 def names_in(conditions: Sequence[str]) -> list[str]:
-    """List the column of each condition."""
+    """List the header of the column of each condition."""
     return [_parse_condition(condition)[0] for condition in conditions]
 
 
