@@ -125,7 +125,10 @@ def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> Table
 
     Args:
         folder: An unpacked archive.
-        on_bad: What to do about rows that cannot be read.
+        on_bad: "refuse" the folder if a row cannot be read, or "drop" such rows.
+
+    Raises:
+        DataError: The folder has none of the layouts, or a row cannot be read.
     """
     folder = Path(folder)
     ratings_file = _find_ratings_file(folder)
@@ -339,6 +342,10 @@ def _unpack(path: Path, target: Path) -> None:
     Args:
         path: The zip file.
         target: The folder with the files; its name is that of the folder in the archive.
+
+    Raises:
+        DownloadError: The zip file is broken, or has no folder of this name.
+        OSError: The files cannot be written.
     """
     partial = target.with_name(f".{target.name}.part")
     shutil.rmtree(partial, ignore_errors=True)

@@ -47,7 +47,7 @@ class StoredRatings(ABC):
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute bytes for each line from tiles of items. The bytes are private: never release any.
+        """Compute bytes for each line from tiles of items. The bytes are private: release none.
 
         A tile is a set of items with the rows of all people who rated one of them. A line is a key
         of results: any number that `work` chooses, such as that of a part of the items. The bytes

@@ -130,9 +130,9 @@ class Likes:
 def draw(
     blocks: Blocks, labels: Ints, *, users: int, rated: int, seed: int | tuple[int, ...]
 ) -> Iterator[Likes]:
-    """Draw people and their likes, some thousand people at a time.
+    """Draw people and their likes, a part of the people at a time.
 
-    So the memory does not grow with the number of people.
+    The parts are of limited size, so that the memory does not grow with the number of people.
 
     Args:
         blocks: The model.
@@ -279,7 +279,8 @@ def generate_domains(
     Args:
         users: Number of people.
         items: Number of items in the source and in the target domain.
-        ratings_per_user: Mean number of ratings of a person, in both domains together.
+        ratings_per_user: Mean number of ratings of a person, in both domains together. Larger
+            numbers than the items of the smaller domain are cut to it, which lowers the mean.
         shift: Number of items at the top of each domain that are about equally popular.
         pull: How much tastes affect which items are rated; 0: not at all.
         overlap: Share of people who rate in both domains. Each of the others rates in one domain,

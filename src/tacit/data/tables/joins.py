@@ -50,12 +50,14 @@ def join_people_to_items(
         tables: Tables, none of which has both people and items.
         roles_of_tables: The roles that the columns of each table have.
 
+    The first two tables that share a column are joined.
+
     Returns:
-        The tables after the join; None if no two of them share a column by which they could be
-        joined.
+        The tables after the join; None if no table of people shares a column with a table of items.
 
     Raises:
-        DataError: Two tables could be joined by several columns, or one key has several people.
+        DataError: Two tables could be joined by several columns, several rows of people have the
+            same key, or a row of a table could not be read.
     """
     with_roles = list(zip(tables, roles_of_tables, strict=True))
     person_tables = [table for table, roles in with_roles if "user" in roles]
@@ -85,8 +87,8 @@ def join_people_to_items(
 def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
     """Find the columns by which two tables may be joined.
 
-    These are the columns that both tables have, except times and columns of the subject `other`. If
-    some of them are named as orders or sessions, only those are returned.
+    These are the columns that both tables have, except columns named as times or as the subject
+    `other` of `names`. If some of them are named as orders or sessions, only those are returned.
     """
     shared = [
         name

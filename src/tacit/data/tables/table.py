@@ -24,8 +24,8 @@ def find_column(role: Role, headers: Sequence[str], name: str | None) -> int | N
     Args:
         role: What the column holds.
         headers: Names of the columns.
-        name: Name of the column, or its position counted from 1; None: the column with the first
-            usual name of the role.
+        name: Name of the column, in any case if there is none in this case, or its position counted
+            from 1; None: the column with the first usual name of the role.
 
     Returns:
         The position of the column, counted from 0; None if there is no such column.
@@ -57,7 +57,7 @@ def require_column(role: Role, headers: Sequence[str], name: str | None, path: o
 def missing_column_error(
     role: Role, headers: Sequence[str], name: str | None, path: object
 ) -> DataError:
-    """Make the error for a role without a column."""
+    """Make the error for a role without a column; arguments are as in `find_column`."""
     option = "domain-column" if role == "domain" else role
     fix = f"Name it with --{option} (from Python: {role}=...)."
     if role in ("user", "item") and name is None and len(headers) >= FEWEST_WIDE_COLUMNS:
