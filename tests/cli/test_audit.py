@@ -11,7 +11,7 @@ from tacit.auditing.empirical import ALPHA
 from tacit.auditing.shipped_mechanisms import bit_release
 from tacit.cli import audit as command
 from tacit.cli.app import main
-from tacit.cli.audit import audits, plan_audit
+from tacit.cli.audit import list_audits, plan_audit
 
 FIELDS = {
     "mechanism",
@@ -51,7 +51,7 @@ def test_table_for_a_person(capsys):
     assert "--planted" in shown
 
 
-@pytest.mark.parametrize("what", audits())
+@pytest.mark.parametrize("what", list_audits())
 def test_correct_code_hardly_ever_fails(what):
     """Every line may fail twice in a million times, by a violation or by a weak audit, and so may
     each study's row and each repaired bug that is sampled: below 1 in 10,000 for the command."""
@@ -151,7 +151,7 @@ def test_wrong_usage(capsys, words, said):
 @pytest.fixture
 def only_bits(monkeypatch):
     """One mechanism, and no other audit."""
-    monkeypatch.setattr(command, "audits", lambda: (command.ALL_MECHANISMS,))
+    monkeypatch.setattr(command, "list_audits", lambda: (command.ALL_MECHANISMS,))
     monkeypatch.setattr(
         shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: bit_release(1.0),)}
     )

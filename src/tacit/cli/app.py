@@ -52,9 +52,9 @@ PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
 See `tacit.design` for the parts."""
 PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "reproduce": "reproduce:app",
-    "sketches": "device:counting",
-    "init": "serve:making",
-    "keys": "serve:keys",
+    "sketches": "device:sketches_app",
+    "init": "serve:init_app",
+    "keys": "serve:keys_app",
 }
 """Where a command is that is not `app` in a module of its own name: "MODULE:OBJECT" by command."""
 

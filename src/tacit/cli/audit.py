@@ -54,7 +54,7 @@ def audit(
     return _audit_all(planted=planted, as_json=as_json)
 
 
-def audits() -> tuple[str, ...]:
+def list_audits() -> tuple[str, ...]:
     """List the audits that --all runs: of all mechanisms, and of each design that has an audit."""
     designs = [name for name in names() if "audit" in design(name).parts]
     return (ALL_MECHANISMS, *designs)
@@ -65,7 +65,7 @@ def _audit_all(*, planted: bool, as_json: bool) -> Result:
     results: dict[str, Any] = {}
     rows = []
     failed = []
-    for what in audits():
+    for what in list_audits():
         started = time.perf_counter()
         result = _audit(what, None, None, planted=planted, quiet=as_json)
         seconds = time.perf_counter() - started
@@ -104,7 +104,7 @@ def _audit(
     from tacit.auditing.claims import LEAST_SAMPLES
 
     plan = plan_audit(what)
-    if variant is not None and (what not in audits() or len(plan.claims) < 2):
+    if variant is not None and (what not in list_audits() or len(plan.claims) < 2):
         raise ConfigError(f"'{what}' has no variants to choose from: leave out --variant.")
     plan = plan.restrict_to(variant)
     n_samples = plan.samples if samples is None else samples
@@ -133,7 +133,7 @@ def plan_audit(what: str) -> AuditPlan:
     from tacit.auditing.claims import AuditPlan
     from tacit.auditing.pairs import SAMPLES, claim_makers
 
-    designs = audits()[1:]  # the first audit is that of all mechanisms
+    designs = list_audits()[1:]  # the first audit is that of all mechanisms
     if what in designs:
         plan_of_design: AuditPlan = design(what).part("audit")()
         return plan_of_design

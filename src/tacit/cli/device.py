@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from tacit.designs.standard_scheme.memory import Log
 
 app = typer.Typer(help="Show what a device sends, and what it means.", no_args_is_help=True)
-# The app of `tacit sketches`.
-counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
-for group in (app, counting):
+sketches_app = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
+for group in (app, sketches_app):
     group.callback()(lambda: None)  # without it, typer makes no group of a single command
 
 _SHOWN_FIELDS = (
@@ -229,7 +228,7 @@ def _list_fields(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-@command(counting)
+@command(sketches_app)
 def fold(
     campaign: Path = option("The campaign, as devices got it.", argument="campaign"),
     reports: Path = option(

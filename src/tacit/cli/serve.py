@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from tacit.service.settings import Settings
 
 app = typer.Typer(help="Serve recommendations over HTTP, with budgets that survive.")
-making = typer.Typer(help="Make a folder that  tacit serve  starts from.")
-keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_help=True)
+init_app = typer.Typer(help="Make a folder that  tacit serve  starts from.")
+keys_app = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
@@ -83,7 +83,7 @@ class OptionalRatings(RatingsOptions):
     )
 
 
-@command(making)
+@command(init_app)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
     source: OptionalRatings,
@@ -144,6 +144,21 @@ def init(
         word = guess_item_word(files, source.item)
         keys = _write_settings_and_keys(new_folder, name, model, word)
         new_folder.rename(folder)
+    return _make_init_result(folder, source.path, every, model, keys)
+
+
+def _make_init_result(
+    folder: Path, ratings_path: Path, every: str, model: Private, keys: dict[str, str]
+) -> Result:
+    """Make the result of `tacit init`: what was written, the keys, and the commands to go on with.
+
+    Args:
+        folder: The service's folder.
+        ratings_path: File or folder of the ratings.
+        every: How often a fit is due: "day", "week" or "month".
+        model: The fitted model.
+        keys: The key of the operator, and that of FIRST_PERSON.
+    """
     (card,) = model.guarantees()
     result: dict[str, Any] = {
         "folder": folder,
@@ -168,7 +183,7 @@ def init(
         f"  {result['first_list']}",
         f"Every {every} a new fit: {folder / 'systemd'} has a timer and a cron line. The commands:",
         f"  tacit serve {shlex.quote(str(folder))}",
-        f"  tacit refit {shlex.quote(str(folder))} {shlex.quote(str(source.path))}",
+        f"  tacit refit {shlex.quote(str(folder))} {shlex.quote(str(ratings_path))}",
         f"  tacit guarantee {shlex.quote(str(folder / MODEL_FILE))} --for-officer",
     ]
     return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}  serves it.")
@@ -477,12 +492,12 @@ def _suggest_operator_key(folder: Path) -> str:
     return f"tacit keys add {shlex.quote(str(folder))} operator --role operator  makes a key."
 
 
-@keys.callback()
+@keys_app.callback()
 def _commands() -> None:
     """A running service notices a changed file at the next request."""
 
 
-@command(keys)
+@command(keys_app)
 def add(
     folder: Folder,
     name: Name,
@@ -503,7 +518,7 @@ def add(
     return Result(data, (key, f"{hint}Authorization: Bearer KEY"))
 
 
-@command(keys, "list")
+@command(keys_app, "list")
 def list_keys(folder: Folder) -> Result:
     """List the names of the keys, never the keys."""
     from tacit.service.deployment import read_tenant
@@ -524,7 +539,7 @@ def list_keys(folder: Folder) -> Result:
     return Result(data, (Table("Keys", ("name", "role", "tenant", "state"), cells),))
 
 
-@command(keys)
+@command(keys_app)
 def revoke(folder: Folder, name: Name) -> Result:
     """Revoke a key. No later key can have its name, so that logs stay unambiguous."""
     from tacit.service.deployment import read_tenant
@@ -536,7 +551,7 @@ def revoke(folder: Folder, name: Name) -> Result:
     return Result({"name": name, "revoked": True}, (sentence,))
 
 
-@command(keys)
+@command(keys_app)
 def vendor(
     folder: Folder, file: str = option("Where the private key goes.", default="vendor.pem")
 ) -> Result:

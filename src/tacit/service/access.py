@@ -1,4 +1,4 @@
-"""What the functions of routes share: roles, types of arguments, and checks of what is asked for.
+"""Helpers of the functions of routes: roles, types of arguments, and checks of what is asked for.
 
 A resource is a noun of the interface, such as models; a route is a function that answers the
 requests of one address and method.
