@@ -131,7 +131,7 @@ def test_plan_follows_the_assumed_world(as_json, tacit):
     [
         (("--eta", 0.7), "eta is a chance"),
         (("--unit", "day"), "A unit is one of user"),
-        (("--likes", "0.9,x"), "--likes has a chance"),
+        (("--likes", "0.9,x"), "--likes has 2 numbers in every class"),
         (("--likes", "0.9,0.5,0.1"), "--clusters"),
         (("--likes", "0.9,1.5"), "Likes are chances"),
         (("--item-shares", "0.5,0.2,0.3"), "--item-shares has a share for each of 2 item"),
@@ -207,7 +207,7 @@ def test_evaluate_prints_the_machine_output(ratings, as_json):
         *("multi-maxsense", "spectral-coclustering", "popularity", "item-knn")
     }
     assert [need["epsilon"] for need in found["needed"]] == [1.0]
-    assert "These ratings have 60." in found["sentences"][0]
+    assert "These ratings have 60 people." in found["sentences"][0]
     assert found["manifest"]["settings"]["seeds"] == [0, 1]
 
 
