@@ -321,7 +321,7 @@ def test_a_fit_that_was_not_written_is_handed_out_again(folder, data, capsys):
     made = (folder / "newest.tacit").read_bytes()
     restore_models(folder, old)
     assert main(["refit", str(folder), str(data / "shop.csv")]) == 0
-    assert "charged before" in capsys.readouterr().out
+    assert "charged in an earlier run" in capsys.readouterr().out
     assert (folder / "newest.tacit").read_bytes() == made
     assert charged_fits(folder) == 2
 
