@@ -247,7 +247,7 @@ class Ratings:
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """(n_users + 1,) the row where each person's ratings start, then the number of rows."""
+        """Rows where each person's ratings start, then the number of rows; shape (n_users + 1,)."""
         counts = np.bincount(self.users, minlength=self.n_users)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         starts.flags.writeable = False
@@ -267,7 +267,7 @@ class Ratings:
 
     @property
     def public_metadata(self) -> Mapping[str, Column]:
-        """Item metadata that a model may use and publish: all but `row_texts`."""
+        """Columns of item metadata that a model may use and publish: all but `row_texts`."""
         return {
             name: column
             for name, column in self.item_metadata.items()

@@ -63,8 +63,8 @@ def _read_rows(path: Path) -> list[list[str]]:
     """Read the cells of all lines that are not empty.
 
     Raises:
-        DataError: The file has no lines, several delimiters, rows of different lengths, or cells
-            with characters that are not printable.
+        DataError: The file cannot be read, or has no lines, several delimiters, rows of different
+            lengths, or cells with characters that are not printable.
     """
     text = read_text(path)
     first_line = text.lstrip().partition("\n")[0]
@@ -171,7 +171,7 @@ def _find_people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list
 
 
 def _refuse_repeated(people: Sequence[str], path: Path) -> None:
-    """Raise DataError if a person is named twice, since one of the two answers may be no."""
+    """Raise DataError if a person is named twice, which leaves in doubt whether they agreed."""
     if len(set(people)) < len(people):
         raise DataError(
             "a person is twice in the list of consenting people",

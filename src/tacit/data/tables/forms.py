@@ -97,7 +97,10 @@ def is_comment(line: str) -> bool:
 
 
 def has_blocks(data: bytes) -> bool:
-    """Tell whether the text begins with a line such as `7:`, above the rows of item 7."""
+    """Tell whether the first line with text is one such as `7:`, above the rows of item 7.
+
+    Only the first five lines are looked at.
+    """
     first = next((line for line in data[:65536].splitlines()[:5] if line.strip()), b"")
     return BLOCK.match(first) is not None
 

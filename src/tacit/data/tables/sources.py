@@ -48,7 +48,8 @@ def open_table(
         column_names: Headers that the caller named, or None for each that is not named. They help
             to find the delimiter and the line of headers.
         encoding: Encoding of text or JSON; None: found in the file.
-        table: Name of the table in a database; None: the only one with people and items.
+        table: Name of the table in a database; None: the only one, or the only one with people and
+            items.
         layout: With "baskets", lines of a text file may have different lengths.
         history: Whether JSON may be {item: stars} of one person.
 
