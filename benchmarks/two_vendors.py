@@ -415,57 +415,60 @@ def run(scenario: str, folder: Path, *, visits: int, seed: int, threads: int, sh
 
 
 class Crowd:
-    """Visitors of both vendors with generated clicks. Answers of the first vendor are noted."""
+    """Visitors of both vendors with generated clicks; the first vendor's answers are recorded."""
 
     def __init__(self, two: Two, scenario: str, visits: int, seed: int) -> None:
         """Generate the visitors, and open their budgets by a first visit."""
         self.two, self.scenario, self.row = two, scenario, Row(scenario)
-        self._fails = visits // 4
+        self._first_failing_visit = visits // 4
+        self._is_stopped = False  # whether the second vendor is
         generator = np.random.default_rng(seed)
         self._contexts = generator.random((2, visits, 2))
-        self._luck = generator.random((2, visits))
+        self._click_draws = generator.random((2, visits))
         # A generated world; the first vendor's videos come first.
         world = generate(vendors=len(NAMES), videos=VIDEOS, dimension=FEATURES, seed=3)
         self._means = [world.means(contexts) for contexts in self._contexts]
         self._lock = threading.Lock()
         names = [f"user-{number}" for number in range(USERS)]
-        self._keys = [[one.person(name) for name in names] for one in (two.home, two.other)]
-        for one, keys in zip((two.home, two.other), self._keys, strict=True):
+        self._vendors = (two.home, two.other)
+        self._keys: list[list[str]] = []  # by vendor, and then by visitor
+        for vendor in self._vendors:
+            keys = [vendor.person(name) for name in names]
+            self._keys.append(keys)
+            path = f"/api/vendors/{vendor.folder.name}/visits"
             for key in keys:  # opens their budgets
-                one.ask(f"/api/vendors/{one.folder.name}/visits", key, {"context": [0.5, 0.5]})
+                vendor.ask(path, key, {"context": [0.5, 0.5]})
 
     def visit(self, number: int) -> None:
         """Make a visit at the second vendor, while it lives, and one at the first."""
-        if number == self._fails:
+        if number == self._first_failing_visit:
             self._fail()
         if self._other_answers:
-            self._at(1, number)
-        self._at(0, number)
+            self._visit_vendor(1, number)
+        self._visit_vendor(0, number)
 
     @property
     def _other_answers(self) -> bool:
         """Whether the second vendor runs and is not stopped."""
-        return self.two.other.running is not None and not self._stopped
-
-    _stopped = False
+        return self.two.other.running is not None and not self._is_stopped
 
     def _fail(self) -> None:
         """Begin the failure of the scenario."""
         if self.scenario == "killed":
             self.two.other.end(signal.SIGKILL)
         elif self.scenario == "stopped":
-            self._stopped = True
+            self._is_stopped = True
             self.two.other.send(signal.SIGSTOP)
         elif self.scenario in HOSTILE:
             self.two.tap.mode = self.scenario
 
-    def _at(self, vendor: int, number: int) -> None:
+    def _visit_vendor(self, vendor: int, number: int) -> None:
         """Make one visit at a vendor, 0 or 1, and send the click that follows from it."""
-        one = (self.two.home, self.two.other)[vendor]
+        process = self._vendors[vendor]
         path = f"/api/vendors/{NAMES[vendor]}"
         key = self._keys[vendor][number % USERS]
         context = self._contexts[vendor, number].tolist()
-        answer = one.ask(f"{path}/visits", key, {"context": context})
+        answer = process.ask(f"{path}/visits", key, {"context": context})
         if vendor == 0:
             with self._lock:
                 self.row.answers.append(answer)
@@ -479,8 +482,8 @@ class Crowd:
             with self._lock:
                 self.row.sources.append(shown["source"])
                 self.row.chances.append(chance)
-        clicked = bool(self._luck[vendor, number] < chance)
-        one.ask(f"{path}/visits/{shown['visit']}/reward", key, {"clicked": clicked})
+        clicked = bool(self._click_draws[vendor, number] < chance)
+        process.ask(f"{path}/visits/{shown['visit']}/reward", key, {"clicked": clicked})
 
 
 def main() -> None:

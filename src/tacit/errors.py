@@ -27,7 +27,7 @@ class ConfigError(TacitError):
 
 
 class DataError(TacitError):
-    """Input data is malformed. Nothing was loaded."""
+    """Input data is malformed, and was not used."""
 
     exit_code = 3
 

@@ -75,7 +75,7 @@ class ReplaySource:
 
 
 class _Simulations(threading.local):
-    """How many `simulation()` blocks this thread is inside of."""
+    """The number of `simulation()` blocks that surround this thread's present call."""
 
     depth = 0
 

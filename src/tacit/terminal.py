@@ -197,7 +197,9 @@ class ProgressLines:
 
 
 def describe_progress(description: str, done: float, total: int | None, seconds: float) -> str:
-    """Describe how far a command is, and about how long it will take at the same speed.
+    """Describe how far a command is, and about how much time is left at the same speed.
+
+    If that is not known, the time so far is stated instead.
 
     Args:
         description: Words before the numbers.

@@ -1,4 +1,4 @@
-"""Accountants: they count events, refuse those that they do not know, and convert the total."""
+"""Accountants: they count events, refuse those that they cannot price, and convert the total."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tacit.errors import ConfigError, DataError
 _VERSION = 2
 """Version of the file's format."""
 _SECRET_BYTES = 32
-"""Shortest length of a secret."""
+"""Fewest bytes of a secret."""
 
 
 class Account:

@@ -424,9 +424,9 @@ class Letters:
             is_answered = content.name == name and len(scores) > 0
         if not is_answered:
             raise ConfigError(
-                "There are no scores on the device yet: the first letter leaves 30 minutes after "
-                "the account was made. Until then rank with recommend_on_device, or show what is "
-                "popular."
+                "There are no scores of this disclosure on the device yet: the first letter is "
+                "due 30 minutes after the account was made. Until then rank with "
+                "recommend_on_device, or show what is popular."
             )
         return Disclosure.decode(disclosure_data), Scores.decode(scores)
 

@@ -48,8 +48,8 @@ class HeadStore(Protocol):
 class FileHead:
     """A second place in a file with two slots; a write never touches the slot of the newest head.
 
-    So a write that fails halfway leaves the newest recorded head readable. Keep the file where
-    restoring a backup of the store does not also restore an older second place.
+    So a write that fails halfway leaves the newest recorded head readable. Keep the file in a place
+    that is not restored together with a backup of the store.
     """
 
     def __init__(self, path: str | Path) -> None:

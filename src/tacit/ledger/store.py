@@ -243,7 +243,8 @@ class Ledger:
     def close(self) -> None:
         """Write a checkpoint if there are many new entries, and close the connections.
 
-        A forked process writes nothing: it only closes its own copies of the connections.
+        In a forked process it writes nothing, and only closes that process's copies of the
+        connections.
         """
         is_own_process = os.getpid() == self._process
         if is_own_process and self._stopped is None:

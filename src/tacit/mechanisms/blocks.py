@@ -201,7 +201,7 @@ def certain_thresholds(
 
 @dataclass(frozen=True, eq=False)
 class BlockTable:
-    """All that a draw needs to know about a law and its scale; public and read-only.
+    """What draws of one law and scale have in common; public and read-only.
 
     Attributes:
         kind: Law of the noise.

@@ -33,8 +33,9 @@ from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 _LIST_LENGTH = 10
 """Candidates in the list of the card of `top-selection`."""
 _WRITTEN_AS_POWER = 13.8
-"""From this epsilon on, in nats, a card writes "e^13.8" and not the factor, then about a million.
-"""
+"""From this epsilon on, a card writes the factor e^epsilon as a power, such as "e^13.8".
+
+The factor is then a million or more."""
 _DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020)"
 _SAMPLER = f"{_DISCRETE}, for the sampler"
 _WARNER = "Warner: Randomized response (JASA 1965)"

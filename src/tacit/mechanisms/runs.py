@@ -20,7 +20,7 @@ from tacit.mechanisms import samplers
 LARGEST_BLOCK = 256
 """Largest number of draws in a block of noise."""
 _GROWTH = 4
-"""A block is this many times as large as the one before."""
+"""A block is this many times as large as the one before, up to `LARGEST_BLOCK`."""
 
 
 class MechanismRun:

@@ -15,8 +15,8 @@ def finite_floats(values: ArrayLike) -> NDArray[np.float64]:
     """Return `values` as floats of the same shape.
 
     Raises:
-        DataError: A value is NaN or infinite, or is not a number of at most 64 bits; a longer float
-            is refused because it would be rounded.
+        DataError: A value is NaN or infinite, or the values are not numbers of at most 64 bits;
+            longer floats are refused because they would be rounded.
     """
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:

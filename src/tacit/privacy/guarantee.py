@@ -108,7 +108,7 @@ class Guarantee:
     basis: Basis
     """The kind of evidence for the claim."""
     epsilon: float | None
-    """Loss of one release, in nats; None if none is claimed."""
+    """Loss of what the card is about, such as one release, in nats; None if none is claimed."""
     delta: float | None
     """Delta at which epsilon holds, from 0 to 1; None without an epsilon."""
     lifetime: str

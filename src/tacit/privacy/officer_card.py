@@ -87,7 +87,7 @@ def judge(card: Guarantee) -> Verdict:
 
 
 def judge_all(cards: Sequence[Guarantee]) -> Verdict:
-    """Give the verdict of several cards: that of the worst card, "none" if there is no card."""
+    """Give the verdict of several cards: that of the weakest card; "none" if there is no card."""
     return judge(_weakest_card(cards)) if cards else "none"
 
 
