@@ -267,7 +267,7 @@ class Ratings:
 
     @property
     def public_metadata(self) -> Mapping[str, Column]:
-        """Columns of item metadata that a model may use and publish: all but `row_texts`."""
+        """Item metadata, a column for each name, that a model may publish: all but `row_texts`."""
         return {
             name: column
             for name, column in self.item_metadata.items()
