@@ -375,7 +375,7 @@ def _make_result(
 ) -> Result:
     """Make a result, with a warning where the ledger and its second place share a device.
 
-    Whoever restored a backup of such a device would give budgets back unnoticed.
+    A backup of such a device gives budgets back when it is restored, and nothing notices.
 
     Args:
         result: The result as JSON.

@@ -192,7 +192,7 @@ def largest_loss_with_credits(
     A voter who did not vote for a liked object loses one credit; one who voted for a disliked
     object loses one as well, or all if `fatal`. A state has the credits of the extra voter and the
     numbers of others with three, two and one credits. States are visited in the order of these
-    numbers. An answer that costs somebody a credit leads to an earlier state; any other answer
+    numbers. An answer that costs a voter a credit leads to an earlier state; any other answer
     follows a vote in which all agree, and loses no privacy.
 
     Args:

@@ -11,7 +11,7 @@ Releases    obfuscated stars of some of the items that were rated on the account
 Guarantee   none with an epsilon. If stars follow the linear model exactly, people choose what to
             rate independently item by item, and the public numbers are the true ones, the release
             is independent of the attribute. Nobody who sees only tables and releases can be certain
-            of a person's attribute value, unless the device was told to `reproduce` the paper.
+            of a person's attribute value, unless `reproduce` is set on the device.
 Deviations  rounding probabilities and the selection rule are the corrected ones (the patent swaps
             the two chances of rounding, and prints max for min in the selection rule); every draw
             is an integer below an integer; in tables of the sound variant no chance to show an item

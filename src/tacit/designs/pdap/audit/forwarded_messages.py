@@ -97,7 +97,7 @@ def sent_distribution(
 ) -> Distribution:
     """Compute the exact distribution of what `send_context` returns."""
     output = send_context(agreement, context, secure(), asks_all=asks_all)
-    # Whether somebody is asked depends on the context and on `asks_all`, not on random draws.
+    # Whether any vendor is asked depends on the context and on `asks_all`, not on random draws.
     asks_nobody = output == ()
     if asks_nobody:
         return {(): Fraction(1)}
