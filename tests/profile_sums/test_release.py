@@ -11,7 +11,12 @@ import pytest
 from tacit.accounting import GDPAccountant
 from tacit.profile_sums.events import combined_noise, events, noise_multipliers
 from tacit.profile_sums.people import people_between
-from tacit.profile_sums.release import TasteModel, choose_mode, release_lists
+from tacit.profile_sums.release import (
+    TasteModel,
+    choose_mode,
+    describe_release,
+    release_lists,
+)
 from tacit.profile_sums.scoring import score_items
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.counts import profile_centre
@@ -131,6 +136,33 @@ def test_too_few_people_get_popularity(one_domain_example):
     assert not released.serves_lists
     made = score_items(people, released, Settings())
     assert (made == released.means).all()
+
+
+def test_lists_that_were_only_asked_for_are_not_praised(one_domain_example):
+    """In each mode the sentence follows the released counts, not the caller's choice."""
+    people, features = one_domain_example
+    tastes = release_lists(people, 4, 4, features, INFINITE)
+    released_in_mode = {"taste": tastes, "popularity": replace(tastes, personal=None)}
+    described = {}
+    for mode, released in released_in_mode.items():
+        assert released.mode == mode
+        for popular in (0.5, 2.0):
+            usefulness = replace(
+                released.usefulness,
+                people=400.0,
+                effective_population=9.0,
+                needed=500,
+                popular=popular,
+                worthwhile=mode == "taste",
+            )
+            text = describe_release(replace(released, usefulness=usefulness))
+            described[mode, popular] = text.partition("Mode: ")[2].partition(". ")[2]
+    not_expected = "Personal lists are not expected to beat popularity. About 100 more people are"
+    assert described["taste", 2.0] == "Personal lists are expected to beat popularity."
+    assert described["taste", 0.5].startswith(not_expected)
+    assert described["taste", 0.5].endswith("or chosen by an earlier fit.")
+    assert described["popularity", 0.5].startswith(not_expected)
+    assert described["popularity", 2.0].endswith("list of popular items, made privately.")
 
 
 def test_without_noise_tastes_are_chosen_whatever_the_number(one_domain_example):

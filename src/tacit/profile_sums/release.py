@@ -489,12 +489,14 @@ def describe_release(released: ReleasedLists) -> str:
         f"(about {usefulness.people:,.0f} people divided by the noise multiplier). "
         f"Mode: {mode}."
     )
-    if usefulness.worthwhile and released.serves_lists:
+    if usefulness.is_above_noise and released.serves_lists:
         return f"{summary} Personal lists are expected to beat popularity."
+    served = "Everybody gets the same list of popular items, made privately."
+    if released.serves_lists:
+        served = "They are served since the mode was asked for, or chosen by an earlier fit."
     missing = ""
     if usefulness.people_missing:
         missing = f" About {usefulness.people_missing:,} more people are needed."
-    return (
-        f"{summary} Personal lists are not expected to beat popularity.{missing} Everybody gets "
-        "the same list of popular items, made privately."
-    )
+    elif usefulness.is_above_noise:  # a mode that was asked for, or the mode of an earlier fit
+        return f"{summary} {served}"
+    return f"{summary} Personal lists are not expected to beat popularity.{missing} {served}"

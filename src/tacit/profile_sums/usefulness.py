@@ -51,9 +51,16 @@ class Usefulness:
     """Whether a mode with personal lists was chosen, by mode 'auto' or by the caller."""
 
     @property
+    def is_above_noise(self) -> bool:
+        """Whether lists of these counts are expected to beat popularity; mode 'auto' asks this."""
+        return self.popular is None or self.popular >= LEAST_POPULAR
+
+    @property
     def people_missing(self) -> int:
         """Number of further people with whom lists are expected to beat popularity; 0: enough."""
-        return 0 if self.worthwhile else max(0, math.ceil(self.needed - self.people))
+        if self.worthwhile and self.is_above_noise:
+            return 0
+        return max(0, math.ceil(self.needed - self.people))
 
 
 def people_needed(items: int, sigma: float, *, one_domain: bool = True) -> int:

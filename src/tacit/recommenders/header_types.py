@@ -52,7 +52,7 @@ def check_types(cls: type, values: Any) -> None:
         if name not in hints:
             raise ValueError(f"its {cls.__name__} have no {name!r}")
         if not has_type(value, hints[name]):
-            raise ValueError(f"its {cls.__name__} have a {name!r} of another type")
+            raise ValueError(f"its {cls.__name__} cannot have this {name!r}")
 
 
 def has_type(value: Any, hint: Any) -> bool:

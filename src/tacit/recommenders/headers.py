@@ -125,7 +125,8 @@ def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
     extents = zip(array.shape, shape, strict=False)
     fits = all(expected in (None, extent) for extent, expected in extents)
     if array.ndim != len(shape) or not fits:
-        raise ValueError(f"'{name}' has the shape {array.shape}")
+        expected_shape = ", ".join("any" if length is None else str(length) for length in shape)
+        raise ValueError(f"'{name}' has the shape {array.shape}, not ({expected_shape})")
     return array
 
 

@@ -69,10 +69,10 @@ def test_an_untouched_file_loads(tampered):
 @pytest.mark.parametrize(
     ("variant", "change", "said"),
     [
-        ("sound", entry("means", math.nan), "'means' does not hold finite"),
-        ("sound", entry("weights", math.inf), "'weights' does not hold finite"),
-        ("sound", lambda h, a: a.update(means=a["means"][:-1]), "'means' does not fit"),
-        ("sound", field("lists", lambda own: {**own, "items": own["items"][1:]}), "does not fit"),
+        ("sound", entry("means", math.nan), "'means' has a number that is not finite"),
+        ("sound", entry("weights", math.inf), "'weights' has a number that is not finite"),
+        ("sound", lambda h, a: a.update(means=a["means"][:-1]), "'means' has the shape"),
+        ("sound", field("lists", lambda own: {**own, "items": own["items"][1:]}), "has the shape"),
         (
             "sound",
             field("lists", lambda own: {**own, "items": own["context"]}),
@@ -93,10 +93,14 @@ def test_an_untouched_file_loads(tampered):
         ("sound", field("version", lambda version: 1), "its format is 1, and this"),
         ("sound", lambda h, a: h.pop("version"), "its format is None, and this"),
         ("published", field("version", lambda version: version + 1), "its format is 2, and this"),
-        ("published", setting("variant", "constant"), "no such 'variant'"),
-        ("published", entry("0.similarities", math.nan), "similarities' does not hold finite"),
-        ("published", entry("item_means", math.inf), "item_means' does not hold finite"),
-        ("published", entry("0.weights", math.nan), "weights' does not hold finite"),
+        ("published", setting("variant", "constant"), "cannot have this 'variant'"),
+        (
+            "published",
+            entry("0.similarities", math.nan),
+            "similarities' has a number that is not finite",
+        ),
+        ("published", entry("item_means", math.inf), "item_means' has a number that is not finite"),
+        ("published", entry("0.weights", math.nan), "weights' has a number that is not finite"),
         ("published", entry("0.images", 10_000), "images' has a number outside"),
     ],
 )
