@@ -197,6 +197,16 @@ def test_the_longest_head(running):
     assert statuses(exchange(running.port, asked)) == [200]
 
 
+def test_a_body_does_not_count_for_the_next_head(running):
+    """After a body above the bound of a head, the next head may come in two pieces."""
+    filler = b'{"name": "' + b"a" * (MOST_HEAD_BYTES + 4000) + b'"}'
+    length = b"Content-Length: " + str(len(filler)).encode() + b"\r\n\r\n"
+    parts = (POST + JSON + length, filler, GET[:20], GET[20:] + b"\r\n")
+    answer = exchange(running.port, *parts, pause=0.2, answers=2)
+    assert len(statuses(answer)) == 2
+    assert statuses(answer)[1] == 200
+
+
 def test_nothing_was_written_down(running):
     """After all of this the log has no traceback, no fault and nothing that was sent."""
     log = running.log()

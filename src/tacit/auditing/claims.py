@@ -48,7 +48,7 @@ class PairResult:
     samples: int
     """Releases of each input."""
     differences: tuple[str, ...] = ()
-    """Differences between the two inputs that the grey-box audit found."""
+    """What the grey-box audit found wrong, such as differences between the two inputs."""
     most: float | None = None
     """If all draws are made as the code asks for them, `lower_bound` is above this loss, in nats,
     with a chance of at most alpha; None if this is not compared."""

@@ -1,9 +1,10 @@
 """Audits of the mechanisms of this library, each through its own public call.
 
 Each mechanism has several pairs of neighbouring inputs, which lead through different paths of its
-code, such as clamped values, ties and streams. None is known to be the worst pair. Pairs whose
-mechanism makes one release a call, and not many at once, get fewer samples. `shipped_noise` makes
-the audits of `LaplaceRelease`, `GaussianRelease`, `GramRelease` and `SumRelease`.
+code, such as clamped values, ties and streams. None is known to be the worst pair. The first pair
+of a mechanism has the most samples; the others have fewer, and so has every pair of a mechanism
+that makes one release a call. `shipped_noise` makes the audits of `LaplaceRelease`,
+`GaussianRelease`, `GramRelease` and `SumRelease`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def bit_release(epsilon: float) -> AuditedMechanism:
         pair("one bit", [1], 0, 0, sample_divisor=1),
         pair("one of five ones", [1, 1, 1, 1, 1], 2, 0),
         pair("last of alternating bits", [0, 1, 0, 1], 3, 0),
-        pair("only one set", [0, 0, 1, 0], 2, 0),
+        pair("only one bit is 1", [0, 0, 1, 0], 2, 0),
         pair("booleans", [1, 0], 0, 0, dtype="?"),
         pair("floats", [1, 0], 0, 0, dtype="f8"),
     )

@@ -412,8 +412,8 @@ class Ratings:
     def drop_rare(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
         """Drop people and items with few ratings, until none is left that has few.
 
-        One person's ratings may decide whether other people's stay, so a fit to the result has no
-        guarantee of privacy.
+        One person's ratings may decide whether other people's stay, so the guarantee of a fit to
+        the result holds only if what was left out is public; the card says so.
 
         Args:
             per_user: The least number of ratings of a person who stays.

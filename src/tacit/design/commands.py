@@ -27,14 +27,15 @@ class Run(Protocol):
     """Value of --per-user, the fewest ratings of a person who is kept; 1 if it was not given."""
 
     def read_ratings(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
-        """Read the ratings into memory.
+        """Read the ratings into memory; people and items with fewer than the least are left out.
 
         Args:
-            catalogue: File of items; ratings of all others are left out. None keeps all items.
+            catalogue: File of items; ratings of all others are left out. None: all items.
             domains: Whether the catalogue must name the domain of each item.
 
         Raises:
-            DataError: A row cannot be read; the error names file, row and column.
+            DataError: A file or a row cannot be read, or no rating is left.
+            ConfigError: Options contradict each other or the file.
         """
 
     def open_ratings(

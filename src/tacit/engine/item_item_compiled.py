@@ -240,7 +240,10 @@ def _pair_blocks(
 
     If visitors and candidates are the same items, each pair is summed once: a visitor meets only
     the candidates before it. These are all candidates of an earlier block, none of a later block,
-    and those before it in its own block. Arguments are as in `_offer_block`.
+    and those before it in its own block.
+
+    Arguments are as in `_offer_block`; `rows` are the packed rows of the candidates' block, and
+    `visitors_block` has the positions of the block's visitors in `visitors`.
 
     Yields:
         The lines of some visitors, their visits, and (visitors,) the number of places that each

@@ -70,7 +70,7 @@ class RankingMetrics:
 
 
 def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMetrics:
-    """Compute all metrics of one table of lists.
+    """Compute the metrics of one table of lists: all but Gini, novelty and diversity.
 
     Args:
         recommended: Shape (people, n): item numbers, best first, -1 for no item.

@@ -79,6 +79,7 @@ def inspect_ledger(
         ConfigError: There is no ledger.
         LedgerHeld: A program that is not a service has the file open.
         LedgerRefused, LedgerUnavailable: The store or the second place cannot be read.
+        OutputError: The service that has the file open could not make a copy.
     """
     if Path(where).is_dir():
         where = _find_in_folder(Path(where))

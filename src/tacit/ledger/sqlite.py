@@ -273,8 +273,8 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
             answer = raw.execute(f"PRAGMA {name}").fetchone()[0]
             if answer != value:
                 raise LedgerRefused(
-                    f"SQLite does not take the setting {name} = {value}, without which a power cut "
-                    f"could lose spending (it says {answer}). The ledger is not used."
+                    f"SQLite does not take the setting {name} = {value}, which a ledger needs (it "
+                    f"says {answer}). The ledger is not used."
                 )
         raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # this takes the lock
         if settings is OWNER_SETTINGS:

@@ -215,7 +215,7 @@ class PrivateLists(base.ItemRecommender):
             history: Item id to stars, or ids of liked items; it is used in place of the user's.
             n: Length of the list.
             exclude: Further item ids to leave out.
-            candidates: Item ids to choose from; None: all.
+            candidates: Item ids to choose from; None: all. Cold items need not be among them.
             keep_seen: Whether items of the history may be listed.
             cold: Items that no one rated, which may be listed, too: item id to public facts, by the
                 names of the catalogue's columns, as {"new-1": {"genre": ["Drama"]}}. Their score is

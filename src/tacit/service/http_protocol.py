@@ -3,8 +3,9 @@
 uvicorn parses with httptools (llhttp, the parser of Node), which refuses requests that can be read
 in two ways. `BoundedHttpProtocol` adds a bound on the size of a request's head; the rules that a
 request names a path, and exactly one host if it is of HTTP/1.1; a time after which the connection
-ends if the request has not arrived; bounds on the number of connections, and of requests that wait
-on one; and refusals in the form of all other problems.
+ends if the request has not arrived; bounds on the number of connections, and on the number of
+requests that wait on a connection; and refusals in the same JSON form as all problems of the
+service.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     _is_in_head = True
     """Whether the head of a request is arriving, or expected next."""
     _head_bytes = 0
-    """Bytes that arrived since the last head was complete."""
+    """Bytes that arrived since the last head or the last request was complete."""
     _refusal = _UNREADABLE
     """The problem that answers a request that is refused before the application sees it."""
 
@@ -100,9 +101,11 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
-        """Stop the deadline: the request is complete."""
+        """Stop the deadline, and count the bytes of the next request's head from 0."""
         super().on_message_complete()
         self._cancel_deadline()
+        self._is_in_head = True
+        self._head_bytes = 0
 
     def send_400_response(self, msg: str) -> None:
         """Answer a refused request with the problem `_refusal`, and end the connection.

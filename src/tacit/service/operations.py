@@ -105,7 +105,7 @@ class Operation(APIRoute):
             return
         if caller.role is Role.ANONYMOUS:
             raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
-        raise Problem(403, "The role of this key does not do this.")
+        raise Problem(403, "The role of this key may not do this.")
 
     def prepare(self, request: Request) -> partial[Any]:
         """Make the call of the operation, with all its arguments read from the request.

@@ -11,7 +11,8 @@ all that precedes). Its arrays hold whole numbers of 16 or 32 bits, little endia
 column numbers and offsets stand for themselves. All other arrays stand for their numbers times
 `units[name]` of the header; a table has one unit for each of its columns. In one domain, a file of
 mode "taste" also has either `own_likes` or `pairs` (see `Tastes`), by which a person's likes raise
-items directly, and it may have `consented_weights`. Between domains it has none of them.
+items directly, and it may have `consented`, weights of those who agreed. Between domains it has
+none of them.
 
 Scores use only +, -, *, / and square roots, and sums run in a fixed order. So this module and the
 TypeScript client compute the same scores to the last bit.

@@ -1,8 +1,9 @@
 """Formulas, without data: bounds of the number of people and of information, chances of answers.
 
 Source     Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
-           (2012). The public text has lost its formulas: orders of magnitude follow from the
-           surviving arguments. Docstrings say which formulas and constants are derived here.
+           (2012). The formulas are missing in the text that is public: orders of magnitude follow
+           from the surviving arguments. Docstrings say which formulas and constants are derived
+           here.
 Notation   U people, N items, w rated items of each person, L item clusters with shares beta (L,),
            K classes of people with shares alpha (K,), b (K, L) chances of a like, eta the chance of
            failure, wrong_share the share of labels that may be wrong. eps is the epsilon of one

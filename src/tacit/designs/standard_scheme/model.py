@@ -1,7 +1,8 @@
 """The standard scheme as one recommender: training, the device half and the server half together.
 
 In production the two halves run on different machines (`device.py`, `server.py`) and exchange the
-bytes of `messages.py`. Here one object holds both halves; they still exchange encoded messages.
+bytes of `messages.py`. Here one object holds both halves: `exchange` encodes the messages, and
+`recommend` hands them over as objects.
 """
 
 from __future__ import annotations

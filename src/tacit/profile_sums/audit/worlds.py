@@ -77,7 +77,7 @@ class TightClips(PrivateLists):
 
 @dataclass(frozen=True)
 class World:
-    """One way to fit the small ratings."""
+    """One way to fit the audited ratings."""
 
     mode: Mode
     """Mode of the fit."""

@@ -9,8 +9,8 @@ Releases   for each two items of the head the sum of 1 / m over the people who l
            number of the person's likes in the head.
 Clips      nothing: a person's m (m - 1) / 2 entries of 1 / m have the norm sqrt((1 - 1 / m) / 2),
            below sqrt(1 / 2) for every m. In whole steps each entry is rounded towards zero.
-Makes      vectors of items; the inner product of two says how much a like of one item raises the
-           score of the other.
+Makes      vectors of items; the inner product of two, over the square root of the number of a
+           person's likes, is what a like of one item adds to the score of the other.
 """
 
 from __future__ import annotations
@@ -69,7 +69,11 @@ class PairTable:
 
 @dataclass(frozen=True, eq=False)
 class PairVectors:
-    """Vectors of items; an inner product is what a like of one item adds to the other's score."""
+    """Vectors of items.
+
+    The inner product of two, over the square root of the number of a person's likes, is what a like
+    of one item adds to the score of the other.
+    """
 
     items: Ints
     """(head,) target items, ascending."""

@@ -47,7 +47,7 @@ class AttackResult:
     model: str
     """Name of the recommender."""
     rows: tuple[AttackRow, ...]
-    """Figures of each attack. All bounds of epsilon hold together with the confidence."""
+    """Figures of each attack. All bounds of epsilon hold at once, with this confidence."""
     claim: float | None
     """Epsilon claimed for adding or removing a person's whole profile: by the caller, or by the
     recommender's card. None: by neither."""

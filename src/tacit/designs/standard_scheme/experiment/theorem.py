@@ -66,7 +66,7 @@ def compute_statements(
 
 
 def compute_distances() -> dict[str, Any]:
-    """Compute, for Theorem 1, part 1, how far apart both attribute values are in a release.
+    """Compute, for Theorem 1, part 1, the distance of the laws of releases of both values.
 
     Returns:
         `outcomes`: number of vectors of ratings that a person with an attribute value can have in

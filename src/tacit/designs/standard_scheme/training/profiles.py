@@ -43,7 +43,7 @@ class Penalties:
     """Penalties of the factorisation and of a person's estimate."""
 
     factors: float
-    """Penalty of factors in the factorisation, in squared levels of a scale of five levels."""
+    """Penalty of factors in the factorisation, in levels of a scale of five levels."""
     per_rating: bool
     """Whether that penalty is multiplied by the number of a person's or item's ratings, as it is in
     gradient descent over ratings."""
@@ -160,10 +160,11 @@ def factorize_beside(
     Without features this is `tacit.engine.ridge.alternating_ridge`.
 
     Args:
-        ratings: (people, items) CSR of centred levels.
+        ratings: (people, items) CSR of centred levels, or of stars less offsets (published).
         features: (items, d) explicit features, the first columns of the profiles; d may be 0.
         factors: Number of latent factors of an item.
-        penalty: Penalty of weights and of factors, in squared units of the ratings.
+        penalty: Penalty of weights and of factors, in units of the ratings, of which weights and
+            factors have the square root each.
         sweeps: Number of rounds, 1 or more.
         per_rating: Whether the penalty is multiplied by the number of a person's or item's ratings.
         seed: Seed of the factors with which the first sweep starts.
