@@ -71,9 +71,9 @@ class Pair:
     rule: Rule | None = None
     """Describes the release for the rule engine; None if no rule can."""
     draws_its_own_noise: bool = False
-    """Whether the mechanism draws its noise as it is shipped, also without `at_once`; with it, it
-    always does. Otherwise noise of the shipped samplers is drawn in bulk and handed to the
-    mechanism, which is quicker."""
+    """Without `at_once`: whether the mechanism draws its own noise, as shipped. If not, noise of
+    the shipped samplers is drawn in bulk and handed to it, which is quicker. With `at_once` it
+    always draws its own."""
     draws_may_differ: bool = False
     """Whether the grey-box audit accepts different draws on the two inputs, because they follow
     from the release, or are proved to reveal no more than it does."""

@@ -74,6 +74,7 @@ def laplace_pair(
     is_moved = moves.steps != 0
     steps = np.abs(moves.steps[is_moved])
     scales = moves.scales[is_moved]
+    # A move goes from the second input's centre to the first's.
     # The feature has its largest value if the noise is at least 0 in the direction of each move,
     # under the first input; and at least as large as each move, under the second.
     largest_value = int(steps.sum())

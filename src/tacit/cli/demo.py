@@ -26,7 +26,7 @@ _WIDEST = 78
 """Most characters of a line of the tours' texts, so that a terminal of 80 columns does not break
 it."""
 _BAR = 30
-"""Characters of a bar: of each, since it is filled up with dots."""
+"""Length of every bar in characters: dots fill what it does not reach."""
 _HEADINGS = {
     "asked": "What was asked",
     "left": "What left",

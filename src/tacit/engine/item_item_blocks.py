@@ -1,4 +1,6 @@
-"""Memory layout of ratings in the item-item kernel: rows of people, and visits of items to them.
+"""Memory layout of ratings in the item-item kernel: rows of people, and visits of items to rows.
+
+The visits of an item are the list of its raters, whose rows it is compared with.
 
 A block has some of the items. Each has a **place** in the block; the most rated items have the
 first places. A **level** is a pair of a rating's value and whether the rating is a like. A person's

@@ -1,10 +1,10 @@
 """Inspection of a ledger without opening it for spending; backups of a ledger in a file.
 
-An inspection reports where log, tables and second place disagree; only what cannot be read at all
-is an error. A backup can be made while the ledger is in use: the service that has it open sends a
-copy to other processes of its user over a Unix socket, PATH.owner/socket. A backup that is older
-than the second place of the head lacks spending that was acknowledged, and restoring it would give
-that budget back; so it is refused.
+An inspection reports where the log, the tables and the second place, which holds a copy of the
+log's latest hash, disagree; only what cannot be read at all is an error. A backup can be made while
+the ledger is in use: the service that has it open sends a copy to other processes of its user over
+a Unix socket, PATH.owner/socket. A backup that is older than the second place lacks spending that
+was acknowledged, and restoring it would give that budget back; so it is refused.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ class PrivateLists(base.ItemRecommender):
         left_out: Collection[Any],
         n: int,
     ) -> Recommendations:
-        """Rank cold items and the model's best items together; rated items come first in ties.
+        """Rank cold items and the model's best items together; in ties, cold items come last.
 
         Args:
             best: The list without cold items.

@@ -4,7 +4,7 @@ wide      a person in each row and an item in each column; cells hold stars, 1 a
 baskets   a person in each row, with the items in further cells of the line or as a list in one cell
 
 A table is unfolded if the caller names its layout, or if no other layout is possible. A table that
-only seems to have such a layout is refused, with the option that reads it.
+only seems to have such a layout is refused; the error names the option by which it is read so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ so."""
 _MOST_OFF_SCALE = 0.05
 """Largest share of the numbers of such a table that may lie off their scale."""
 _CELLS_SEEN = 1000
-"""Number of the first cells of a column that are compared, before all its cells are."""
+"""Number of first cells of a column that are tested before the whole column is, to save time."""
 _FEW = 50
 """A column of fewer cells is taken for lists only if the caller says so."""
 _DISTINCT_LISTS = 0.9

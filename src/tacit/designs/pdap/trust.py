@@ -8,10 +8,11 @@ Rules     1. A reported reward is clamped to the agreed range.
              visits with and without a click. Both groups have a mean difference. Once one of them
              exceeds the sum of `tolerance`, `errors` standard errors and what the noise explains,
              reports are not used any more, and what was learned from earlier ones is forgotten.
-          4. A neighbour is proved when the vendor itself has seen at `proof` visits or more
-             whether the neighbour's video was clicked, noise allowed for. Until then it may only be
-             asked at the vendor's first 4 x `proof` visits and at every ceil(1 / `share`)-th visit.
-             The same holds, for ever, for a neighbour whose reports are not used any more.
+          4. A neighbour is proved once the vendor itself has shown its video at `proof` visits or
+             more and seen whether it was clicked, noise allowed for; how many clicked does not
+             matter. Until then it may only be asked at the vendor's first 4 x `proof` visits and at
+             every ceil(1 / `share`)-th visit. The same holds, for ever, for a neighbour whose
+             reports are not used any more.
           5. When failed calls exceed successful ones by `failures`, noise allowed for, the
              neighbour is not asked for as many epochs as make up `pause` visits; the next time for
              twice as many, and so on.
@@ -87,7 +88,10 @@ class TrustSettings:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ConfigError("A neighbour's rewards have a lower and a higher finite end.")
+            raise ConfigError(
+                "A neighbour's rewards lie between low and high, which are finite, low below high; "
+                f"got low {self.low} and high {self.high}."
+            )
         if not (self.tolerance > 0 and self.errors > 0 and 0 < self.share <= 1):
             raise ConfigError("tolerance and errors are above 0, share is above 0 and at most 1.")
         check_whole("proof", self.proof, least=1)

@@ -74,8 +74,7 @@ def replay(
             replayed = replace(replayed, joined_round=None)
         if replayed != recorded or len(recorded.entries) > settings.rounds:
             raise DataError(
-                "a transcript does not fit the rounds that were given",
-                found=f"of client {client!r}",
+                f"the transcript of client {client!r} does not fit the rounds that were given",
                 expected=f"what can happen in {server.round} rounds",
             )
     return server

@@ -145,7 +145,8 @@ class DeviceLists:
     popularity_weight: float
     """Factor of `means` in the scores of `TopItems`."""
     clip: float
-    """Largest norm of a person's taste, over sqrt(k), before own likes add to it."""
+    """A taste of k numbers is scaled down to the norm clip * sqrt(k) if its norm is larger, before
+    own likes add to it."""
     means: Floats
     """(items,) scores of the items for a person without ratings."""
     model: Tastes | TopItems | None

@@ -8,9 +8,9 @@ The folder has these files:
     lists.tacit    the model that is served
     refit.lock     locked while a fit is made, so that two processes do not follow the same fit
 
-Every fit is counted: the next one follows the model that lists all earlier fits. It is refused if
-the ledger lists more than one fit that this model does not list; for one, whose process was
-stopped, the ledger has the model.
+Every fit is counted: the next one follows the model that lists all earlier fits. The ledger may
+list one fit that this model does not list, because its process was stopped: then the model that the
+ledger stored is used. If there are more such fits, the next fit is refused.
 
 A new model that is worse than the served one, judged by released values alone, is not served. It is
 stored as the newest one nevertheless, because it was paid for and counts. The two models are not
@@ -113,9 +113,13 @@ class RefitSettings:
         for name, (description, types) in allowed.items():
             # In Python a bool is also an int, but no setting is one.
             if isinstance(values[name], bool) or not isinstance(values[name], types):
-                raise ConfigError(f"{REFIT_FILE}: {name} is {description}; got {values[name]!r}.")
+                raise ConfigError(
+                    f"{REFIT_FILE}: {name} has to be {description}; got {values[name]!r}."
+                )
         if not all(isinstance(column, str) for column in self.features or ()):
-            raise ConfigError(f"{REFIT_FILE}: features is a list of texts.")
+            raise ConfigError(
+                f"{REFIT_FILE}: features has to be a list of texts; got {self.features!r}."
+            )
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -345,5 +349,5 @@ def _to_toml(value: Any) -> str:
         return _to_toml(str(value))
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)  # inf, -inf and nan, as TOML writes them
-    # TOML reads JSON's texts, but has the delete character escaped, too.
+    # A JSON text is a TOML text, except that TOML wants the delete character escaped, too.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -25,12 +25,9 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
-    from tacit.recommenders.public_facts import PUBLIC_FACTS
 
     model_settings = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked by the class
-    # What a fit assumes public if the user states nothing; titles are read only on request.
-    assumed_public = tuple(fact for fact in PUBLIC_FACTS if fact != "titles")
-    return guarantees.cards(model_settings, measurements=(), assumed_public=assumed_public)
+    return guarantees.cards(model_settings, measurements=(), assumed_public=())
 
 
 LEAST_PEOPLE = people_needed("standard-scheme").people

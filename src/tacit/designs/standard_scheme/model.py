@@ -462,7 +462,7 @@ class StandardScheme:
     def _disclosed_value(self, name: str, value: str) -> str:
         """Return a person's value of an attribute as the disclosure names it.
 
-        That is the bin of a number, and the value itself for any other text or attribute.
+        That is the bin of a number, if the attribute is cut into bins; otherwise the value itself.
         """
         table = self.fitted_.tables.get(name)
         return value if table is None else bin_of(str(value), table.values)

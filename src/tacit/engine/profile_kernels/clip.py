@@ -1,7 +1,8 @@
 """The clip of one person's whole table, compiled.
 
-Totals are whole steps in 64-bit integers: no cut into blocks and no order of people changes them.
-Only without noise (`ClipRule.largest_square` below 0) are they floats.
+A person's table becomes whole steps, so that totals over people, which callers add up in 64-bit
+integers, depend neither on blocks nor on the order of people. Only without noise
+(`ClipRule.largest_square` below 0) values stay floats.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 The ratings of `worlds` have 40 people and 20 items, which cannot show a bug that begins above some
 size, such as a kernel that does not clip a person with more than 2,000 entries, or a table of more
 than 20,000 cells whose zeros get no noise. Here 2,000 people or more rate more than 5,000 items,
-and the person who is added or removed has 5,000 entries or more. One fit of each way is replayed.
+and the person who is added or removed has 5,000 entries or more. Of each `World`, that is, of each
+way to fit, one fit is replayed.
 """
 
 from __future__ import annotations
@@ -157,8 +158,8 @@ def list_faults(world: World, replayed: Replay) -> list[str]:
     return faults
 
 
-def add_large_pair(line: AuditedClaim, world: World) -> AuditedClaim:
-    """Add a check of a large pair of neighbours to an audit; its name has the sizes and the seed.
+def add_large_pair(claim: AuditedClaim, world: World) -> AuditedClaim:
+    """Add a check of a large pair of neighbours to a claim; its name has the sizes and the seed.
 
     The seed is drawn when this function is called.
     """
@@ -171,9 +172,17 @@ def add_large_pair(line: AuditedClaim, world: World) -> AuditedClaim:
         _, moved = replayed
         loss = math.inf if moved.differences else epsilon_of_mu(moved.mu, DELTA)
         name = f"{tables[1].n_users:,} people, {tables[0].n_items:,} items, seed {seed}"
-        return PairResult(name, loss, None, 0.0, 0.0, 1, tuple(list_faults(world, replayed)))
+        return PairResult(
+            pair=name,
+            exact=loss,
+            rule_bound=None,
+            lower_bound=0.0,
+            ideal=0.0,
+            samples=1,
+            differences=tuple(list_faults(world, replayed)),
+        )
 
-    return replace(line, checks=(*line.checks, check))
+    return replace(claim, checks=(*claim.checks, check))
 
 
 Kernel = Callable[..., None]

@@ -109,8 +109,8 @@ class PairVectors:
         They are 0 if the item is not in the head.
 
         Args:
-            item: Number of the target item.
-            items: Number of target items.
+            item: Index of the target item.
+            items: How many target items there are.
         """
         products = np.zeros(items)
         place = np.searchsorted(self.items, item)

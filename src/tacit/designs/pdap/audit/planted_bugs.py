@@ -109,8 +109,9 @@ def explore_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None
     If there is no such arm, or arms are prescribed, choose correctly.
     """
     _, arrays = policy.export_state()
-    exact_counts = arrays["exact"][:, :, 0].sum(axis=1)
-    is_unexplored = exact_counts == 0
+    # Feature 0 is the constant 1, so its sums over visits with and without a like count the visits.
+    visits_of_arms = arrays["exact"][:, :, 0].sum(axis=1)
+    is_unexplored = visits_of_arms == 0
     if arms is None and is_unexplored.any():
         arms = [int(is_unexplored.argmax())]
     return _shipped_select(policy, context, arms)

@@ -1,4 +1,4 @@
-"""Lists of a plan while people or rows arrive, compared with other ways to spend the lifetime.
+"""Lists of a plan while people or rows arrive, beside other ways to spend the same epsilon.
 
 Arrivals   People arrive in an order drawn by the seed: half of them before the first fit, then
            equally many before each fit, until all are there at the last. By time, rows arrive in
