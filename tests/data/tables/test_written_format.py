@@ -402,5 +402,5 @@ def test_an_import_names_a_description_only_where_there_is_one(
         path.write_text(text, encoding="utf-8")
         assert main(["data", "import", str(path), "-o", str(tmp_path / name), *flags]) == 0
         shown = "".join(capsys.readouterr().out.split())
-        assert "Foundintherows" in shown
+        assert "Guessedfromtherows" in shown
         assert (f"--format{tmp_path / name}/data.json" in shown) == is_described
