@@ -136,7 +136,6 @@ def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
         "the reverse": f"{counts['the reverse']} come out the other way round. ",
         "one seed only": "With one seed nothing can be separated. ",
     }
-    # The page shows "hidden" in the colour of a good result, "weakened" in that of a fair one.
     text = ""
     for outcome, sentence in sentence_of_outcome.items():
         if counts[outcome] > 0:
@@ -144,10 +143,10 @@ def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
     text += "The published policies are for comparison: their privacy claims do not hold, "
     text += "whatever their accuracy."
     if not judged:
-        return Verdict("weakened", "No two policies of the paper’s tables were run", text)
+        return Verdict("none", "No two policies of the paper’s tables were run", text)
     headline = f"{counts['holds']} of {len(judged)} comparisons come out as in the paper"
     all_hold = counts["holds"] == len(judged)
-    return Verdict("hidden" if all_hold else "weakened", headline, text)
+    return Verdict("good" if all_hold else "none", headline, text)
 
 
 def title_of(contender: Contender) -> str:
