@@ -35,9 +35,11 @@ def test_the_verdict_is_of_the_epsilon_nearest_to_one(rows):
 
 
 def test_worse_than_popularity_is_said_by_the_colour(rows):
-    """The interval lies below popularity's mean."""
+    """The interval lies below popularity's mean; a gain below 0 is no share that is kept."""
     worse = [*rows[:2], row("private", 1.0, 0.15, -0.25)]
-    assert make_verdict(worse).state == "worse"
+    verdict = make_verdict(worse)
+    assert verdict.state == "worse"
+    assert verdict.headline.startswith("private at epsilon 1 is worse than popularity here")
 
 
 def test_no_epsilon_has_no_verdict(rows):
