@@ -72,6 +72,16 @@ def test_the_verdict_says_what_is_kept():
     assert verdict.state == "good"
 
 
+def test_below_popularity_nothing_is_kept():
+    """A gain below 0 is no share that is kept."""
+    lower = rows()
+    for row in lower:
+        if (row["design"], row["epsilon"], row["metric"]) == ("private", 1.0, "ndcg@10"):
+            row["value"] = 0.15
+    headline = make_verdict(lower, DIFFERENCES).headline
+    assert headline.startswith("private at epsilon 1 is below popularity here")
+
+
 def test_no_share_is_kept_of_a_gain_that_is_none():
     """Where EASE and popularity are a tie, a share of their difference says nothing."""
     tie = [difference("ease", None, "popularity", 0.2, p_value=0.4), *DIFFERENCES[1:]]

@@ -39,7 +39,7 @@ def test_worse_than_popularity_is_said_by_the_colour(rows):
     worse = [*rows[:2], row("private", 1.0, 0.15, -0.25)]
     verdict = make_verdict(worse)
     assert verdict.state == "worse"
-    assert verdict.headline.startswith("private at epsilon 1 is worse than popularity here")
+    assert verdict.headline.startswith("private at epsilon 1 is below popularity here")
 
 
 def test_no_epsilon_has_no_verdict(rows):

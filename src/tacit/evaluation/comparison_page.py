@@ -95,6 +95,8 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
     is_not_better = test_of_rival is not None and test_of_rival["outcome"] != "better"
     if rival_gain <= 0 or is_not_better:
         headline = f"{rival_name} is not better than popularity here: there is no gain to keep"
+    elif judged["value"] < popularity["value"]:
+        headline = f"{name} is below popularity here, and keeps none of {rival_name}'s gain"
     else:
         share_of_gain = (judged["value"] - popularity["value"]) / rival_gain
         verb = "keeps" if judged["epsilon"] is not None else "reaches"

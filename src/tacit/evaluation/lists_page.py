@@ -63,7 +63,7 @@ def make_verdict(rows: Sequence[ListRow]) -> Verdict | None:
     if judged.kept is None:
         headline = f"{rival.model} gains nothing over popularity here: there is no gain to keep."
     elif judged.kept < 0:
-        headline = f"{name} is worse than popularity here, and keeps none of {rival.model}'s gain."
+        headline = f"{name} is below popularity here, and keeps none of {rival.model}'s gain."
     else:
         headline = f"{name} keeps {judged.kept:.0%} of {rival.model}'s gain over popularity."
     state = "none"
