@@ -36,6 +36,8 @@ _FEW = 50
 """A column of fewer cells is taken for lists only if the caller says so."""
 _DISTINCT_LISTS = 0.9
 """Least share of different cells in a column of lists."""
+_CELLS_OF_SEVERAL = 0.45
+"""Least share of cells with several parts in a column of lists."""
 _SEPARATORS = ("|", ";", ",", "\t", " ")
 """Signs that may separate the items of a list, in the order in which they are tried."""
 _ID = r"^[A-Za-z_#-]{0,6}\d+$"
@@ -510,7 +512,7 @@ def _refuse_lists_of_items(columns: ColumnGuess) -> None:
         lists = cells.str.split(separator)
         share_of_lists = int((lists.list.len() > 1).sum()) / len(cells)
         parts = lists.explode()
-        if share_of_lists > _DISTINCT_LISTS / 2 and 2 * parts.n_unique() < len(parts):
+        if share_of_lists > _CELLS_OF_SEVERAL and 2 * parts.n_unique() < len(parts):
             raise layout_error(
                 "baskets",
                 "a cell of the item column seems to hold a list of several items",

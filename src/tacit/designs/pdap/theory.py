@@ -106,7 +106,7 @@ def noise_scale(reading: str, T: int, M: int, K: int, epsilon: float) -> float:
 
 
 def tree_loss(T: int, scale: float) -> float:
-    """Compute the exact loss of one reward in a tree over T rewards.
+    """Compute the exact privacy loss, in nats, of one reward in a tree of sums of T rewards.
 
     Args:
         T: number of rewards.

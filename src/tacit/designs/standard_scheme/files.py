@@ -130,16 +130,16 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
             shape.
     """
     items = headers.ids_from_header(header["items"])
-    people = None
+    people_hashes = None
     if header["key"]:
         hashes = headers.read_array(dict(arrays), "hashes", header["people"]).view(np.uint64)
-        people = PeopleHashes(bytes.fromhex(header["key"]), hashes)
+        people_hashes = PeopleHashes(bytes.fromhex(header["key"]), hashes)
     return Fitted(
         item_ids=items,
         titles=headers.titles_from_header(header),
         scale=headers.scale_from_header(header["scale"]),
         n_consenting=header["people"],
-        people=people,
+        people=people_hashes,
         tables={
             name: read_tables(arrays, f"{position}.", header["values"][name], len(items))
             for position, name in enumerate(attributes)

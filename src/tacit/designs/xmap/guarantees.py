@@ -257,7 +257,8 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
     PNSA draws one neighbour of t_i (k = 1) at epsilon' = _EXAMPLE_EPSILON_PRIME; the candidates are
     t_1 and t_2. `people` people rate t_i and t_1 one star above their means, and as many others
     rate t_i and t_2 one star above. The one person rates t_i and t_1 two stars above their mean.
-    Everybody also rates further items below their mean, such as 5-5-1-1 and 4-4-2-2 in all.
+    Everybody also rates further items below their mean: the one person's stars may be 5, 5, 1 and
+    1, and the others' 4, 4, 2 and 2.
 
     Args:
         people: Number of people who rate t_i and t_1, and number of those who rate t_i and t_2.

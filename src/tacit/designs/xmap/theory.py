@@ -2,8 +2,9 @@
 
 Source     the X-Map technical report, Theorems 1 to 4. Its symbols here: Sim, the similarity of a
            candidate; Sim_k, the k-th largest Sim; SS, the sensitivity of one similarity; GS, the
-           sensitivity of all similarities; |v|, a length; w, the width; epsilon', the nats claimed
-           for one list of neighbours. The chances of draws (`chance_of_any`, `chance_of_a_gap`)
+           sensitivity of all similarities; |v|, the number of candidates or of ratings, which the
+           report leaves open; w, the width of the cut below Sim_k; epsilon', the nats claimed for
+           one list of neighbours. The chances of draws (`chance_of_any`, `chance_of_a_gap`)
            are not in the report.
 """
 

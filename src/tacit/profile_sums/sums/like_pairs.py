@@ -1,7 +1,8 @@
-"""Pairs of likes: which popular items are liked together, for half of sum 3's mu^2.
+"""Pairs of likes: which popular items are liked together.
 
-They are released for very many people in one domain. There sum 3 has little noise, and its lists
-are limited by what features can express.
+They are released in one domain if there are very many people, and take half of the budget mu^2 of
+sum 3 (items' tastes). Sum 3 has little noise then, and its lists are limited by what features can
+express.
 
 Source     the Gram matrix: Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014).
 Sees       likes of the items that are most popular by the release of sum 1 (the head).
