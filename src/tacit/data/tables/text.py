@@ -301,7 +301,7 @@ def _compress_lines(lines: Callable[[], Iterable[int]], is_kept: pl.Series) -> I
 
 
 def _block_headers(data: bytes) -> tuple[str, ...]:
-    """Name the columns that `unfold_blocks` makes: item, user, rating, time, then numbers from 5."""
+    """Name the columns that `unfold_blocks` makes: item, user, rating, time, then numbers."""
     width = data.split(b"\n", 1)[0].count(b",") + 1
     names = ("item", "user", "rating", "time")
     return names[:width] + tuple(str(number) for number in range(len(names) + 1, width + 1))
