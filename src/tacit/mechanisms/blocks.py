@@ -201,7 +201,7 @@ def certain_thresholds(
 
 @dataclass(frozen=True, eq=False)
 class BlockTable:
-    """What draws of one law and scale have in common; public and read-only.
+    """Properties that draws of one law and scale share; public and read-only.
 
     Attributes:
         kind: Law of the noise.
