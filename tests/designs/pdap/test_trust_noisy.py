@@ -154,7 +154,7 @@ def test_the_largest_gap_is_not_below_that_of_any_report(low, high):
 def test_a_range_of_rewards_has_a_width():
     """Its ends differ and are finite."""
     for low, high in ((1.0, 1.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)):
-        with pytest.raises(ConfigError, match="lower and a higher"):
+        with pytest.raises(ConfigError, match="low below high"):
             TrustSettings(low=low, high=high)
 
 
