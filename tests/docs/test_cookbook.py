@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import executed
@@ -30,28 +29,6 @@ def code_of(language):
     return [cell for cell in executed.cells(PAGE.read_text("utf-8")) if cell.language == language]
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    """The environment of someone who started the demonstration and exported what it printed."""
-    folder = tmp_path_factory.mktemp("cookbook") / "shop"
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "tacit.cli.app", "serve", "--demo", str(folder)),
-            *("--port", "0", "--json"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "TACIT_ANSWER_WITHIN": "300"},
-    )
-    with process:
-        told = json.loads(process.stdout.readline())
-        programs = Path(sys.executable).parent
-        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-        yield {"SERVICE": told["address"], "OPERATOR": told["keys"]["operator"], "PATH": path}
-        process.terminate()
-
-
 def ran(command, folder, settings):
     """A command that has to succeed."""
     done = subprocess.run(
@@ -61,19 +38,19 @@ def ran(command, folder, settings):
     return done.stdout
 
 
-def test_curl(settings, tmp_path):
+def test_curl(demonstration, tmp_path):
     """Every block of `sh`, as one script; the receipt at its end is of everything before."""
     if shutil.which("curl") is None:
         pytest.skip("curl is not there")
     script = "\n".join(cell.code for cell in code_of("sh"))
-    ran(["bash", "-euo", "pipefail", "-c", script], tmp_path, settings)
+    ran(["bash", "-euo", "pipefail", "-c", script], tmp_path, demonstration)
     assert json.loads((tmp_path / "receipt.json").read_text())["user"] == "ann"
 
 
-def test_python(settings, tmp_path, monkeypatch):
+def test_python(demonstration, tmp_path, monkeypatch):
     """Every block of `python`, in one interpreter."""
     monkeypatch.chdir(tmp_path)
-    for name, value in settings.items():
+    for name, value in demonstration.items():
         monkeypatch.setenv(name, value)
     names = {"__name__": "__main__"}
     for cell in code_of("python"):
@@ -82,7 +59,7 @@ def test_python(settings, tmp_path, monkeypatch):
     assert names["sent"].receipt == {"counted": True}
 
 
-def test_typescript(settings, tmp_path):
+def test_typescript(demonstration, tmp_path):
     """Every block of `typescript`, type-checked, as one module that node runs."""
     compilers = [CLIENT / place / "node_modules/.bin/tsc" for place in (".", "page")]
     compiler = next((str(one) for one in compilers if one.exists()), None)
@@ -94,7 +71,7 @@ def test_typescript(settings, tmp_path):
     ran(
         [compiler, "-p", CLIENT / "tsconfig.build.json", "--outDir", package / "dist"],
         tmp_path,
-        settings,
+        demonstration,
     )
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "around.d.ts").write_text(AROUND)
@@ -103,8 +80,8 @@ def test_typescript(settings, tmp_path):
     options = {**strict, "types": [], "noEmit": False, "noUnusedLocals": False}
     options["noUncheckedIndexedAccess"] = False
     (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": options}))
-    ran([compiler, "-p", "."], tmp_path, settings)
-    assert "the ratings that you gave" in ran(["node", "cookbook.js"], tmp_path, settings)
+    ran([compiler, "-p", "."], tmp_path, demonstration)
+    assert "the ratings that you gave" in ran(["node", "cookbook.js"], tmp_path, demonstration)
 
 
 def test_every_recipe_is_there_in_each_language():

@@ -27,20 +27,12 @@ import tacit
 from tacit.cli.app import EXIT_CODES, main
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.messages import Release, Scores, encode
+from tests.support.executed_pages import EXECUTED, ROOT
 from tests.support.seen import require_any
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")],
     key=lambda page: page.relative_to(ROOT).as_posix(),
-)
-EXECUTED = (
-    ROOT / "README.md",
-    ROOT / "docs" / "tutorial.md",
-    ROOT / "docs" / "own-file.md",
-    ROOT / "docs" / "year-of-fits.md",
-    *sorted(page for page in (ROOT / "docs" / "api").glob("*.md") if page.name != "index.md"),
-    *sorted((ROOT / "docs" / "notebooks").glob("*.md")),
 )
 TARGET = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
 A_BLOCK_S = 1500  # seconds: ends a block that hangs, also on a machine that is busy with other work
@@ -169,13 +161,18 @@ def test_every_make_target_named_exists(page: Path) -> None:
     assert asked <= known
 
 
+def remove_prompt(line: str) -> str:
+    """The command of a line that may begin with the shell's `$`."""
+    return line.removeprefix("$ ")
+
+
 def command_lines() -> Iterator[Any]:
     """Each `tacit` command in a block that shows or runs commands."""
     for page in PAGES:
         for block in blocks(page):
             if block.language in ("sh", "console"):
                 code = block.code.replace("\\\n", " ")
-                for line in code.splitlines():
+                for line in map(remove_prompt, code.splitlines()):
                     if line.startswith("tacit "):
                         typed = re.split(r" (?:>|\||&&|#)", line)[0]
                         yield pytest.param(shlex.split(typed)[1:], id=f"{block} {typed[:60]}")
