@@ -145,6 +145,14 @@ def test_the_rarest_value_is_named_with_what_to_do(kinds, advice, monkeypatch):
         StandardScheme(attributes=["pet"], **SMALL).fit(with_column("pet", pets))
 
 
+@pytest.mark.parametrize(("eels", "counted"), [(1, "1 person"), (2, "2 people")])
+def test_one_person_is_not_called_people(eels, counted):
+    """The number of people with the rarest value is followed by the noun that fits it."""
+    pets = np.where(np.arange(240) < eels, "eel", "cat")
+    people, _ = find_consenting_people(with_column("pet", pets), ["pet"])
+    assert f"is 'eel' of pet, with {counted}. " in fitting.describe_rarest_value(people)
+
+
 def test_a_rare_bin_is_not_called_a_value_to_leave_out(monkeypatch):
     """Values cannot be named for a number, so the advice is of edges."""
     monkeypatch.setattr(fitting, "LEAST_SHOWABLE_SHARE", 1.1)

@@ -235,7 +235,8 @@ def describe_rarest_value(people: ConsentingPeople) -> str:
             rare_name = name
             rare_value = values[int(counts.argmin())]
             other_values = [value for value in values if value != rare_value]
-    sentence = f"The rarest value is {rare_value!r} of {rare_name}, with {fewest:,} people."
+    people_word = "person" if fewest == 1 else "people"
+    sentence = f"The rarest value is {rare_value!r} of {rare_name}, with {fewest:,} {people_word}."
     if not math.isnan(bin_ends(rare_value)[0]):
         return f"{sentence} Leave out an edge beside it."
     if len(other_values) < 2:
