@@ -44,7 +44,8 @@ def python_cells(page: Path) -> list[executed.Cell]:
     return [cell for cell in cells if cell.language == "python"]
 
 
-FOUND = [page for page in sorted(DOCS.glob("**/*.md")) if python_cells(page)]
+PAGES = sorted([*DOCS.glob("**/*.md"), *ROOT.glob("client/*/README.md")])
+FOUND = [page for page in PAGES if python_cells(page)]
 ALONE = [page for page in FOUND if page not in {*EXECUTED, COOKBOOK, CLIENT, SCALE}]
 """Pages whose blocks need nothing but files."""
 
