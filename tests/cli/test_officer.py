@@ -80,6 +80,14 @@ def test_the_promise_is_that_of_the_weakest_card():
     assert "96 in 100" in page
 
 
+@pytest.mark.parametrize("epsilon", [0.4, 1.0, 3.0])
+def test_beside_a_measured_card_nothing_is_promised(epsilon):
+    """Whatever the proved card's verdict is: not all that is published was proved."""
+    page = officer_page([measured(0.55), card(epsilon=epsilon)], FACTS)
+    assert "nothing is proved" in page
+    assert "in 100 sure" not in page
+
+
 def test_no_word_of_statistics_stands_above_the_fold(tmp_path, capsys):
     """On the page of a fitted plan; the full card below has them."""
     model = Private(lifetime=3.0, fits=12)

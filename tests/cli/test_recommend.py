@@ -312,9 +312,9 @@ def test_a_device_says_where_its_memory_is(folder, tacit, mine):
         (["--memory", "m.json"], "--memory is about what a device sends: add --about"),
         (["-o", "lists.csv"], "--out is for the lists of all people: add --all RATINGS."),
         (["--engine", "spark"], "--engine is for the lists of all people"),
-        (["--all", "r.csv", "--about", "gender=F"], "--about is for a list for one person"),
-        (["--all", "r.csv", "--exclude", "3"], "--exclude is for a list for one person"),
-        (["--all", "r.csv", "--as-of", LATER], "--as-of is for a list for one person"),
+        (["--all", "r.csv", "--about", "gender=F"], "--about is for the list of one person"),
+        (["--all", "r.csv", "--exclude", "3"], "--exclude is for the list of one person"),
+        (["--all", "r.csv", "--as-of", LATER], "--as-of is for the list of one person"),
     ],
 )
 def test_an_option_that_would_be_ignored_is_refused(folder, tacit, words, says):

@@ -335,6 +335,12 @@ def test_ratings_of_one_person_are_limited() -> None:
     assert [len(without.history(user)) for user in (1, 2)] == [3, 2]
 
 
+def test_ids_with_half_a_character_are_limited_too() -> None:
+    """From Python an id may hold half a surrogate pair, which UTF-8 cannot write."""
+    users, items = np.array(["a\ud800"] * 3, dtype=object), np.array(["x", "y", "z"], dtype=object)
+    assert len(Ratings.from_arrays(users, items).limit_per_person(2)) == 2
+
+
 def test_without_times_the_ratings_that_stay_are_a_random_choice() -> None:
     """Of ten items, each stays with some of two hundred people, and about half of them."""
     people, items = 200, 10

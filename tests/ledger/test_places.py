@@ -195,3 +195,39 @@ def test_a_torn_write_never_costs_the_newest_head(tmp_path):
             path.write_bytes(after[:written] + b"x" * 256 + after[written + 256 :])
             assert FileHead(path).read() == newest
             path.write_bytes(after)
+
+
+def test_a_head_that_was_not_synced_is_synced_before_the_other_slot_is_written(
+    tmp_path, monkeypatch
+):
+    """The process that wrote it was killed, so only the other slot is surely on disk."""
+    path = tmp_path / "head"
+    chain = {number: f"{number:064}" for number in (1, 2, 3)}
+    heads = [Head("l", number, digest) for number, digest in chain.items()]
+    FileHead(path).advance(heads[0], chain.get)
+    on_disk = [path.read_bytes()]
+    sync = os.fsync
+
+    def fail(number):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(KeyboardInterrupt):
+        FileHead(path).advance(heads[1], chain.get)
+
+    def remember(number):
+        sync(number)
+        if not stat.S_ISDIR(os.fstat(number).st_mode):
+            on_disk.append(path.read_bytes())
+
+    monkeypatch.setattr(os, "fsync", remember)
+    write = os.pwrite
+
+    def write_when_newest_is_on_disk(number, data, place):
+        (tmp_path / "disk").write_bytes(on_disk[-1])
+        assert FileHead(tmp_path / "disk").read() == FileHead(path).read() == heads[1]
+        return write(number, data, place)
+
+    monkeypatch.setattr(os, "pwrite", write_when_newest_is_on_disk)
+    FileHead(path).advance(heads[2], chain.get)
+    assert FileHead(path).read() == heads[2]

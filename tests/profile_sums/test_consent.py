@@ -98,7 +98,7 @@ def test_a_card_says_who_is_protected(people, consenting):
     model = Private(8.0, mode="taste", consented=consenting).fit(people)
     (card,) = model.guarantees()
     assert card.basis is Basis.CONDITIONAL
-    assert "everybody who did not give up the protection" in card.sentence
+    assert "everybody who never agreed to give up the protection" in card.sentence
     assert "40 people agreed not to be protected: they have no claim" in card.sentence
     with comparison():
         (plain,) = Private(8.0, mode="taste").fit(people).guarantees()

@@ -155,14 +155,16 @@ def test_lists_that_were_only_asked_for_are_not_praised(one_domain_example):
                 popular=popular,
                 worthwhile=mode == "taste",
             )
+            assert usefulness.people_missing == (100 if popular < 1 else 0)
             text = describe_release(replace(released, usefulness=usefulness))
             described[mode, popular] = text.partition("Mode: ")[2].partition(". ")[2]
     not_expected = "Personal lists are not expected to beat popularity. About 100 more people are"
     assert described["taste", 2.0] == "Personal lists are expected to beat popularity."
     assert described["taste", 0.5].startswith(not_expected)
-    assert described["taste", 0.5].endswith("or chosen by an earlier fit.")
+    assert described["taste", 0.5].endswith("or an earlier fit chose it.")
     assert described["popularity", 0.5].startswith(not_expected)
-    assert described["popularity", 2.0].endswith("list of popular items, made privately.")
+    everybody_gets = "Everybody gets the same list of popular items, made privately."
+    assert described["popularity", 2.0] == everybody_gets
 
 
 def test_without_noise_tastes_are_chosen_whatever_the_number(one_domain_example):

@@ -79,10 +79,10 @@ def import_(
 ) -> Result:
     """Write the files you have as one clean folder that commands read.
 
-    Columns that no option names are guessed by their names and contents. The guess is shown, and a
-    person at a terminal is asked whether it is right. With --yes or --json, or without a terminal,
-    nothing is asked. How many rows were dropped, and by which rule, is reported. A scale that was
-    typed with --scale is public then.
+    Columns that no option names are guessed by their names and contents. The guess is shown (with
+    --json, it is part of the result), and a person at a terminal is asked whether it is right. With
+    --yes or --json, or without a terminal, nothing is asked. How many rows were dropped, and by
+    which rule, is reported. A scale that was typed with --scale is public then.
     """
     from tacit.data.tables.cells import Rules
     from tacit.data.tables.folder import check_folder, write_folder

@@ -117,7 +117,7 @@ def recommend(
         "--tasks": tasks is not None,
     }
     if all_ is not None:
-        _refuse_typed(for_one_person, "is for a list for one person: leave it out, or --all")
+        _refuse_typed(for_one_person, "is for the list of one person: leave it out, or --all")
     else:
         _refuse_typed(for_all_people, "is for the lists of all people: add --all RATINGS")
     if not about:

@@ -1,6 +1,6 @@
 """Files that only their owner can read, and that are complete after a crash.
 
-`report_write_errors` makes errors of the operating system into errors of tacit.
+`report_file_errors` makes errors of the operating system into errors of tacit.
 """
 
 from __future__ import annotations

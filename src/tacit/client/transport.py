@@ -358,7 +358,7 @@ class Transport:
                 status,
             )
         text = self._read_problem(answer, deadline)
-        error = ServiceError(f"{self._url} answered {status}: {text}.", status)
+        error = ServiceError(f"{self._url} answered {status}: {text}", status)
         if status not in _RETRYABLE_STATUSES:
             return error
         seconds = answer.headers.get("Retry-After", "")
@@ -366,7 +366,7 @@ class Transport:
         return _RetryableError(error, float(seconds) if has_pause else None)
 
     def _read_problem(self, answer: HTTPError, deadline: float) -> str:
-        """Return title and detail of a problem response (RFC 9457) on one line, without full stop.
+        """Return title and detail of a problem response (RFC 9457) as a sentence on one line.
 
         For an answer without them, words say that it has none.
         """
@@ -376,7 +376,8 @@ class Transport:
         except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
             parts = []
         text = _to_one_line(" - ".join(parts))
-        return text or "it does not say why"
+        text = text or "it does not say why"
+        return text if text.endswith(("!", "?")) else f"{text}."
 
 
 def _parse_address(url: str) -> tuple[str, bool]:

@@ -436,5 +436,8 @@ class Ratings:
 
 def _hash_ids(ids: Column) -> NDArray[np.uint64]:
     """Hash the text of each id (k,) to 64 bits."""
-    digests = [hashlib.blake2b(str(key).encode(), digest_size=8).digest() for key in ids.tolist()]
+    digests = []
+    for key in ids.tolist():
+        text = str(key).encode("utf-8", "surrogatepass")  # ids from Python may hold half a pair
+        digests.append(hashlib.blake2b(text, digest_size=8).digest())
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

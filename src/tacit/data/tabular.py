@@ -442,6 +442,13 @@ def load(path: str | Path, **options: Any) -> Ratings:
         fix = "Leave these options out, or name the file of ratings itself."
         found = ", ".join(sorted(other_options))
         raise DataError(f"{kind} names its own columns", path=path, found=found, fix=fix)
+    if "domain" in used_options and "items" not in used_options:
+        raise DataError(
+            "the column of domains is one of a table of items, and none is named",
+            path=path,
+            found=f"domain {used_options['domain']!r}",
+            fix="Name the table with `items` (--items), or leave the column out.",
+        )
     if kind == "an installed data set":
         ratings = datasets[str(path)].load()()
         if not isinstance(ratings, Ratings):

@@ -103,9 +103,11 @@ class FileHead:
         newest_slot = _read_newest_slot(file)
         recorded_head = newest_slot.head
         check_remembered_head(recorded_head, head, hash_at)
-        # The process that recorded this same head may have failed to sync it: write it once more.
-        may_be_unsynced = recorded_head == head and not self._is_folder_synced
-        if recorded_head.sequence < head.sequence or may_be_unsynced:
+        if not self._is_folder_synced:
+            # The process that recorded this head may have ended before it was on disk. It must be
+            # there before the other slot, which may hold the only head on disk, is overwritten.
+            os.fsync(file)
+        if recorded_head.sequence < head.sequence:
             _write_slot(file, 1 - newest_slot.number, head)
 
     @contextmanager

@@ -96,7 +96,8 @@ def _weakest_card(cards: Sequence[Guarantee]) -> Guarantee:
 
     def strength(card: Guarantee) -> tuple[int, float]:
         """Return a sort key, which is lower for a weaker card."""
-        return _VERDICTS.index(judge(card)), -(_total_epsilon(card) or 0.0)
+        epsilon = _total_epsilon(card)
+        return _VERDICTS.index(judge(card)), -(math.inf if epsilon is None else epsilon)
 
     return min(cards, key=strength)
 
@@ -132,14 +133,16 @@ def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
 
 
 def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
-    """Say in two plain sentences what the weakest card promises."""
+    """Say in two plain sentences what the cards promise together.
+
+    If one of them is only measured, nothing is proved of all that is published.
+    """
     if not cards or verdict == "none":
         return (
             "Nothing here limits in a useful way what others can learn about one person.",
             "Treat what is published as if the data of each person were published.",
         )
-    card = _weakest_card(cards)
-    if card.basis is Basis.MEASURED:
+    if any(card.basis is Basis.MEASURED for card in cards):
         first_sentence = (
             "What leaves a person's device was changed so that others guess one fact about them "
             "worse than before."
@@ -148,7 +151,7 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
             first_sentence,
             "How much worse was measured with today's attackers; nothing is proved.",
         )
-    epsilon = _total_epsilon(card)
+    epsilon = _total_epsilon(_weakest_card(cards))
     assert epsilon is not None  # `judge` gives a card without one the verdict "none"
     first_sentence = (
         "Anyone who sees all that is published cannot find out with certainty whether a person is "

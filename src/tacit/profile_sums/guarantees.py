@@ -73,7 +73,7 @@ def card_of_fits(
 
 
 def _add_consenting(card: Guarantee, consenting: int) -> Guarantee:
-    """Restrict a card to the people who did not give up the protection.
+    """Restrict a card to the people who never agreed to give up the protection.
 
     Args:
         card: The card of a fit with noise.
@@ -82,11 +82,11 @@ def _add_consenting(card: Guarantee, consenting: int) -> Guarantee:
     return replace(
         card,
         sentence=(
-            f"For everybody who did not give up the protection: {card.sentence} {consenting} "
-            "people agreed not to be protected: they have no claim, and their likes can be read "
-            "out of the model file."
+            f"For everybody who never agreed to give up the protection: {card.sentence} "
+            f"{consenting} people agreed not to be protected: they have no claim, and their likes "
+            "can be read out of the model file."
         ),
-        protects=f"{card.protects}, of everybody who did not give up the protection",
+        protects=f"{card.protects}, of everybody who never agreed to give up the protection",
         basis=Basis.CONDITIONAL,
         assumptions=(
             *card.assumptions,

@@ -493,10 +493,12 @@ def describe_release(released: ReleasedLists) -> str:
         return f"{summary} Personal lists are expected to beat popularity."
     served = "Everybody gets the same list of popular items, made privately."
     if released.serves_lists:
-        served = "They are served since the mode was asked for, or chosen by an earlier fit."
+        served = (
+            "Personal lists are served because the mode was asked for, or an earlier fit chose it."
+        )
+    if usefulness.is_above_noise:  # an earlier fit of a plan chose popularity for all its fits
+        return f"{summary} {served}"
     missing = ""
     if usefulness.people_missing:
         missing = f" About {usefulness.people_missing:,} more people are needed."
-    elif usefulness.is_above_noise:  # a mode that was asked for, or the mode of an earlier fit
-        return f"{summary} {served}"
     return f"{summary} Personal lists are not expected to beat popularity.{missing} {served}"

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from tacit.auditing.attacks import auc, bound_attackers, distance, permute_labels
-from tacit.auditing.attacks.auc_bounds import average_ranks
+from tacit.auditing.attacks.auc_bounds import average_ranks, pooled_ranks
 from tacit.errors import DataError
 
 PEOPLE = st.lists(st.tuples(st.integers(0, 1), st.integers(-4, 4)), min_size=2, max_size=40).filter(
@@ -133,6 +133,26 @@ def test_guesses_about_a_rare_label_prove_nothing(ones, attackers):
     assert apart <= 14
 
 
+@pytest.mark.parametrize("ones", [3, 10])
+def test_guesses_in_tiny_folds_prove_nothing(ones):
+    """Eleven attackers, 20 people in five folds: ranks inside a fold vary more than in one fold.
+
+    The same count as above is allowed. With the standard deviation of one fold it is 15 of 100.
+    """
+    proved = apart = 0
+    for seed in range(100):
+        generator = np.random.default_rng((seed, ones, 5))
+        labels = (np.arange(20) < ones).astype(np.int64)
+        folds = np.arange(20) % 5
+        scores = {number: generator.normal(size=20) for number in range(11)}
+        bound = bound_attackers(labels, scores, folds, seed=seed)
+        low, high = bound.interval(0)
+        proved += bound.lower > 0
+        apart += low > 0.5 or high < 0.5
+    assert proved <= 14
+    assert apart <= 14
+
+
 def test_an_attack_on_a_rare_label_is_proved():
     """Ten people of a label whose scores are a standard deviation and a half higher are found."""
     proved = 0
@@ -144,15 +164,21 @@ def test_an_attack_on_a_rare_label_is_proved():
     assert proved >= 17
 
 
-@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
-def test_deviation_of_guesses(ones, zeros, seed):
-    """It is that of the rank statistic where scores do not depend on labels."""
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 5), st.integers(0, 99))
+def test_deviation_of_guesses(ones, zeros, folds, seed):
+    """It is that of the AUC where scores do not depend on labels, and ranks are those of folds."""
     generator = np.random.default_rng(seed)
-    labels = (np.arange(ones + zeros) < ones).astype(np.int64)
-    scores = {"guess": generator.normal(size=ones + zeros)}
-    bound = bound_attackers(labels, scores, np.zeros(len(labels), np.int64), draws=2)
-    drawn = [auc(labels, generator.normal(size=len(labels))) for _ in range(400)]
-    assert bound.deviations_of_guesses["guess"] == pytest.approx(np.std(drawn), rel=0.25)
+    people = ones + zeros
+    labels = (generator.permutation(people) < ones).astype(np.int64)
+    fold_of = np.arange(people) % folds
+    scores = {"guess": generator.normal(size=people)}
+    bound = bound_attackers(labels, scores, fold_of, draws=2)
+    drawn = []
+    for _ in range(400):
+        ranks = pooled_ranks(generator.normal(size=people), fold_of)
+        drawn.append(auc(labels, ranks))
+    expected = pytest.approx(np.std(drawn), rel=0.25, abs=1e-9)
+    assert bound.deviations_of_guesses["guess"] == expected
 
 
 def test_resamples_without_a_label_make_bounds_wider():

@@ -13,10 +13,11 @@ A resample in which all people have one label has no AUC. Its AUC counts as that
 is farther from AUC_a, so that a rare label makes the bound wider.
 
 With few people of a label, resamples vary less than new samples of people would. So attackers are
-also compared with random guesses. For n_1 and n_0 people of the two labels, the AUC of guesses has
-the standard deviation s = sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) (Mann and Whitney, 1947). The
-lower bound is above 0 only if some |AUC_a - .5| exceeds max(c, 1.96) s. The interval of a single
-attacker holds .5 unless |AUC_a - .5| exceeds 1.96 s.
+also compared with guesses: with their own AUCs after the labels are permuted within each fold, by
+the same permutations for all attackers. Let s_a be the standard deviation of attacker a's AUC
+under such permutations, and g the 95 % quantile of max_a |AUC'_a - .5| / s_a over the permutations.
+The lower bound is above 0 only if some |AUC_a - .5| exceeds max(g, 1.96) s_a. The interval of a
+single attacker holds .5 unless |AUC_a - .5| exceeds 1.96 s_a.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tacit.auditing.attacks.base import Floats, Ints, Labels
 from tacit.errors import DataError
 
 DRAWS = 200
-"""Resamples of the people."""
+"""Resamples of the people, and as many permutations of the labels."""
 CONFIDENCE = 0.95
 """Confidence of bounds and intervals."""
 NORMAL_QUANTILE = float(ndtri((1 + CONFIDENCE) / 2))
@@ -124,9 +125,11 @@ class Bound(Generic[Key]):
     deviations: Mapping[Key, float]
     """Standard deviation of each attacker's AUC: sd_a of the module's text."""
     deviations_of_guesses: Mapping[Key, float]
-    """For each attacker, the standard deviation of the AUC of random guesses at its target."""
+    """Standard deviation of each attacker's AUC if it guesses: s_a of the module's text."""
     quantile: float
     """Factor c of the module's text."""
+    quantile_of_guesses: float
+    """Factor g of the module's text."""
 
     @property
     def worst_attacker(self) -> Key:
@@ -151,7 +154,7 @@ class Bound(Generic[Key]):
         """
         largest = 0.0
         for key, end in zip(self.areas, self._ends(-1), strict=True):
-            if not self._may_be_guesses(key, max(self.quantile, NORMAL_QUANTILE)):
+            if not self._may_be_guesses(key, max(self.quantile_of_guesses, NORMAL_QUANTILE)):
                 largest = max(largest, end)
         return largest
 
@@ -225,8 +228,22 @@ def bound_attackers(
         between_folds = _deviation_between_folds(ones[key], scores[key], fold_of)
         deviations[key] = math.hypot(resampled_deviation, between_folds)
     largest = np.max(standardised, axis=0)
-    deviations_of_guesses = {key: _deviation_of_guesses(key_ones) for key, key_ones in ones.items()}
-    return Bound(areas, deviations, deviations_of_guesses, float(np.quantile(largest, CONFIDENCE)))
+    deviations_of_guesses = {
+        key: _deviation_of_guesses(ones[key], ranks[key], fold_of) for key in scores
+    }
+    orders = np.stack([_permute_within_folds(fold_of, generator) for _ in range(draws)])
+    largest_of_guesses = np.zeros(draws)
+    for key, deviation in deviations_of_guesses.items():
+        guessed_areas = _permuted_aucs(ones[key], ranks[key], orders)
+        standardised_guesses = np.abs(guessed_areas - 0.5) / max(deviation, 1e-12)
+        largest_of_guesses = np.maximum(largest_of_guesses, standardised_guesses)
+    return Bound(
+        areas,
+        deviations,
+        deviations_of_guesses,
+        quantile=float(np.quantile(largest, CONFIDENCE)),
+        quantile_of_guesses=float(np.quantile(largest_of_guesses, CONFIDENCE)),
+    )
 
 
 def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
@@ -245,11 +262,54 @@ def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
     return ranks
 
 
-def _deviation_of_guesses(labels: Ints) -> float:
-    """Return the standard deviation of the AUC of scores that do not depend on the labels."""
-    n_ones = int(labels.sum())
-    n_zeros = len(labels) - n_ones
-    return math.sqrt((n_ones + n_zeros + 1) / (12 * n_ones * n_zeros))
+def _deviation_of_guesses(labels: Ints, pooled: Floats, fold_of: Ints) -> float:
+    """Return the standard deviation of the AUC if labels are permuted within each fold.
+
+    Let m_1 and m_0 people of a fold have the labels 1 and 0, and S^2 be the variance of the ranks
+    in the fold. The sum of the ranks of its people of label 1 then has the variance
+    m_1 m_0 / (m_1 + m_0) S^2. For one fold without ties, the deviation is
+    sqrt((n_1 + n_0 + 1) / (12 n_1 n_0)) with n_1 and n_0 people of the labels (Mann and Whitney,
+    1947).
+
+    Args:
+        labels: (people,) 1 or 0.
+        pooled: (people,) the attacker's pooled ranks.
+        fold_of: (people,) fold that each person was scored in.
+    """
+    ranks = average_ranks(pooled)
+    variance = 0.0
+    for fold in np.unique(fold_of):
+        is_inside = fold_of == fold
+        size = int(is_inside.sum())
+        n_ones = int(labels[is_inside].sum())
+        if 0 < n_ones < size:
+            spread = float(np.var(ranks[is_inside], ddof=1))
+            variance += n_ones * (size - n_ones) / size * spread
+    n_ones_of_all = int(labels.sum())
+    return math.sqrt(variance) / (n_ones_of_all * (len(labels) - n_ones_of_all))
+
+
+def _permute_within_folds(fold_of: Ints, generator: np.random.Generator) -> Ints:
+    """Return the (people,) numbers of the people, permuted at random within each fold."""
+    order = np.arange(len(fold_of))
+    for fold in np.unique(fold_of):
+        people = np.flatnonzero(fold_of == fold)
+        order[people] = generator.permutation(people)
+    return order
+
+
+def _permuted_aucs(labels: Ints, pooled: Floats, orders: Ints) -> Floats:
+    """Return the (draws,) AUCs if labels are permuted.
+
+    Args:
+        labels: (people,) 1 or 0.
+        pooled: (people,) the attacker's pooled ranks.
+        orders: (draws, people) the numbers of the people whose labels are taken.
+    """
+    ones = int(labels.sum())
+    sums_of_ranks = labels[orders] @ average_ranks(pooled)
+    areas: Floats = (sums_of_ranks - ones * (ones + 1) / 2) / (ones * (len(labels) - ones))
+    return areas
 
 
 def _deviation_between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:

@@ -8,14 +8,19 @@ releases of these people (`Releases`) and what is public about items and method
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import DataError, NotFittedError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -257,3 +262,20 @@ def item_means(ratings: sparse.csr_array) -> Floats:
     sums = np.bincount(ratings.indices, ratings.data, minlength=n_items)
     means: Floats = (sums + PSEUDO_RATINGS * global_mean) / (counts + PSEUDO_RATINGS)
     return means
+
+
+def limit_threads() -> AbstractContextManager[Any]:
+    """Return a context in which NumPy, SciPy and scikit-learn use one thread.
+
+    The attackers' vectors are short: on a busy machine several threads mostly wait for each other.
+    """
+    return _find_thread_pools().limit(limits=1)
+
+
+@cache
+def _find_thread_pools() -> ThreadpoolController:
+    """Find the thread pools of NumPy, SciPy and scikit-learn, once: it takes milliseconds."""
+    import sklearn.ensemble  # noqa: F401 (loads all pools; one that is loaded later is not found)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -18,6 +18,7 @@ from tacit.auditing.attacks.base import (
     Labels,
     Learner,
     Releases,
+    limit_threads,
     replace_data,
 )
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
@@ -78,7 +79,6 @@ class OnFeatures(Learner):
     def fit(self, seen: Releases, labels: Labels) -> Self:
         """Learn from people whose labels are known."""
         from sklearn.exceptions import ConvergenceWarning
-        from threadpoolctl import threadpool_limits
 
         checked_labels = self._check_training(seen.ratings, labels)
         self._space = space_of(seen)
@@ -86,7 +86,7 @@ class OnFeatures(Learner):
         self._centre = features.mean(axis=0)
         spread = features.std(axis=0)
         self._spread = np.where(spread > 1e-9 * (1.0 + np.abs(self._centre)), spread, np.inf)
-        with threadpool_limits(1), catch_warnings():
+        with limit_threads(), catch_warnings():
             simplefilter("ignore", ConvergenceWarning)  # a network may stop before it converges
             standard = self._standardise(features)
             classifiers = self._make_classifiers(checked_labels)
@@ -227,7 +227,7 @@ def make_boosted_trees(labels: Labels, *, quick: bool = False) -> list[Any]:
     return [
         HistGradientBoostingClassifier(
             learning_rate=0.1 if quick else 0.05,
-            max_iter=60 if quick else 150,
+            max_iter=40 if quick else 150,
             max_leaf_nodes=8 if quick else 15,
             min_samples_leaf=15 if len(labels) < FEW_PEOPLE else 40,
             max_features=0.3,
@@ -244,10 +244,7 @@ def decision_values(model: Any, features: Floats) -> Floats:
     The log odds, of chances clipped to 1e-12 from 0 and 1, are for classifiers that have no
     `decision_function`.
     """
-    from threadpoolctl import threadpool_limits
-
-    # Each tree takes too little time to divide among threads: they would mostly wait.
-    with threadpool_limits(1, "openmp"):
+    with limit_threads():
         if hasattr(model, "decision_function"):
             decisions: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
             return decisions

@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.auditing.attacks.auc_bounds import auc
-from tacit.auditing.attacks.base import Attacker, AttributeAttack, Floats, Labels, Learner, Releases
+from tacit.auditing.attacks.base import (
+    Attacker,
+    AttributeAttack,
+    Floats,
+    Labels,
+    Learner,
+    Releases,
+    limit_threads,
+)
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.modern import NONLINEAR, OnRatings, Stack, make_quick_boosting
 from tacit.errors import ConfigError
@@ -114,13 +122,10 @@ class _PenalisedClassifier(Learner):
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         """Choose a penalty, then learn from (people, items) ratings and (people,) labels."""
-        from threadpoolctl import threadpool_limits
-
         checked_labels = self._check_training(ratings, labels)
         self._unit = float(np.abs(ratings.data).max(initial=0.0)) / 5 or 1.0
         features = self._scale_stars(ratings)
-        # The vectors are short: on a busy machine several threads mostly wait for each other.
-        with threadpool_limits(1):
+        with limit_threads():
             self.chosen_strength = self._choose_strength(features, checked_labels)
             self._model = (
                 self._make_classifier()

@@ -424,8 +424,8 @@ class Curator(MechanismRun):
             if self._is_handed_over:
                 raise PrivacyError(
                     "This run was handed over to a file or to bytes and goes on there: "
-                    "PRec.load(path) or PRec.from_bytes(data). Going on in two places would answer "
-                    "the same rounds twice."
+                    "PRec.load(path, randomness=...) or PRec.from_bytes(data, settings=..., "
+                    "randomness=...). Going on in two places would answer the same rounds twice."
                 )
             yield
 

@@ -140,8 +140,8 @@ def merge_popular_counts(counts: Counts, table: PopularTable) -> Floats:
     shares = counts.targets.copy()
     is_outside = np.ones(len(shares), dtype=bool)
     is_outside[head] = False
-    head_shares = table.values / counts.people
-    shares[head] = first_weight * shares[head] + (1 - first_weight) * head_shares
+    own_counts = (1 - first_weight) * table.values
+    shares[head] = first_weight * shares[head] + own_counts / counts.people
     if is_outside.any():
         gap = shares[head].min() - shares[is_outside].max() - counts.deviation
         shares[is_outside] += min(0.0, float(gap))

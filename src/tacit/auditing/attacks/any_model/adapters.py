@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from tacit.auditing.attacks.base import Floats, Ints
 from tacit.data.ratings import Ratings
@@ -507,7 +507,9 @@ class _Implicit(Answers):
             shape=stars.shape,
         )
         likes.eliminate_zeros()
-        with threadpool_limits(1, "blas"):
+        # Found once: finding them takes as long as several answers.
+        self._thread_pools = ThreadpoolController()
+        with self._thread_pools.limit(limits=1, user_api="blas"):
             model.fit(likes[np.diff(likes.indptr) > 0], show_progress=False)
         factors: Any = getattr(model, "item_factors", None)
         if hasattr(factors, "to_numpy"):  # a matrix on a GPU
@@ -539,7 +541,7 @@ class _Implicit(Answers):
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             likes = self.like_rows(histories[start : start + HISTORIES_AT_A_TIME])
             # Item-based models of implicit accept `recalculate_user` and ignore it.
-            with threadpool_limits(1, "blas"):
+            with self._thread_pools.limit(limits=1, user_api="blas"):
                 items, scores = self.model.recommend(
                     np.arange(likes.shape[0]),
                     likes,

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
 from tacit.auditing.attacks.any_model.findings import LISTS, SCORES, AttackRow, share_found
 from tacit.auditing.attacks.auc_bounds import auc, bound_attackers, pooled_ranks
-from tacit.auditing.attacks.base import Floats, Releases
+from tacit.auditing.attacks.base import Floats, Releases, limit_threads
 from tacit.auditing.attacks.panel import LogisticRegression, Panel, panel_names
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
@@ -240,7 +239,7 @@ def _attack_view(
         fold_of[test] = number
         training_releases = Releases.from_ratings(sparse.csr_array(matrix[train]))
         test_releases = Releases.from_ratings(sparse.csr_array(matrix[test]))
-        with threadpool_limits(1):  # With few people, several threads mostly wait.
+        with limit_threads():
             panel = Panel(names, quick=quick).fit(training_releases, labels[train])
             for attacker, fold_scores in panel.scores(test_releases).items():
                 scores[attacker][test] = fold_scores

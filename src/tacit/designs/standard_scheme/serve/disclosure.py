@@ -233,18 +233,15 @@ class ServedDisclosure(ServedThing):
     def _is_possible(self, letter: Release) -> bool:
         """Say whether a device could have sent these items at these levels, in this order.
 
-        Items that the tables here give no chance to be shown are possible too: they may have been
-        decided by the tables of an earlier disclosure.
+        Items that the tables here give no chance to be shown are possible too, and so are averages
+        where the rule here sends whole levels: both may have been decided under an earlier
+        disclosure.
         """
         number_of = self.disclosure.item_number
         numbers = [number_of.get(item, -1) for item, _ in letter.ratings]
         if -1 in numbers or numbers != sorted(numbers):
             return False
-        rule = self.disclosure.rule
-        # Averages, which other rules send, are no whole levels, on any scale.
-        sends_whole_levels = rule.rounding or rule.transform == "coupling"
-        unit = MICRO if sends_whole_levels else 1
-        return all(0 <= level <= self._highest and level % unit == 0 for _, level in letter.ratings)
+        return all(0 <= level <= self._highest for _, level in letter.ratings)
 
     def _log_digest(self) -> int:
         """Enter the digest for the present calendar epoch in the log, and return that epoch."""
