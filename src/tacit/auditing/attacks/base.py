@@ -269,7 +269,8 @@ def limit_threads() -> AbstractContextManager[Any]:
 
     The attackers' vectors are short: on a busy machine several threads mostly wait for each other.
     """
-    return _find_thread_pools().limit(limits=1)
+    limited: AbstractContextManager[Any] = _find_thread_pools().limit(limits=1)
+    return limited
 
 
 @cache
