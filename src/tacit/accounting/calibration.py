@@ -106,10 +106,11 @@ class _BudgetTest:
 
         Close means that their logarithms differ by a quarter of `precision` at most.
 
-        By the rule of false position, the next multiplier lies where a straight line between both,
-        in logarithms of multiplier and price, meets the budget. It is moved by an eighth of the
-        precision towards the end that is farther away, so that both ends move in the course of the
-        steps. If this does not halve the bracket, its middle is tested too.
+        By the rule of false position, a straight line is drawn between the two ends, in logarithms
+        of multiplier and price. The next multiplier lies where the line meets the budget. It is
+        moved by an eighth of the precision towards the end that is farther away, so that both ends
+        move in the course of the steps. If this does not halve the bracket, its middle is tested
+        too.
 
         Args:
             precision: Relative precision of the answer that is sought.
@@ -165,6 +166,6 @@ def _find_bracket(
         low, high = low / 2, low
         if low < 1 / _LARGEST_MULTIPLIER:
             raise ConfigError(
-                "Hardly any noise meets the target already, so that no smallest noise can be found."
+                "Even a noise multiplier of 2**-60 meets the target, so no smallest noise is found."
             )
     return low, high

@@ -40,12 +40,12 @@ DELTA_PER_ENTRY = 1.2e-76
 16 exp(-2 pi^2 ROUNDING^2)."""
 
 _LEAST_TAIL = 1e-300
-"""Smallest tail probability that is computed. Of a smaller one, this is the upper bound, and 0 is
-the lower bound."""
+"""Smallest tail probability that is computed. A smaller probability has this as its upper bound and
+0 as its lower bound."""
 
 _LARGEST_EXPONENT = 700.0
-"""Largest epsilon for which e^epsilon is computed. For a larger one, the tail that is multiplied by
-it is below `_LEAST_TAIL` and counts as 0."""
+"""Largest epsilon for which e^epsilon is computed. For a larger epsilon, the tail by which
+e^epsilon is multiplied is below `_LEAST_TAIL` and counts as 0."""
 
 
 def _mu_squared_of_one_entry(event: events.DiscreteGaussian) -> Price:

@@ -8,8 +8,8 @@ Limit      A discrete Gaussian has a distribution here if neighbours differ in o
            is at most 2^14 steps. Otherwise the whole list gets its price from the other
            accountants.
 
-The distributions are composed here and not by the library's own accountant, because that of release
-0.6.0 charges a randomized response only once, however often it happened.
+The distributions are composed here and not by the library's own accountant, because the accountant
+of its release 0.6.0 charges a randomized response only once, however often it happened.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _LEAST_DELTA = 1e-10
 many small choices would seem to have a pure epsilon far below their sum, which is impossible."""
 
 _DELTA_ERROR = 1e-4
-"""Relative error of delta that the library's floats and transforms are allowed for."""
+"""Relative error of delta that the library's floats and transforms may cause. It is added to the
+result."""
 
 _LARGEST_SIGMA = 1 << 14
 """Largest sigma, in steps, of a discrete Gaussian for which a distribution is computed. A larger
@@ -55,14 +56,14 @@ probability below 1e-29, and is given an infinite loss."""
 class PLDAccountant(Accountant):
     """Accountant by privacy loss distributions.
 
-    Its result is the lowest of the distribution's and those of the pure, zCDP and GDP accountants
-    that fit. Most noise and randomized response have distributions of their own, which give lower
-    results. A choice has the distribution of the worst mechanism of its pure epsilon, so for many
-    choices zCDP gives the lower result.
+    Its result is the lowest of several: the distribution's, and those of the pure, zCDP and GDP
+    accountants that can price all events. Most noise and randomized response have distributions of
+    their own, which give lower results than these accountants. A choice has the distribution of the
+    worst mechanism of its pure epsilon, so for many choices zCDP gives the lower result.
     """
 
     def __init__(self) -> None:
-        """Prepare an empty account.
+        """Begin without events.
 
         Raises:
             MissingExtra: dp-accounting is not installed. Raised here, before any event is added.
@@ -71,7 +72,7 @@ class PLDAccountant(Accountant):
         _import_library()
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return the smallest epsilon, from the distribution and all accountants that fit."""
+        """Return the smallest epsilon of the distribution and of all fitting accountants."""
         check_delta(delta)
         epsilons = [accountant.epsilon(delta) for accountant in self._fitting_accountants()]
         loss = self._composed_loss() if delta >= _LEAST_DELTA else None
@@ -80,7 +81,7 @@ class PLDAccountant(Accountant):
         return min(epsilons, default=math.inf)
 
     def delta(self, epsilon: float) -> float:
-        """Return the smallest delta, from the distribution and all accountants that fit."""
+        """Return the smallest delta of the distribution and of all fitting accountants."""
         check_epsilon(epsilon)
         if epsilon == math.inf:
             return 0.0
@@ -131,8 +132,9 @@ class PLDAccountant(Accountant):
 def _has_distribution(event: Event) -> bool:
     """Say whether this accountant can compute a loss distribution for the event.
 
-    It can for all events but discrete Gaussian noise. That needs neighbours that differ in one
-    entry, whose worst case is the largest difference, and a sigma that is not too large.
+    It can for all events but discrete Gaussian noise. For that noise it can only if neighbours
+    differ in one entry, so that the largest difference is the worst case, and if sigma is at most
+    `_LARGEST_SIGMA` steps.
     """
     if isinstance(event, events.DiscreteGaussianVector):
         return False

@@ -89,8 +89,8 @@ class PrivacyFilter:
                 self._has_halted = True
                 raise PrivacyError(
                     f"The budget of epsilon {self.epsilon:g} at delta {self.delta:g} does not "
-                    "cover this release, or was exhausted before. Nothing was spent, and nothing "
-                    "more will be granted: do not release."
+                    "cover this release, or did not cover an earlier one. Nothing was spent, and "
+                    "nothing more will be granted: do not release."
                 )
             self._spent = total
 

@@ -8,9 +8,10 @@ people by their symbol. Every score has
 
 because AUC - 1/2 = sum (p - q) (R - 1/2), where R is the score's mid-rank under m, whose variance
 under m is at most 1/12 (Cauchy-Schwarz). sigma is bounded from counts on n_0 and n_1 calibration
-people with either value. The estimate of sigma^2, times n_0 n_1 / (n_0 + n_1), is about noncentral
-chi-squared, with C - 1 degrees of freedom and noncentrality n_0 n_1 / (n_0 + n_1) sigma^2. (If
-n_0 = n_1, it is Pearson's statistic.) Inverting this distribution function gives the bound.
+people with the first and the second value. The estimate of sigma^2, times n_0 n_1 / (n_0 + n_1), is
+approximately noncentral chi-squared, with C - 1 degrees of freedom and noncentrality
+n_0 n_1 / (n_0 + n_1) sigma^2. (If n_0 = n_1, it is Pearson's statistic.) Inverting this
+distribution function gives the bound.
 
 A certificate assumes that calibration people are drawn like the people that it is about, that each
 is counted once, and that neither the symbols nor the way in which a device releases them were
@@ -40,7 +41,7 @@ class AucCertificate:
     Attributes:
         auc: The bound, at most 1.
         sigma: The bound on sigma from which it is computed.
-        confidence: About the smallest share of calibrations whose bound holds.
+        confidence: Share of calibrations whose bound holds, at least. It is approximate.
         symbols: Number of symbols, C.
         people: Numbers of calibration people with the first value, and with the second.
     """
@@ -85,7 +86,7 @@ def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
     if people.min() < PEOPLE_PER_SYMBOL * symbols:
         raise ConfigError(
             f"{symbols} symbols need {PEOPLE_PER_SYMBOL * symbols:,} calibration people or more "
-            f"with either value; got {people[0]:,} and {people[1]:,}. Count more people, or "
+            f"with each value; got {people[0]:,} and {people[1]:,}. Count more people, or "
             "release fewer symbols."
         )
     # n_0 n_1 / (n_0 + n_1), by which the module's formula multiplies sigma^2
@@ -140,16 +141,17 @@ def _check_counts(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
     """Return the counts as one array (2, C).
 
     Raises:
-        ConfigError: They are not two lists, of one length of at least 2, of integers of 0 or more.
+        ConfigError: They are not two lists of the same length, at least 2, or an entry is not an
+            integer of 0 or more.
     """
     arrays = [np.asarray(first), np.asarray(second)]
     is_whole = all(array.dtype.kind in "iu" for array in arrays)
     is_same_shape = arrays[0].shape == arrays[1].shape
     if not is_whole or not is_same_shape or arrays[0].ndim != 1 or len(arrays[0]) < 2:
         raise ConfigError(
-            "Give whole counts of two symbols or more, one list for each value and of one length; "
-            f"got shapes {arrays[0].shape} and {arrays[1].shape}, of type {arrays[0].dtype} and "
-            f"{arrays[1].dtype}."
+            "Give whole counts of two symbols or more, in one list for each value, both lists of "
+            f"the same length; got shapes {arrays[0].shape} and {arrays[1].shape}, of type "
+            f"{arrays[0].dtype} and {arrays[1].dtype}."
         )
     counts = np.stack(arrays).astype(np.int64)
     if counts.min() < 0:

@@ -37,7 +37,7 @@ class PairResult:
     """Name of the pair."""
     exact: float
     """Exact loss of the pair, in nats. Where a formula gives only the largest loss of all
-    neighbouring inputs, it is that one."""
+    neighbouring inputs, this largest loss."""
     rule_bound: float | None
     """Upper bound of the rule engine on the loss, in nats; None if no rule describes the pair."""
     lower_bound: float
@@ -106,7 +106,7 @@ class AuditResult:
     samples: int
     """Releases of each input of `pair`."""
     alpha: float
-    """The chance that correct code is called broken."""
+    """Largest chance that correct code is called broken."""
     verdict: Verdict
     """The verdict of `judge`."""
     pair: str
@@ -206,7 +206,7 @@ def _no_false_alarm(_rows: list[Any]) -> float:
 
 @dataclass(frozen=True)
 class Study:
-    """A computation or a simulation of an audit, in addition to its claims.
+    """A computation or a simulation that an audit runs in addition to its claims.
 
     `steps` and `run` are called with the variant (None for all) and whether there are fewer samples
     than the plan's.

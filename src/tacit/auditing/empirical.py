@@ -1,4 +1,4 @@
-"""A lower bound on epsilon from samples that the running code releases of two neighbouring inputs.
+"""A lower bound on epsilon, from samples of the running code's releases of two neighbouring inputs.
 
 Source   Jagielski, Ullman, Oprea: Auditing differentially private machine learning (NeurIPS 2020);
          Ding, Wang, Wang, Zhang, Kifer: Detecting violations of differential privacy (CCS 2018);
@@ -47,13 +47,14 @@ _THRESHOLDS = 500
 _MAX_KNOWN_EVENTS = 200
 """Most events with known chances that are compared, for each of the two inputs."""
 _PILOT_Z = 5.0
-"""Width of the limits on the pilot in standard errors, about as for those on the other half."""
+"""Width of the limits on the pilot, in standard errors. The limits on the other half are about as
+wide."""
 _TAIL = 1e-4
 """Counts whose tail has less than this share of alpha are not summed."""
 _HALVINGS = 50
 """Steps of a bisection."""
 _TINY = 1e-300
-"""In place of 0 in logarithms and quotients."""
+"""Number that replaces 0 in logarithms and quotients."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class OutcomeSet:
     """(values,) the values; empty for `NaN`."""
 
     def contains(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
-        """Say for each number whether it is in the set; same shape."""
+        """Return for each number whether it is in the set; the result has the same shape."""
         if self.kind == "NaN":
             return np.isnan(numbers.astype(np.float64))
         if self.kind == "at least":
@@ -193,16 +194,16 @@ def clopper_pearson(times: Ints | int, trials: int, level: float) -> tuple[Float
 
 
 def loss_bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0) -> float:
-    """Bound epsilon from below by an event, at 0 or more: ln((p - delta) / q).
+    """Return ln((p - delta) / q), a lower bound on epsilon by one event; 0 if that is negative.
 
     p is the lower limit of the event's chance under the input where it is likely, and q the upper
-    limit under the other.
+    limit of its chance under the other.
 
     Args:
         likely: How often the event happened under the input where it is likely.
         rare: How often it happened under the other input.
         trials: Releases of each input.
-        level: The chance that the bound is wrong; each limit gets one half.
+        level: Largest chance that the bound is wrong; each limit gets one half.
         delta: The delta of the claim.
     """
     p = clopper_pearson(likely, trials, level / 2)[0]
@@ -222,12 +223,12 @@ def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float 
     """
 
     def log_lower_limit(times: Ints) -> Floats:
-        """Return ln(p - delta), with the lower limit of p if the event happened so many times."""
+        """Return ln(p - delta) for the lower limit of p, if the event happened so many times."""
         low = clopper_pearson(times, samples, alpha / 4)[0] - delta
         return np.log(np.where(low > 0, low, _TINY))
 
     def log_upper_limit(times: Ints) -> Floats:
-        """Return ln(q), with the upper limit of q if the event happened so many times."""
+        """Return ln(q) for the upper limit of q, if the event happened so many times."""
         return np.log(clopper_pearson(times, samples, alpha / 4)[1])
 
     return assured_bound(log_lower_limit, log_upper_limit, (p, q), samples, alpha)
@@ -465,7 +466,7 @@ def _estimate_losses(in_a: Ints, in_b: Ints, trials: int, delta: float) -> Float
 
 
 def _wilson_limits(times: Ints, trials: int) -> tuple[Floats, Floats]:
-    """Return Wilson's lower and upper limits of chances; shape of `times`.
+    """Return Wilson's lower and upper limits of chances, both of the shape of `times`.
 
     With x = z^2 / trials: (share + x / 2 -+ sqrt(share (1 - share) x + x^2 / 4)) / (1 + x).
     """

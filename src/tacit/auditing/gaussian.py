@@ -65,7 +65,7 @@ def audit_gaussian(
     sigma_in_steps: float = math.inf,
     known_threshold: float | None = None,
 ) -> GaussianEvidence:
-    """Bound mu from below by samples, of one number each, of two neighbouring inputs.
+    """Bound mu from below by samples of two neighbouring inputs. Each sample is one number.
 
     Args:
         release_a: Makes releases of the first input.
@@ -84,8 +84,8 @@ def audit_gaussian(
     if not sigma_in_steps >= LEAST_STEPS:
         raise ConfigError(
             f"The Gaussian audit treats noise as continuous, and a sigma of {sigma_in_steps:g} "
-            f"steps is too coarse for that: give it {LEAST_STEPS} or more, or use audit() with "
-            "a delta."
+            f"steps is too coarse for that. Audit noise with a sigma of {LEAST_STEPS} steps or "
+            "more, or use audit() with a delta."
         )
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
@@ -147,7 +147,7 @@ def _bound_mu(above_a: Any, above_b: Any, trials: int, level: float) -> Floats:
         above_a: Counts of the first input, one for each threshold or a single one.
         above_b: Counts of the second input; same shape.
         trials: Releases of each input.
-        level: The chance that one error rate is above its limit.
+        level: Largest chance that one error rate is above its limit.
 
     Returns:
         The larger bound of the two directions, 0 or more; same shape.

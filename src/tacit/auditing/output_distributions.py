@@ -37,7 +37,7 @@ DRAW = "draw_rows"
 _LYING_WORD = (1 << 53) - 1
 """A word for which a randomised response lies, unless it never does."""
 _UNEXPECTED = -1
-"""Number of all outcomes that the distributions do not have."""
+"""The number that stands for every outcome that is in neither distribution."""
 _FEWEST_RUNS = 100
 """Fewest runs of each program in a check."""
 
@@ -185,7 +185,7 @@ def sample_executions(
 
 
 Distribution = Mapping[Hashable, Fraction]
-"""Outcome to its chance; the chances add up to 1."""
+"""For each outcome its chance; the chances add up to 1."""
 Program = Callable[[], Hashable]
 """Makes one decision of the shipped code. Each call starts from the same state and draws anew."""
 

@@ -28,7 +28,7 @@ from tacit.auditing.sampler_spy import BulkNoise, Tape, differences, intercept_s
 from tacit.randomness import Source, secure
 
 SAMPLES = 1_000_000
-"""Releases of each input of a pair with sample_divisor 1."""
+"""Number of releases of each input, before it is divided by a pair's `sample_divisor`."""
 _BULK = 20_000
 """Draws of noise of one call of a shipped sampler."""
 _FEWEST_SAMPLES = 100
@@ -131,7 +131,8 @@ def check_pair(
     Args:
         pair: The mechanism with two inputs.
         delta: The delta of the claim.
-        samples: Releases of each input of a pair with sample_divisor 1.
+        samples: Number of releases of each input, before it is divided by the pair's
+            `sample_divisor`.
         alpha: Largest chance that correct code is called broken.
     """
     count = max(samples // pair.sample_divisor, _FEWEST_SAMPLES)
@@ -169,8 +170,8 @@ def check_pair(
 def grey_box_differences(pair: Pair) -> list[str]:
     """Return the differences between the two inputs in draws and errors, as sentences.
 
-    The inputs are compared unchanged, except if `draws_may_differ`. They are always compared with
-    each of _UNUSUAL_VALUES in place of the first value of both, on one seed.
+    The inputs are compared as they are, unless `draws_may_differ`. In any case they are compared,
+    on one seed, with each of _UNUSUAL_VALUES in place of the first value of both inputs.
     """
 
     def call_once(data: NDArray[Any], tape: Tape) -> object:
@@ -187,7 +188,7 @@ def grey_box_differences(pair: Pair) -> list[str]:
 def _replace_first(data: NDArray[Any], value: float) -> NDArray[np.float64]:
     """Return a copy whose first value is `value`.
 
-    It is the first because a mechanism on a stream may stop before it reads a later one.
+    The first value is replaced because a mechanism on a stream may stop before it reads the others.
     """
     copy = data.astype(np.float64)
     copy.flat[0] = value

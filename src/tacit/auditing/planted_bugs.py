@@ -142,7 +142,8 @@ def float_noise(value: float, n: int, planted: bool) -> Releases:
 def one_seed_for_two_answers(count: int, n: int, planted: bool) -> Releases:
     """Add the same noise to a count and to a second answer.
 
-    The second answer is a count of other people, here 0. The difference of both has no noise.
+    The second answer is a count of other people, here 0. The difference of the two answers has no
+    noise.
     """
     first_noise = _noise(n, 1.0)
     second_noise = first_noise if planted else _noise(n, 1.0)

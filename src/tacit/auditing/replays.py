@@ -6,7 +6,7 @@ Rule     A first run records the noisy answers of its samplers. A second run, on
            noise, and has an infinite loss;
            it must ask for noise of the same kinds, sizes and scales;
            and the distances of its sums from those of the first run, each divided by its scale and
-           squared, add up to mu^2 of the Gaussian mechanism that these answers are an output of.
+           squared, add up to mu^2 of the Gaussian mechanism that gave these answers.
 Limits   This is no proof: mu is the largest for the tables and answers that were tried.
 """
 
@@ -172,8 +172,8 @@ def replay_check(
 ) -> Check:
     """Make a check of a whole fit on two neighbouring tables.
 
-    Mu is the largest of several replays. The lower bound comes from samples of the shipped
-    sampler: of the `entries` noisy numbers of that replay that move most.
+    Mu is the largest of several replays. The lower bound comes from samples of the shipped sampler.
+    Of the replay with the largest mu, the `entries` noisy numbers that move most are sampled.
 
     Args:
         name: Name of the pair.

@@ -2,8 +2,8 @@
 
 A release is described by the classes below, and no bad pair of inputs has to be found. A private
 value without noise, noise whose scale comes from the data, and a branch on private data have an
-infinite bound. So has a branch on private data whose two releases look alike, because time, errors
-and missing values may show which of them ran. A public condition costs nothing; a condition that is
+infinite bound. The branch has it even if its two releases look alike, because time, errors and
+missing values may show which of them ran. A public condition costs nothing; a condition that is
 released with noise costs what this release costs. The engine judges the description only: whether
 the code does what the description says is tested by samples.
 """
@@ -76,11 +76,13 @@ class RandomizedResponse:
     truth: Fraction
     """The chance of the true answer, from 0 to 1."""
     categories: int = 2
-    """The number of possible answers, at least 2; all others are equally likely."""
+    """The number of possible answers, at least 2. All but the true one are equally likely."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.truth <= 1 and self.categories >= 2):
-            raise ConfigError(f"An answer is one of 2 or more, true with a chance; got {self}.")
+            raise ConfigError(
+                f"categories is at least 2, and truth is a chance, between 0 and 1; got {self}."
+            )
 
 
 @dataclass(frozen=True)

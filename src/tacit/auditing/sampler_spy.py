@@ -233,9 +233,9 @@ class Moves:
     origin: NDArray[np.float64]
     """(numbers,) the release of the second input without noise."""
     is_unprotected: bool
-    """Whether moves do not explain the difference between the inputs: no noise is drawn, a number
-    of the release moves that no noise covers, the inputs are given different noise, or M has no
-    left inverse."""
+    """Whether moves leave a difference between the inputs unexplained: no noise is drawn, some
+    number of the release moves although no noise covers it, the two inputs are given different
+    noise, or M has no left inverse."""
 
     def noises(self, releases: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the (n, noises) noises of (n, ...) releases, relative to the second input.
@@ -313,7 +313,7 @@ def release_with_one_noise(
     noises_so_far = 0
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
-        """Answer a call without noise, but for `noise` as the noise of this number."""
+        """Answer a call: add `noise` as the noise of this number, and 0 as all other noise."""
         nonlocal noises_so_far
         numbers = np.arange(noises_so_far, noises_so_far + call.values.size)
         noises_so_far += call.values.size

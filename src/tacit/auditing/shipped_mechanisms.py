@@ -108,7 +108,7 @@ def _response_pair(
         name: Name of the pair.
         answers: True answers of the first input.
         index: Index of the answer that differs.
-        other_answer: This answer in the second input.
+        other_answer: The answer at this index in the second input.
         dtype: Type of both inputs.
         sample_divisor: As in `Pair`.
     """

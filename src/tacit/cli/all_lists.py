@@ -48,7 +48,8 @@ def write_all_lists(
         n: Most items of a list.
 
     Raises:
-        ConfigError: The model is of another kind, or nothing of the destination's form is written.
+        ConfigError: The model is of another kind, or no lists can be written to a destination of
+            this form.
         OutputError: The destination cannot be written.
         DataError: The ratings cannot be read.
     """
@@ -107,7 +108,7 @@ def _write_lists_here(
         Number of people in the file.
 
     Raises:
-        ConfigError: Nothing of the destination's form is written.
+        ConfigError: No lists can be written to a destination of this form.
         OutputError: The destination cannot be written.
         DataError: The ratings cannot be read.
     """

@@ -48,15 +48,15 @@ COMMANDS = {
 """All commands, each with the line that `tacit --help` shows of it."""
 
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
-"""Commands of which each has a sub-command for every design that has a part of the command's name.
-See `tacit.design` for the parts."""
+"""Commands that have sub-commands: one for each design with a part of the command's name. See
+`tacit.design` for the parts."""
 PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "reproduce": "reproduce:app",
     "sketches": "device:sketches_app",
     "init": "serve:init_app",
     "keys": "serve:keys_app",
 }
-"""Where a command is that is not `app` in a module of its own name: "MODULE:OBJECT" by command."""
+"""For each command that is not `app` in a module of its own name, where it is: "MODULE:OBJECT"."""
 
 EXIT_CODES = (  # the last lines of `tacit --help`
     "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "

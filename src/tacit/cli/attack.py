@@ -22,7 +22,7 @@ HELP = (
 # Helps of the other options that do not fit one line.
 _ATTACKS = "Only membership, audit, reconstruction or attribute."
 _PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
-_SCORES = "Membership by predictions, too; default: if stars."
+_SCORES = "Attack membership by predictions, too; default: if they are stars."
 
 app = make_group(
     "attack",
@@ -38,7 +38,7 @@ class ModelSettings:
     model: str = option(HELP)
     setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set")
     attacks: list[str] | None = option(_ATTACKS, flag="--attack")
-    attribute: str | None = option("To infer; default: the first of two values.")
+    attribute: str | None = option("Attribute to guess; default: the first with two values.")
     panel: str = option(_PANEL, default="quick")
     sees_scores: bool | None = option(_SCORES, flag="--scores/--lists-only")
     claim: float | None = option(

@@ -33,7 +33,7 @@ def audit(
         "Releases drawn of each of two neighbouring inputs; by default as many as the audit needs, "
         "5,000 to 1,000,000."
     ),
-    variant: str | None = option("Of designs with both: published or sound. By default all."),
+    variant: str | None = option("Variant of a design: published or sound. By default all."),
     planted: bool = option("Also check that planted bugs are caught."),
     as_json: JSON = False,
 ) -> Result:

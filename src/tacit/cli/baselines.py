@@ -27,7 +27,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "penalty": {"help": "Penalty of the ridge regressions, in likes."},
     "factors": {"help": "Length of an item profile.", "least": 1},
     "regularization": {"help": "Penalty of the profiles, in likes or stars."},
-    "weight": {"help": "Confidence of a like; others have 1."},
+    "weight": {"help": "Confidence of a like; other items have 1."},
     "random_state": {"help": SEED, "least": 0, "flag": "--seed"},
     "damping": {"help": "Pseudo-ratings with the mean, added to each item.", "least": 0},
     "item_damping": {"help": "Pseudo-ratings that shrink an item's mean.", "least": 0},

@@ -155,7 +155,8 @@ def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Pa
     Args:
         path: File or folder that the command reads. If there is none, as for a pipe or a database,
             the output is in the current folder. A name that begins with a dot gives "ratings".
-        ending: Ending of the new name, without which it has that of `path` up to the first dot.
+        ending: Ending of the new name. It follows the name of `path`, which is cut at its first dot
+            unless it is a folder's.
         force: Whether a file of the new name may be replaced.
 
     Raises:
@@ -317,7 +318,7 @@ def _replace_ratings_options(
 
 
 def _make_typer_parameter(declared: inspect.Parameter) -> inspect.Parameter:
-    """Make a parameter as typer reads it from one whose default is an `option`."""
+    """Convert a parameter whose default is an `option` to a parameter that typer reads."""
     field = declared.default
     kind, default = _find_typer_type(declared.annotation, field.default)
     metadata = field.metadata

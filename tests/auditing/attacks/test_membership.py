@@ -72,9 +72,9 @@ def test_delta_only_lowers_the_bound():
 
 
 def test_coin_flips_prove_nothing():
-    """Half of the guesses right is no evidence; and a count that is none is refused."""
+    """Half of the guesses right is no evidence; and more right guesses than guesses are refused."""
     assert least_epsilon(50, 100, people=100) == 0.0
-    with pytest.raises(ConfigError, match="is no count"):
+    with pytest.raises(ConfigError, match="4 guesses about 10 people"):
         least_epsilon(5, 4, people=10)
 
 

@@ -6,8 +6,9 @@ attackers. Let AUC_a be the AUC of attacker a, AUC*_a its AUC on a resample, and
 deviation of AUC*_a. With c the 95 % quantile of max_a |AUC*_a - AUC_a| / sd_a, the bound
 max_a (|AUC_a - .5| + c sd_a) holds for all attackers at once.
 
-The resamples cover the chance of who is scored, not that of who is learned from. So with fewer than
-5 folds the standard deviation of the AUC between folds is added to sd_a in quadrature.
+The resamples show how much the AUC depends on who is scored, but not how much it depends on who is
+learned from. So with fewer than 5 folds the standard deviation of the AUC between folds is added to
+sd_a in quadrature.
 
 A resample in which all people have one label has no AUC. Its AUC counts as that end of [0, 1] which
 is farther from AUC_a, so that a rare label makes the bound wider.
@@ -17,7 +18,7 @@ also compared with guesses: with their own AUCs after the labels are permuted wi
 the same permutations for all attackers. Let s_a be the standard deviation of attacker a's AUC
 under such permutations, and g the 95 % quantile of max_a |AUC'_a - .5| / s_a over the permutations.
 The lower bound is above 0 only if some |AUC_a - .5| exceeds max(g, 1.96) s_a. The interval of a
-single attacker holds .5 unless |AUC_a - .5| exceeds 1.96 s_a.
+single attacker contains .5 unless |AUC_a - .5| exceeds 1.96 s_a.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class Bound(Generic[Key]):
     def interval(self, key: Key) -> tuple[float, float]:
         """Return the 95 % interval of one attacker's AUC, regardless of the other attackers.
 
-        It holds 0.5 if random guesses may have an AUC as far from 0.5.
+        It contains 0.5 if random guesses may have an AUC as far from 0.5.
         """
         area = self.areas[key]
         half_width = NORMAL_QUANTILE * self.deviations[key]
@@ -304,7 +305,7 @@ def _permuted_aucs(labels: Ints, pooled: Floats, orders: Ints) -> Floats:
     Args:
         labels: (people,) 1 or 0.
         pooled: (people,) the attacker's pooled ranks.
-        orders: (draws, people) the numbers of the people whose labels are taken.
+        orders: (draws, people) number of the person whose label each person gets.
     """
     ones = int(labels.sum())
     sums_of_ranks = labels[orders] @ average_ranks(pooled)
@@ -315,7 +316,7 @@ def _permuted_aucs(labels: Ints, pooled: Floats, orders: Ints) -> Floats:
 def _deviation_between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
     """Return the standard deviation of the AUC between folds, if these are few.
 
-    It is 0 with ENOUGH_FOLDS folds or more, and if fewer than two folds hold people of both labels.
+    It is 0 with ENOUGH_FOLDS folds or more, or if fewer than two folds have people of both labels.
     """
     folds = np.unique(fold_of)
     mixed_folds = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]

@@ -34,8 +34,8 @@ class AttributeAttack(Protocol):
     """Guesses a two-valued attribute from ratings.
 
     Ratings are (n_users, n_items) CSR float64 in stars. Each stored entry is a rating, even if its
-    value is 0. An attack that reads the plain item vector cannot tell a rating of 0 from an unrated
-    item.
+    value is 0. An attack that reads the plain item vector, with zeros for unrated items, cannot
+    tell a rating of 0 from an unrated item.
     """
 
     @property
@@ -159,7 +159,7 @@ class PublicKnowledge:
     popularity: Floats
     """(items,) approximate number of people who rated each item."""
     offsets: Floats
-    """(tables, items) stars: the offset subtracted under label 1 minus that under label 0."""
+    """(tables, items) stars: the offset that is subtracted under label 1, minus that of label 0."""
     log_keep: Floats
     """(tables, items) ln(chance to show the item under label 1 / chance under label 0)."""
     genres: Floats

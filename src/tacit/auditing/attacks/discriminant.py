@@ -31,9 +31,9 @@ from tacit.auditing.attacks.base import Floats, Labels, Learner, item_means, rep
 from tacit.engine.ridge import alternating_ridge, fitted_values, solve
 
 FOLDS = 5
-"""Parts of the people, of which each judges the shrinkage of gaps learned on the others."""
+"""Number of parts of the people. Each part judges the shrinkage of gaps learned on the others."""
 SHRINKAGES = np.geomspace(0.5, 2000.0, 40)
-"""Strengths of the pull of gaps to 0 among which one is chosen, in effective ratings."""
+"""Shrinkages to choose from, in effective ratings. A larger one pulls gaps closer to 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,9 @@ def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Float
 
     The raw gap of an item with n0 and n1 ratings of the two groups is multiplied by
     n / (n + shrinkage), where 1/n = 1/n0 + 1/n1. It is 0 if a group did not rate the item. All
-    items have the same shrinkage, that of the smallest loss: gaps learned on four fifths of the
-    people are compared with the raw gaps of the last fifth, and the squared differences, weighted
-    by n, are summed over items and fifths.
+    items have the same shrinkage, which has the smallest loss. For the loss, gaps learned on four
+    fifths of the people are compared with the raw gaps of the other fifth; the squared differences,
+    weighted by n, are summed over items and over the fifths in turn.
 
     Args:
         ratings: (n_users, n_items) CSR of stars.

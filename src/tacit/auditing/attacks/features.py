@@ -323,7 +323,7 @@ def _order_features(seen: Releases, residuals: sparse.csr_array) -> Floats:
 
 
 def _number_pairs(rows: Ints, epochs: Floats) -> Ints:
-    """Return (shown,) a number that names the entry's pair of person and epoch.
+    """Return (shown,) numbers, the same exactly for shown ratings of the same person and epoch.
 
     Numbers ascend by person, then by epoch.
     """

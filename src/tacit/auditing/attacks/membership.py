@@ -159,7 +159,10 @@ def least_epsilon(
         ConfigError: Not 0 <= right <= guesses <= people, or there are no guesses.
     """
     if not 0 <= right <= guesses <= people or guesses == 0:
-        raise ConfigError(f"{right} right of {guesses} guesses about {people} people is no count.")
+        raise ConfigError(
+            "0 <= right <= guesses <= people is needed, and one guess or more; got "
+            f"{right} right of {guesses} guesses about {people} people."
+        )
 
     def chance_of_so_many(epsilon: float) -> float:
         """Return an upper bound of the chance that `right` guesses or more are right.
@@ -192,7 +195,7 @@ class Round(NamedTuple):
 
 
 GameVerdict = Literal["violation", "no violation found", "weak audit", "no claim"]
-"""Verdict on one attack: that of `claims`, or that the method claims nothing."""
+"""Verdict on one attack: a verdict of `claims.Verdict`, or "no claim" if the method claims none."""
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from tacit.auditing.attacks.base import (
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
 
 NEIGHBOURS = 100
-"""Training people whose labels score one person."""
+"""Number of training people whose labels score one person."""
 PEOPLE_AT_A_TIME = 1000
-"""People whose similarities to all training people are held in memory together."""
+"""Number of people whose similarities to all training people are held in memory together."""
 ENOUGH_TO_STOP_EARLY = 50
 """With so many people of the rarer label or more, a validation set decides when the training of a
 network stops."""
@@ -111,8 +111,8 @@ class NearestNeighbours(Learner):
     """Scores by the labels of the 100 training people with the most similar shown items.
 
     The score is the mean label of these people, weighed by similarity, less the mean label of all
-    training people. Similarity is the cosine of the masks of shown items, each item weighed by
-    log((1 + people) / (1 + raters)).
+    training people. Similarity is the cosine of the masks of shown items. Each item is weighed by
+    log((1 + people) / (1 + raters)), of all training people and of those who show the item.
     """
 
     name = "nearest-neighbours"
@@ -241,8 +241,8 @@ def make_boosted_trees(labels: Labels, *, quick: bool = False) -> list[Any]:
 def decision_values(model: Any, features: Floats) -> Floats:
     """Return (people,) scores by a classifier: its decision values, or log odds of label 1.
 
-    The log odds, of chances clipped to 1e-12 from 0 and 1, are for classifiers that have no
-    `decision_function`.
+    A classifier without `decision_function` gives chances instead. They are clipped to lie at least
+    1e-12 from 0 and 1, and their log odds are returned.
     """
     with limit_threads():
         if hasattr(model, "decision_function"):

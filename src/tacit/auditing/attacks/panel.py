@@ -43,7 +43,7 @@ from tacit.errors import ConfigError
 from tacit.extensions import ATTACKERS, find_entry_points
 
 STRENGTHS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
-"""Inverse penalties of logistic regression, from the strongest penalty, for stars of at most 5."""
+"""Inverse penalties of logistic regression for stars of at most 5, the strongest penalty first."""
 ENOUGH_PEOPLE = 1000
 """Penalties are judged on fifths of the people until these fifths hold so many people."""
 QUICK_PARTS = 2
@@ -94,11 +94,11 @@ class NaiveBayes(Learner):
 class _PenalisedClassifier(Learner):
     """A linear classifier whose penalty is chosen on the attacker's own training people.
 
-    The people are divided into fifths, stratified by label. A fit with each penalty, without one
-    fifth, is judged by its AUC on this fifth; of few people, several fifths are judged in turn (see
-    `mask_fifths`). The last fit, to all training people, has the penalty with the largest sum of
-    AUCs; of equal ones, the strongest. Stars are scaled so that the largest is 5: the same
-    penalties then suit every rating scale.
+    The people are divided into fifths, stratified by label. Each penalty is judged by the AUC on
+    one fifth, after a fit to the other four. With few people, this is done for several fifths in
+    turn (see `mask_fifths`), and the AUCs are added. The last fit, to all training people, has the
+    penalty with the largest sum, or the strongest of those. Stars are scaled so that the largest is
+    5: the same penalties then suit every rating scale.
 
     A quick search judges on `QUICK_PARTS` fifths at most. It tries every third penalty, then those
     just above and below the best of them.

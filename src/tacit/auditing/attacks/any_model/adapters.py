@@ -1,12 +1,12 @@
 """Adapters: recommenders of several kinds get one interface, to fit and to ask for answers.
 
-A recommender is of the first of these kinds that it fits:
+A recommender is of the first of these kinds whose description applies to it:
   RecBole             a tuple with a trained model and its dataset: (model, dataset), or all that
                       RecBole's `load_data_and_model` returns. It is fixed, which means that it is
                       never fitted here, and it answers for people by their ids.
   history -> list     a function of one argument. It is fixed.
   implicit, lenskit   objects of these packages, on which tacit does not depend
-  tacit               `fit(ratings)` and `recommend(history=..., n=...)`, as of `Recommender`
+  tacit               `fit(ratings)` and `recommend(history=..., n=...)`, as in `Recommender`
   of known people     `fit(ratings)` and `recommend(user=..., n=...)`. It answers only for people
                       that it learned from.
   scikit-learn-like   `fit(X)` and `recommend(X, n)` or `predict(X)`. X is (people, items) CSR of
@@ -216,7 +216,7 @@ class AdaptedModel:
         name: Name of the recommender in errors and findings.
         fit: Makes a new model, fits it to ratings, and returns its answers.
         fixed: Whether the recommender never changes: then `fit` learns nothing from the ratings.
-        trained: Whether it was trained before, on ratings that may be among those held out.
+        trained: Whether it was trained before, perhaps on ratings that are held out for a test.
         answers_histories: Whether it answers for any history, which most attacks need.
     """
 
@@ -236,7 +236,7 @@ class AdaptedModel:
         self._fit = fit
 
     def fit(self, ratings: Ratings) -> Answers:
-        """Fit a new model to the ratings; of a fixed recommender, return its answers.
+        """Fit a new model to the ratings, unless the recommender is fixed, and return its answers.
 
         Raises:
             ConfigError: The recommender's code raised an error.
@@ -248,7 +248,7 @@ class AdaptedModel:
 
 
 def adapt(model: Any) -> AdaptedModel:
-    """Return the recommender with the interface of all kinds that the module's text lists.
+    """Give a recommender, of any kind that the module's text lists, the one interface.
 
     Args:
         model: An object, a class or function that makes one, a function of a history, or a tuple
@@ -310,7 +310,7 @@ def find_recbole_model(model: Any) -> tuple[Any, Any] | None:
 
 
 def _make_on_one_thread(make: Callable[[], Any]) -> Any:
-    """Call `make` with one thread for linear algebra, since implicit warns of several."""
+    """Call `make` with one thread for linear algebra: with several, implicit prints a warning."""
     with threadpool_limits(1, "blas"):
         return make()
 
@@ -397,7 +397,7 @@ class _Tacit(Answers):
         return self.number_unseen_items(_ids(listed), history, n)
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        if not _has_own_lists(self.model):
+        if not _can_list_many(self.model):
             yield from super()._rank_each(histories, n)
             return
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
@@ -411,7 +411,7 @@ class _Tacit(Answers):
         return np.asarray(self.model.predict(self.ids, history=dict(history)), dtype=np.float64)
 
 
-def _has_own_lists(model: Any) -> bool:
+def _can_list_many(model: Any) -> bool:
     """Return whether `recommend_many` is known to give the same lists as `recommend`.
 
     That holds for tacit's own recommenders. It need not hold if a method was replaced by other
@@ -613,7 +613,7 @@ class _Matrix(Answers):
             listed: (1, length) item numbers; -1 after the end of a shorter list, which is dropped.
 
         Raises:
-            ValueError: `listed` is something else, or holds a number of no item.
+            ValueError: `listed` is something else, or holds a number that no item has.
         """
         rows = None if isinstance(listed, tuple) else np.asarray(listed)
         if rows is None or rows.ndim != 2 or len(rows) != 1 or rows.dtype.kind not in "iuf":

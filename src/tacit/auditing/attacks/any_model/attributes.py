@@ -29,9 +29,9 @@ from tacit.recommenders.base import History
 FACTORS = "factors"
 """The view of an attacker who sees the factors of listed items."""
 FOLDS = 5
-"""Folds of the people, each scored by attackers who learned from the other folds."""
+"""Number of folds of the people. Each fold is scored by attackers who learned from the others."""
 MOST_PREDICTED = 200
-"""Most items whose predictions are read: those with the most ratings."""
+"""Largest number of items whose predictions are read. These items have the most ratings."""
 LEAST_PEOPLE = 20
 """Fewest people with each of the two labels for an attack on an attribute."""
 

@@ -11,7 +11,7 @@ Sees     the predictions of all items, or whole lists if there are no prediction
          the coins.
 Source   Steinke, Nasr, Jagielski: Privacy auditing with one (1) training run (NeurIPS 2023): the
          bound for (epsilon, delta), exact as in the paper's appendix, with guesses about the
-         highest and lowest scores and none between (`membership.least_epsilon`).
+         highest and lowest scores and none between (`least_epsilon` in `attacks/membership.py`).
 
 Reconstruction of changes: guess what people liked lately, from two snapshots of public lists.
 
@@ -45,9 +45,9 @@ from tacit.errors import DataError
 Canaries = list[Ints]
 """For each canary the numbers of the items that it likes."""
 GROUP_SIZE = 4
-"""Items that a canary of the second kind likes."""
+"""Number of items that a canary of the second kind likes."""
 REFERENCES = 4
-"""Fits without any canary."""
+"""Number of fits without any canary."""
 TARGETS = 20
 """Most people whose additions are guessed."""
 LEAST_LIKES_OF_TARGETS = 10
@@ -84,7 +84,7 @@ def audit_in_one_run(
         progress: Called with 1 after each fit.
 
     Raises:
-        DataError: There are too few items.
+        DataError: There are too few items or canaries.
     """
     canaries_by_attack = draw_canaries(ratings, canaries, seed)
     all_canaries = list(chain.from_iterable(canaries_by_attack.values()))
@@ -110,7 +110,7 @@ def audit_in_one_run(
 def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canaries]:
     """Draw canaries of each kind, who like items that are rarely rated.
 
-    Items of canaries with a single item are all different, and no group holds one of them.
+    The items of single-item canaries are all different, and no group has any of these items.
 
     Args:
         ratings: Ratings that the canaries will join.
@@ -122,7 +122,7 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
         The canaries of each kind, by the name of the attack.
 
     Raises:
-        DataError: There are too few items.
+        DataError: There are too few items or canaries.
     """
     generator = np.random.default_rng((seed, _STREAM_OF_CANARIES))
     counts = np.bincount(ratings.items, minlength=ratings.n_items)
@@ -133,7 +133,7 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
     group_items = shuffled[number:]
     if min(number, len(group_items)) < GROUP_SIZE:
         raise DataError(
-            "there are too few items for an audit",
+            "there are too few items, or too few canaries, for an audit",
             found=ratings.n_items,
             expected=f"{4 * GROUP_SIZE} items or more, and {GROUP_SIZE} canaries or more",
         )
@@ -145,7 +145,7 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
 
 
 def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
-    """Return the ratings with one more person for each canary, who gives the most stars.
+    """Return the ratings and one more person for each canary, who gives its items the most stars.
 
     In the result people's ids are their numbers, and canaries have no attributes (None). If there
     are times, canaries rate at the latest one.
@@ -176,12 +176,13 @@ def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
 def _measure_offers(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
     """Return (canaries,) values that say how strongly a canary's items are offered.
 
-    For each item of the canary, an account that has all its other items is asked for this item. The
-    value is the mean over the items of the offers (`_offer_items`); it is 0 without any finite one.
+    For each item of the canary, an account with all its other items is asked how strongly it is
+    offered this item (see `_offer_items`). The value is the mean of these offers, or 0 if none of
+    them is finite.
     """
     offers_of_canary: list[list[float]] = [[] for _ in canaries]
-    # Canaries that differ in one item share an account: (canary's number, item asked for) by the
-    # numbers of the items that the account has.
+    # For each account, by the numbers of its items: pairs (canary's number, item asked for).
+    # Canaries that differ in one item share an account.
     lookups_of_account: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for number, items in enumerate(canaries):
         for item in items.tolist():
@@ -284,8 +285,8 @@ def _rated_between_snapshots(
 ) -> NDArray[np.bool_]:
     """Return (n_ratings,) True for ratings that are added between the snapshots.
 
-    These are the second half of each target's likes, and one random rating each of one in ten of
-    the other people who have two ratings or more.
+    These are the second half of each target's likes. In addition, one in ten of the other people
+    with two ratings or more adds one random rating.
 
     Args:
         ratings: Ratings of the second snapshot.

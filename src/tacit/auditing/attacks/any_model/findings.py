@@ -19,8 +19,8 @@ LISTS = "lists"
 SCORES = "predictions"
 """The view of an attacker who sees predictions."""
 SHARES = (0.05, 0.2, 0.5, 1.0)
-"""Shares of people about whom guesses are made. Each share gives a bound that is wrong with at most
-an equal part of the level; the largest bound is reported."""
+"""Shares of people about whom guesses are made. Each share gives a bound; it is wrong with a chance
+of at most the level over the number of shares. The largest bound is reported."""
 CONFIDENCE = 0.95
 """Confidence of intervals, and of all bounds of epsilon together."""
 
@@ -42,9 +42,11 @@ class AttackRow:
     high: float
     """Upper end of the AUC's 95 % interval."""
     tpr_at_fpr_0_001: float | None
-    """Share of those in whose score is above all but at most 0.1 % of the scores of those out."""
+    """Of those who are in: the share with a score above all but at most 0.1 % of the scores of
+    those who are out."""
     tpr_at_fpr_0_01: float | None
-    """Share of those in whose score is above all but at most 1 % of the scores of those out."""
+    """Of those who are in: the share with a score above all but at most 1 % of the scores of
+    those who are out."""
     epsilon_lower_bound: float | None
     """Lower bound of epsilon, in nats, wrong with a chance of at most the row's level; None if
     nobody's presence was tossed."""
@@ -76,8 +78,8 @@ def judge(
         attack: Name of the attack.
         labels: (fits, people) True where the person was in.
         scores: (fits, people); a higher score means more likely in.
-        delta: Delta at which epsilon is bounded, by guesses about each of SHARES of the people.
-            None if presence was not tossed: then there is no bound.
+        delta: Delta at which epsilon is bounded, once for each share in SHARES. None if presence
+            was not tossed: then there is no bound.
         level: Largest chance with which the bound may be wrong.
     """
     areas = []
@@ -131,8 +133,8 @@ def make_row(
 def share_found(labels: Labels, scores: Floats, share: float) -> float:
     """Return the true-positive rate at a false-positive rate of at most `share`.
 
-    It is the share of those in whose score is above all but floor(share * n) of the scores of the n
-    people who are out.
+    Of those who are in, it is the share with a score above all but floor(share * n) of the scores
+    of the n people who are out.
     """
     scores_of_out = np.sort(scores[~labels])[::-1]
     threshold = scores_of_out[math.floor(share * len(scores_of_out))]
@@ -148,8 +150,8 @@ def _auc_standard_error(area: float, n1: int, n0: int) -> float:
 
     Args:
         area: The AUC A.
-        n1: Number of those in.
-        n0: Number of those out.
+        n1: Number of people who are in.
+        n0: Number of people who are out.
     """
     q1 = area / (2 - area)
     q2 = 2 * area**2 / (1 + area)

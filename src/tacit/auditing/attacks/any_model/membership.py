@@ -2,7 +2,7 @@
 
 Rule     Each target is in a fit by a fair coin; everybody else is in every fit. There are two kinds
          of fits. In shadow fits the attacker knows which targets are in: each target is in half of
-         them. In victim fits the attacker guesses it.
+         these fits. In victim fits the attacker guesses which targets are in.
 Sees     the answers to an account with half of a target's liked items. The attacker looks up the
          other half, the hidden items: their scores, or how far they rise in the list against the
          list of an account without ratings, so that popularity is no evidence. If nobody else
@@ -255,8 +255,9 @@ def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Float
     """Return (victims, people) log likelihood ratios of being in and being out.
 
     A person's favour is taken as normal, with one mean if the person is in and another if they are
-    out, both estimated from the shadow fits. The variance v is the same: half of it is the person's
-    own variance, half the median of all people's; it is at least 1e-12, since it may be 0.
+    out, both estimated from the shadow fits. Both distributions have the same variance v: half of v
+    is the person's own variance, half the median of all people's variances. Since that may be 0, v
+    is at least 1e-12.
         log ratio = ((favour - mean_out)^2 - (favour - mean_in)^2) / (2 v).
 
     Args:

@@ -90,7 +90,7 @@ def read_saved_model(
 def digest_of_code(text: str) -> str:
     """Return the SHA-256 of the file that a model's text names; "" if it names no file.
 
-    Digests differ if the code of a model has changed and its text has not.
+    The digest changes with the code of a model, also where the text stays the same.
 
     Args:
         text: As in `find_model`.

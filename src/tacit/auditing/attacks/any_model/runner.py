@@ -47,7 +47,7 @@ class AttackResult:
     model: str
     """Name of the recommender."""
     rows: tuple[AttackRow, ...]
-    """Figures of each attack. All bounds of epsilon hold at once, with this confidence."""
+    """Figures of each attack. All bounds of epsilon hold at once, with the chance `confidence`."""
     claim: float | None
     """Epsilon claimed for adding or removing a person's whole profile: by the caller, or by the
     recommender's card. None: by neither."""
@@ -138,7 +138,8 @@ def attack(
         model: The recommender.
         ratings: Ratings that the recommender is fitted to.
         attacks: Names of attacks, out of `ATTACKS`.
-        sees_scores: Whether membership is attacked by predictions, too; None: if they are stars.
+        sees_scores: Whether membership is attacked by predictions, too. None: only if the
+            predictions look like stars.
         claim: Epsilon that the recommender claims for adding or removing a person's whole profile.
             None: that of its card, which is read after a fit; a fixed model's card is not read.
         delta: Delta of the claim. None: the card's if the claim is the card's, else 1e-6.
@@ -147,15 +148,16 @@ def attack(
         members: Ids of the people from whom a fixed recommender learned; None: they are not known,
             and its membership is not attacked. Ignored if the recommender is not fixed.
         targets: Largest number of people whose membership is tossed.
-        shadows: Fits of which the attacker knows who is in.
-        victims: Fits of which the attacker guesses who is in.
+        shadows: Number of fits for which the attacker knows who is in.
+        victims: Number of fits for which the attacker guesses who is in.
         canaries: Largest number of made-up people of each kind.
         length: Length of the lists that are read.
         seed: Seed of all random draws of the attacks.
         progress: Called with 1 after each fit that an attack makes and after each view of the
             attribute attack, at most as often as `count_steps` returns.
-        resume: File with findings of finished fits of the membership attack, which are not made
-            again; those of further fits are added. It is as secret as the result.
+        resume: File with the findings of fits that the membership attack has finished. These fits
+            are not made again; the findings of further fits are added to the file. It is as secret
+            as the result.
         identity: Text that tells this model and its settings from others in that file.
 
     Raises:
@@ -262,15 +264,15 @@ def _delta_to_judge_at(callers_delta: float | None, cards_delta: float | None) -
     """Return the delta at which a card's epsilon is judged: the caller's, or else the card's.
 
     Raises:
-        ConfigError: The caller's delta is smaller than the card's, whose epsilon need not hold
-            there.
+        ConfigError: The caller's delta is smaller than the card's. The card's epsilon need not hold
+            at a smaller delta.
     """
     if callers_delta is None:
         return cards_delta
     if cards_delta is not None and callers_delta < cards_delta:
         raise ConfigError(
-            f"The recommender's card states its epsilon at delta {cards_delta:g}; at a smaller "
-            "delta it claims another one. Leave --delta out, or give both --claim and --delta."
+            f"The recommender's card states its epsilon at delta {cards_delta:g}; that epsilon "
+            "need not hold at a smaller delta. Leave --delta out, or give both --claim and --delta."
         )
     return callers_delta
 
@@ -278,7 +280,7 @@ def _delta_to_judge_at(callers_delta: float | None, cards_delta: float | None) -
 def claim_of_card(answers: Answers) -> Guarantee | None:
     """Return the model's first card with an epsilon for adding or removing a whole profile.
 
-    None if there is no such card, or if `answers` or its model has no `guarantees`.
+    None if there is no such card, if `answers` holds no model, or if its model has no `guarantees`.
 
     Raises:
         ConfigError: The model's code failed.
