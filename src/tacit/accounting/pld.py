@@ -41,8 +41,8 @@ _LEAST_DELTA = 1e-10
 many small choices would seem to have a pure epsilon far below their sum, which is impossible."""
 
 _DELTA_ERROR = 1e-4
-"""Relative error of delta that the library's floats and transforms may cause. It is added to the
-result."""
+"""Relative error of delta that the library's floats and transforms may cause. Results allow for
+it."""
 
 _LARGEST_SIGMA = 1 << 14
 """Largest sigma, in steps, of a discrete Gaussian for which a distribution is computed. A larger

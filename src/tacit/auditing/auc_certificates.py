@@ -41,7 +41,7 @@ class AucCertificate:
     Attributes:
         auc: The bound, at most 1.
         sigma: The bound on sigma from which it is computed.
-        confidence: Share of calibrations whose bound holds, at least. It is approximate.
+        confidence: Smallest share of calibrations whose bound holds; it is approximate.
         symbols: Number of symbols, C.
         people: Numbers of calibration people with the first value, and with the second.
     """

@@ -30,7 +30,7 @@ class BugResult:
     caught: bool
     """Whether a tool called the code broken."""
     by: Tool
-    """The tool that did; the bug's own tool if none did."""
+    """The tool that caught the bug; the bug's own tool if none caught it."""
     lower_bound: float | None
     """Lower bound on epsilon, in nats; the tool "exact" gives the exact loss. None for "grey-box",
     and where only a delta was exceeded."""

@@ -36,8 +36,8 @@ class PairResult:
     pair: str
     """Name of the pair."""
     exact: float
-    """Exact loss of the pair, in nats. Where a formula gives only the largest loss of all
-    neighbouring inputs, this largest loss."""
+    """Exact loss of the pair, in nats. If a formula gives only the largest loss of all neighbouring
+    inputs, this is that largest loss."""
     rule_bound: float | None
     """Upper bound of the rule engine on the loss, in nats; None if no rule describes the pair."""
     lower_bound: float

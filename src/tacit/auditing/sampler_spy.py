@@ -110,7 +110,7 @@ def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[li
 
 
 class BulkNoise:
-    """Noise of the shipped samplers, drawn in bulk: one call takes as long as hundreds of draws.
+    """Noise of the shipped samplers, drawn in bulk: each call costs the time of hundreds of draws.
 
     Args:
         size: Number of draws in one call of a sampler.

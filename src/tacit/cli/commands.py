@@ -164,8 +164,7 @@ def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Pa
     """
     stem = path.name if path.is_dir() else path.name.partition(".")[0]
     output = path.parent / f"{stem or 'ratings'}{ending}"
-    is_pipe = not (path.is_file() or path.is_dir())
-    if is_pipe:
+    if not (path.is_file() or path.is_dir()):
         output = Path(output.name)
     if output.exists() and not force:
         raise OutputError(

@@ -284,8 +284,8 @@ def _deviation_of_guesses(labels: Ints, pooled: Floats, fold_of: Ints) -> float:
         size = int(is_inside.sum())
         n_ones = int(labels[is_inside].sum())
         if 0 < n_ones < size:
-            spread = float(np.var(ranks[is_inside], ddof=1))
-            variance += n_ones * (size - n_ones) / size * spread
+            variance_of_ranks = float(np.var(ranks[is_inside], ddof=1))
+            variance += n_ones * (size - n_ones) / size * variance_of_ranks
     n_ones_of_all = int(labels.sum())
     return math.sqrt(variance) / (n_ones_of_all * (len(labels) - n_ones_of_all))
 

@@ -138,9 +138,9 @@ def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Float
 
     The raw gap of an item with n0 and n1 ratings of the two groups is multiplied by
     n / (n + shrinkage), where 1/n = 1/n0 + 1/n1. It is 0 if a group did not rate the item. All
-    items have the same shrinkage, which has the smallest loss. For the loss, gaps learned on four
-    fifths of the people are compared with the raw gaps of the other fifth; the squared differences,
-    weighted by n, are summed over items and over the fifths in turn.
+    items have the same shrinkage, the one with the smallest loss. For the loss, each fifth of the
+    people is left out in turn: gaps learned on the others are compared with the raw gaps of this
+    fifth, and the squared differences, weighted by n, are summed over items and fifths.
 
     Args:
         ratings: (n_users, n_items) CSR of stars.

@@ -323,9 +323,10 @@ def _order_features(seen: Releases, residuals: sparse.csr_array) -> Floats:
 
 
 def _number_pairs(rows: Ints, epochs: Floats) -> Ints:
-    """Return (shown,) numbers, the same exactly for shown ratings of the same person and epoch.
+    """Return (shown,) numbers, one for each shown rating, that name its pair of person and epoch.
 
-    Numbers ascend by person, then by epoch.
+    Two ratings have the same number exactly if they are of the same person and epoch. Numbers
+    ascend by person, then by epoch.
     """
     labels = epochs.astype(np.int64)
     numbers: Ints = rows * (labels.max(initial=0) + 1) + labels

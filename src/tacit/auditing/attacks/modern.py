@@ -112,7 +112,7 @@ class NearestNeighbours(Learner):
 
     The score is the mean label of these people, weighed by similarity, less the mean label of all
     training people. Similarity is the cosine of the masks of shown items. Each item is weighed by
-    log((1 + people) / (1 + raters)), of all training people and of those who show the item.
+    log((1 + people) / (1 + raters)): the number of training people, and of those who show the item.
     """
 
     name = "nearest-neighbours"

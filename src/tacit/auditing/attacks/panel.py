@@ -97,8 +97,8 @@ class _PenalisedClassifier(Learner):
     The people are divided into fifths, stratified by label. Each penalty is judged by the AUC on
     one fifth, after a fit to the other four. With few people, this is done for several fifths in
     turn (see `mask_fifths`), and the AUCs are added. The last fit, to all training people, has the
-    penalty with the largest sum, or the strongest of those. Stars are scaled so that the largest is
-    5: the same penalties then suit every rating scale.
+    penalty with the largest sum; of equal sums, the strongest penalty. Stars are scaled so that the
+    largest is 5: the same penalties then suit every rating scale.
 
     A quick search judges on `QUICK_PARTS` fifths at most. It tries every third penalty, then those
     just above and below the best of them.

@@ -248,7 +248,7 @@ class AdaptedModel:
 
 
 def adapt(model: Any) -> AdaptedModel:
-    """Give a recommender, of any kind that the module's text lists, the one interface.
+    """Wrap a recommender, of any kind that the module's text lists, in the common interface.
 
     Args:
         model: An object, a class or function that makes one, a function of a history, or a tuple

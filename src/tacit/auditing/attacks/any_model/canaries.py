@@ -176,9 +176,9 @@ def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
 def _measure_offers(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
     """Return (canaries,) values that say how strongly a canary's items are offered.
 
-    For each item of the canary, an account with all its other items is asked how strongly it is
-    offered this item (see `_offer_items`). The value is the mean of these offers, or 0 if none of
-    them is finite.
+    For each item of the canary, `_offer_items` measures how strongly the item is offered to an
+    account with all other items of the canary. The value is the mean of these measures, or 0 if
+    none of them is finite.
     """
     offers_of_canary: list[list[float]] = [[] for _ in canaries]
     # For each account, by the numbers of its items: pairs (canary's number, item asked for).
