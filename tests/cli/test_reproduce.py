@@ -244,7 +244,7 @@ def test_a_part_of_a_name_runs_its_item(capsys):
     [
         (("nobody",), "No paper 'nobody'"),
         (("prec", "Theorem"), "Several items have 'Theorem'"),
-        (("prec", "Theorem 99"), "has no item"),
+        (("prec", "Theorem 99"), "prec has no item 'Theorem 99'"),
         (("pdap", "Figures 1 to 5"), "cannot be made here"),
     ],
 )

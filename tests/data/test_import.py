@@ -473,6 +473,18 @@ def test_on_a_terminal_what_cannot_be_guessed_is_asked_for(
     assert load(out).history("a") == {"c": 1.0}
 
 
+def test_on_a_terminal_columns_can_be_asked_for_twice(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column that was answered with a dash in the first round is not asked for in the second."""
+    path, out = write("user,item,foo\n1,a,4\n1,b,5\n2,a,4\n2,b,5\n"), tmp_path / "out"
+    terminal = Terminal(monkeypatch, "user\nitem\n-\n-\n-\nn\nuser\nitem")
+    assert main(["data", "import", str(path), "-o", str(out)]) == 0
+    assert terminal.asked[5] == "Is this right?"
+    assert len(terminal.asked) == 8
+    assert load(out).history(1) == {"a": 1.0, "b": 1.0}
+
+
 @pytest.mark.parametrize(
     ("above", "score"),
     [("# exported\n", "4"), ("Export of shop X\n\n", "4"), ("", "4/5"), ("", "★★★★☆"), ("", "4,0")],

@@ -204,7 +204,7 @@ def test_visitors_who_cost_nothing_are_not_warned_of(folder, capsys, monkeypatch
     ("flags", "said"),
     [
         ((), "lie on one device"),
-        (("--behind-tls",), "Let the proxy bound the connections"),
+        (("--behind-tls",), "Let the proxy limit the connections"),
     ],
 )
 def test_what_is_warned_of(folder, capsys, monkeypatch, flags, said):

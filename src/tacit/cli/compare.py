@@ -233,15 +233,15 @@ def find_model_arguments(models: list[str], settings: list[str]) -> list[dict[st
             problem = f"--set {key}: for which --model is it?"
             if not models:
                 raise ConfigError(f"{problem} Write a --model, too.")
-            examples = ", ".join(f"{model_name}.{name}={value}" for model_name in names_of_models)
+            examples = " or ".join(f"{model_name}.{name}={value}" for model_name in names_of_models)
             raise ConfigError(f"{problem} Write {examples}.")
     return arguments
 
 
 def _make_terminal_table(table: UnitTable) -> Table:
-    """Make a table of the means of the metrics in SHOWN, without their intervals.
+    """Make a table of the means of the metrics in SHOWN.
 
-    The table is that narrow to fit a terminal.
+    Their intervals are left out, so that the table fits a terminal.
     """
     metrics = [metric for metric in table.metrics if metric in SHOWN]
     lines = []

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Column, Ratings
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
-"""Shares at which quantiles of counts are taken, by the quantiles' names."""
+"""Name of each quantile of counts, with the share of the counts that are at most as large."""
 _MOST_VALUES = 12
-"""Most values of an attribute, or most numbers of stars, that have a row of their own in a table.
+"""Most rows of a table that are for one value of an attribute, or for one possible rating, each.
 One more row is for all other values."""
 
 
@@ -115,7 +115,7 @@ def export(
     to: str = option("recbole or lenskit."),
     out: Path | None = option("New folder; orders-recbole beside orders.csv.", flag="--out -o"),
 ) -> Result:
-    """Write a folder of RecBole or LensKit.
+    """Write the ratings as a folder that RecBole or LensKit reads.
 
     `tacit data import` reads the folder back. For RecBole, the folder's name is that of the data
     set, and values joined by '|' become sequences. Text that stood beside the ratings is not

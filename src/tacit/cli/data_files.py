@@ -42,7 +42,7 @@ _MEANINGS: dict[Role, str] = {
     "time": "when",
     "domain": "the item's domain",
 }
-"""Words for what the column of each role holds, for people who are shown or asked for columns."""
+"""What the column of each role holds, in the words that the terminal shows."""
 _PROMPTED_ROLES: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 """Roles of the columns that are asked for on a terminal, in the order of the questions."""
 _REASONS = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
@@ -82,7 +82,7 @@ def import_(
     Columns that no option names are guessed by their names and contents. The guess is shown (with
     --json, it is part of the result), and a person at a terminal is asked whether it is right. With
     --yes or --json, or without a terminal, nothing is asked. How many rows were dropped, and by
-    which rule, is reported. A scale that was typed with --scale is public then.
+    which rule, is reported. A scale that is typed with --scale counts as public.
     """
     from tacit.data.tables.cells import Rules
     from tacit.data.tables.folder import check_folder, write_folder
@@ -108,7 +108,7 @@ def import_(
     written = _read_written_format(source, [*columns.values(), header, dates, decimal, ids, table])
 
     def make_plan(events: bool) -> Plan:
-        """Make a plan from the columns that `columns` names by now; the others are guessed."""
+        """Make a plan with the columns that `columns` names at this call; guess the others."""
         files = [source.path, *(more or [])]
         if written is not None:
             return plan_written(files, written)
@@ -258,12 +258,12 @@ def _read_written_format(
 
     Args:
         source: Options that name the ratings.
-        further_values: Values of options that are not in `source` and say how rows are written, and
-            of those that name columns; None: not typed.
+        further_values: Values of the options that name columns, and of options outside of `source`
+            that say how rows are written; None for an option that was not typed.
 
     Raises:
-        ConfigError: One of these options was typed, too, or --items-from-ratings; or the described
-            format contradicts itself.
+        ConfigError: An option that says how rows are written was typed, too, or one that names
+            columns, or --items-from-ratings; or the described format contradicts itself.
         DataError: The file describes no format.
     """
     from tacit.data.tables.written_format import read_format
@@ -299,14 +299,15 @@ def _ask_for_columns(columns: dict[Role, str | None], guesses: Mapping[Role, str
         guesses: Name of the suggested column by role; "-" is suggested for other roles.
 
     Returns:
-        Whether neither a column of stars nor one of plays was named, so that every row is an event.
+        True if no column of stars and no column of plays was named: then every row is an event.
     """
     roles = [role for role in _PROMPTED_ROLES if role in columns]
     for role in roles:
         default = guesses.get(role, "-")
         answer = typer.prompt(f"Column of {_MEANINGS[role]}, - for none", default=default).strip()
         columns[role] = None if answer == "-" else answer
-    has_neither = columns["rating"] is None and columns["plays"] is None
+    # A role that an earlier round of questions took out is not in `columns`.
+    has_neither = columns.get("rating") is None and columns.get("plays") is None
     for role in roles:
         if role not in ("user", "item") and columns[role] is None:
             del columns[role]
@@ -314,7 +315,7 @@ def _ask_for_columns(columns: dict[Role, str | None], guesses: Mapping[Role, str
 
 
 def _show_guess(plan: Plan) -> None:
-    """Print which columns are read of each file of ratings, and why; and name the other files."""
+    """Print which columns are read from each file of ratings, and why; and name other files."""
     for guess in plan.ratings:
         table = guess.table
         rows = []
@@ -418,7 +419,7 @@ def generate(
 
     if domains:
         if items < 2 or users < 1:
-            raise ConfigError("--domains needs 2 items and a person.")
+            raise ConfigError("--domains needs at least 2 items and 1 person.")
         check_files(out, file_beside(out, "items"))
         domain_sizes = (items // 2, items - items // 2)
         generated = generate_domains(
@@ -451,7 +452,7 @@ def films(
     """Write generated ratings in two domains, with genres.
 
     The domains are 'source' and 'target', of 1,500 items each. A person gives 80 ratings on
-    average. The file OUT-items.csv has the genres of each item, which go along with tastes.
+    average. The file OUT-items.csv has the genres of each item. They are correlated with tastes.
     """
     from tacit.data import synthetic_worlds
 

@@ -26,7 +26,7 @@ _WIDEST = 78
 """Most characters of a line of the tours' texts, so that a terminal of 80 columns does not break
 it."""
 _BAR = 30
-"""Length of every bar in characters: dots fill what it does not reach."""
+"""Length of every bar in characters; dots fill the part above the value."""
 _HEADINGS = {
     "asked": "What was asked",
     "left": "What left",
@@ -157,7 +157,7 @@ def _make_page(tours: list[dict[str, Any]]) -> Page:
 def _write_shop(folder: Path) -> tuple[bool, str]:
     """Write a generated shop into a folder: files of purchases and of items.
 
-    It stops at the first file that cannot be written, or whose name a file with other content has.
+    It stops at the first file that cannot be written, or that already exists with other content.
 
     Returns:
         Whether both files of the shop are in the folder now, and a sentence about them.

@@ -49,7 +49,11 @@ _SHOWN_FIELDS = (
     ("method", "how it asks"),
     ("unit", "what epsilon is for: 'user' is everything a person rated"),
     ("items", "items of the catalogue"),
-    ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
+    (
+        "rated",
+        "number of items that a person is assumed to have rated; sensed sets use at most so many "
+        "likes",
+    ),
     ("questions", "bits of the answer"),
 )
 """Fields of a campaign that are shown as they are, each with its meaning. `_make_field_rows` adds
@@ -134,7 +138,7 @@ def _make_field_rows(fields: dict[str, Any]) -> list[tuple[str, str, str]]:
     rows += [
         ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
         ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
-        ("seed", fields["seed"][:16] + "…", "from it and a ticket follow the questions"),
+        ("seed", fields["seed"][:16] + "…", "the questions follow from it and from a ticket"),
     ]
     return rows
 
@@ -164,8 +168,8 @@ def _read_or_make_campaign(
         questions: Number of questions of a campaign that is made up.
 
     Returns:
-        The campaign, and its item ids. Ids that look like integers are integers if the campaign's
-        digest of its catalogue is then right; otherwise all ids are texts.
+        The campaign, and its item ids. Ids that look like integers become integers if the list then
+        has the digest that the campaign states for its catalogue; otherwise all ids are texts.
 
     Raises:
         ConfigError: Only one of the two files is named.
@@ -232,7 +236,7 @@ def _list_fields(campaign: Campaign) -> dict[str, Any]:
 def fold(
     campaign: Path = option("The campaign, as devices got it.", argument="campaign"),
     reports: Path = option(
-        "A file of reports one after another, or of Parquet with a column of reports.",
+        "A file of reports one after another, or a Parquet file with a column of reports.",
         argument="reports",
     ),
     out: Path | None = option(
@@ -283,7 +287,8 @@ def fold(
         finding = "Some look crafted" if looks_crafted else "No test says that some are crafted"
         sentence += (
             f" {finding}. One per cent of fake devices moves an item's share of yes by at most "
-            f"{bound.chosen:.2g}; two clusters are at most {bound.gap:.2g} apart."
+            f"{bound.chosen:.2g}; the expected shares of two clusters differ by at most "
+            f"{bound.gap:.2g}."
         )
     return Result(
         {
@@ -322,15 +327,16 @@ def answer_letter(
     memory: Path,
     trial_time: datetime | None,
 ) -> tuple[LetterResult, Scores | None]:
-    """Let a person's device send the letter that is due to a model file, as it would to a service.
+    """Let a person's device send the letter that is due now; a model file answers, not a service.
 
     Args:
-        model: Model of the file.
+        model: Model that answers the letter.
         history: The person's own stars by item.
         values: The person's value of each attribute that is hidden.
         memory: File of the device's memory; its secret is in MEMORY.account.
-        trial_time: Time of a trial: after the letter that is due now, let a copy of the device send
-            the letter that is due then, and do not store it. None: no trial.
+        trial_time: A later time, for a trial: after the letter that is due now, a copy of the
+            device sends the letter that will be due at this time. That letter is not stored, and
+            the result is the trial's. None: no trial.
 
     Returns:
         A result with the last letter, which is None before the first letter; and the scores that
@@ -350,7 +356,7 @@ def answer_letter(
         return answer
     trial_account = Account(account.secret, account.created, account.last_letter_epoch)
     with stored_memory.transaction() as content:
-        # Without its last attempt, after which a letter is not sent again for some minutes.
+        # The copy has no last attempt, since after an attempt no letter is sent for some minutes.
         trial_memory = Memory(replace(content, last_attempt=0))
     trial_second = int(trial_time.timestamp())
     return _exchange_letter(model, trial_account, trial_memory, values, history, trial_second)

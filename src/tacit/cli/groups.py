@@ -1,4 +1,4 @@
-"""Groups of commands with a sub-command for each design that has a part of the group's name.
+"""Groups of commands, such as `tacit fit`. A group has one sub-command for each suitable design.
 
 A part of a design, such as "fit", holds the design's sub-command of `tacit fit`. The groups are
 `tacit fit`, `evaluate`, `plan`, `simulate` and `replay`; `tacit.cli.attack` makes one more. `tacit
@@ -26,7 +26,7 @@ class _Group(TyperGroup):
     part: str
     """The part of a design, such as "fit"."""
     fallback: str
-    """Sub-command that is run if the first word names none; "": there is no such one."""
+    """Sub-command that is run if the first word names no sub-command; "": none is run."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words after the group's name.
@@ -52,7 +52,8 @@ class _Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Make the sub-command of a name; None: there is none.
 
-        That of a baseline has only the line that the group's help shows: see `resolve_command`.
+        The sub-command of a baseline has no options here, only the line that the group's help
+        shows: see `resolve_command`.
         """
         command = _find_command(cmd_name, self.part)
         if command is not None:
@@ -62,7 +63,7 @@ class _Group(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the called command. A baseline's is made here, which imports the class it fits.
+        """Find the called command. A baseline's command is made here: this imports its class.
 
         Returns:
             The command's name, the command and its arguments.
@@ -83,7 +84,7 @@ def make_group(part: str, summary: str, *, fallback: str = "") -> typer.Typer:
     Args:
         part: Part of a design, such as "fit".
         summary: First sentence of the help.
-        fallback: Sub-command that is run if the first word names none; "": there is no such one.
+        fallback: Sub-command that is run if the first word names no sub-command; "": none is run.
     """
     group_class = type(part, (_Group,), {"part": part, "fallback": fallback})
     app = typer.Typer(help=summary, no_args_is_help=True, cls=group_class)
@@ -112,7 +113,7 @@ def _find_command(name: str, part: str) -> Command | None:
         name: Name of the design.
         part: Part of a design, such as "fit".
     """
-    # `names` searches the installed packages, which is slow. tacit's own designs are found without.
+    # `names` searches the installed packages, which is slow. BUILT_IN spares this for tacit's own.
     owner = design(name) if name in BUILT_IN or name in names() else None
     if owner is None or not _has_part(owner, part):
         return None

@@ -195,7 +195,7 @@ def backup(
 def restore(
     address: LedgerAddress, source: Path = option("The backup."), second: Second = None
 ) -> Result:
-    """Restore a ledger that is gone from a backup.
+    """Restore a lost ledger from a backup.
 
     A backup that lacks the entry whose hash is in the second place is refused: it lacks what was
     spent since the backup, and would give that budget back.
@@ -232,8 +232,8 @@ def show(address: LedgerAddress, second: Second = None) -> Result:
 def verify(address: LedgerAddress, second: Second = None, as_json: JSON = False) -> None:
     """Replay the log from entry 1, and compare all tables with it.
 
-    The hash in the second place is compared, too. A service that starts replays the log only from
-    its last checkpoint on. Exit code 5 if anything is wrong.
+    The hash in the second place is compared, too. When a service starts, it replays the log only
+    from the last checkpoint. Exit code 5 if anything is wrong.
     """
     from tacit.ledger import inspect_ledger
 
@@ -296,7 +296,8 @@ def _read_cap(
         per_epoch: Cap within each epoch, in the same unit; None: there is none.
 
     Raises:
-        ConfigError: The options that were typed do not fit one unit, or a value is no such number.
+        ConfigError: The options that were typed do not fit one unit, or a value is not a number
+            that this unit allows.
     """
     from tacit.ledger import Cap
 
@@ -317,7 +318,8 @@ def _read_cap_of_fits(
     The arguments are those of `_read_cap`.
 
     Raises:
-        ConfigError: Epsilon or delta is missing or not a number, or another option was typed.
+        ConfigError: Epsilon or delta is missing, not a number or out of range, or another option
+            was typed.
     """
     from tacit.designs.private.refits import cap_of_lifetime
 
@@ -354,7 +356,9 @@ def _read_or_make_key(path: Path) -> tuple[bytes, bool]:
 
 
 def _read_key(path: Path) -> bytes:
-    """Read the operator's key, of any length. An error never shows what is in the file.
+    """Read the operator's key. An error never shows what is in the file.
+
+    The length of the key is not checked here.
 
     Raises:
         ConfigError: The file cannot be read, or holds something else than hexadecimal digits.
@@ -375,7 +379,7 @@ def _make_result(
 ) -> Result:
     """Make a result, with a warning where the ledger and its second place share a device.
 
-    A backup of such a device gives budgets back when it is restored, and nothing notices.
+    If a backup of such a device is restored, spent budgets are given back, and no check notices it.
 
     Args:
         result: The result as JSON.
@@ -452,8 +456,8 @@ def _make_budget_table(title: str, budgets: list[dict[str, Any]]) -> Table:
 def _format_stored_amounts(row: dict[str, Any]) -> str:
     """Format what is spent of a lifetime cap, in the ledger's unit: "gdp 0.018 of 0.43".
 
-    Only the approximate unit counts deltas, so only there they are shown. In gdp, the stored delta
-    is that at which epsilon is stated, for which the table has a column.
+    Deltas are shown only for the approximate unit, which adds them up. In the unit gdp, the stored
+    delta is the one at which epsilon is stated; the table's column "at delta" shows it.
     """
     spent_delta = 0
     cap_delta = 0

@@ -117,7 +117,8 @@ def recommend(
         "--tasks": tasks is not None,
     }
     if all_ is not None:
-        _refuse_typed(for_one_person, "is for the list of one person: leave it out, or --all")
+        reason = "is for the list of one person: leave it out, or leave out --all"
+        _refuse_typed(for_one_person, reason)
     else:
         _refuse_typed(for_all_people, "is for the lists of all people: add --all RATINGS")
     if not about:
@@ -214,7 +215,7 @@ def _read_ids(texts: list[str], model: Any) -> list[Any]:
 
 
 def _refuse_typed(options: Mapping[str, bool], reason: str) -> None:
-    """Raise ConfigError if one of some options was typed; the error names the first one.
+    """Raise ConfigError if any of these options was typed; the error names the first one.
 
     Args:
         options: Whether each option was typed, by its flag.
@@ -226,7 +227,7 @@ def _refuse_typed(options: Mapping[str, bool], reason: str) -> None:
 
 
 def _refuse_useless_options(is_typed: Mapping[str, bool], model: Path, fitted: Any) -> None:
-    """Check that no option was typed that has no meaning for a model or beside another option.
+    """Refuse options that have no meaning for the model, or for another option that was typed.
 
     Args:
         is_typed: Whether each option for a list for one person was typed, by its flag.
@@ -286,8 +287,9 @@ def _recommend_from_letter(
         ratings: The person's own stars by item.
         values: The person's value of each attribute that is hidden.
         memory: File of the device's memory.
-        trial_time: Time in UTC of a trial, which follows the letter of now and is not stored; None:
-            no trial.
+        trial_time: A later time, in UTC, for a trial: after the letter that is due now, the list is
+            made from the letter that would be sent at that time, and that letter is not stored.
+            None: no trial.
         list_arguments: Arguments of the model's functions that make lists.
 
     Returns:
@@ -306,8 +308,8 @@ def _recommend_from_letter(
     if model.variant == "published":
         if trial_time is not None:
             raise ConfigError(
-                "The published variant sends a new release at each call, and nothing later: leave "
-                "out --as-of."
+                "The published variant sends a new release at each call and none at a later time: "
+                "leave out --as-of."
             )
         exchange = model.exchange(ratings, values, **list_arguments)
         return exchange.recommendations, describe_release(exchange.release)
@@ -413,7 +415,7 @@ def _read_times(path: Path | None, model: Any, **columns: str | None) -> dict[st
 
     Returns:
         The argument `history_times` of the model's `recommend`: Unix seconds by item, or None for a
-        file without times. No argument for another model, and for a person without ratings.
+        file without times. Empty for another model, and for a person without ratings.
 
     Raises:
         DataError: A time cannot be read.
@@ -434,7 +436,7 @@ def _describe_list(
 
     Args:
         result: The result as JSON.
-        trial_time: Time in UTC of the trial that the list was made from; None: of no trial.
+        trial_time: Time in UTC of the trial that the list was made from; None: it was no trial.
         show_release: Whether the bytes of the letter are shown.
     """
     yield _make_list_table(result["items"])

@@ -32,8 +32,8 @@ UNITS = "systemd"
 _CALENDAR = {"day": "daily", "week": "weekly", "month": "monthly"}
 """The times of fits for systemd, by how often a fit is due."""
 _CRON = {"day": "17 3 * * *", "week": "17 3 * * 1", "month": "17 3 1 * *"}
-"""The times of fits for cron, by how often a fit is due: at 3:17 at night, of a week on Monday, of
-a month on the first day."""
+"""The times of fits for cron, by how often a fit is due: at 3:17 at night, on every day, on every
+Monday, or on the first day of every month."""
 
 
 @command(app)
@@ -66,7 +66,7 @@ def _read_ratings(settings: RefitSettings, data: Path) -> Ratings:
         data: File or folder of the ratings.
 
     Raises:
-        ConfigError: An option in [rows] is unknown, of another type, or has a value that is not
+        ConfigError: An option in [rows] is unknown, has the wrong type, or has a value that is not
             allowed.
         DataError: A row cannot be read.
     """
@@ -92,7 +92,7 @@ def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
         types: Types of the options, by name.
 
     Raises:
-        ConfigError: No option has this name, or the value is of another type.
+        ConfigError: No option has this name, or the value has the wrong type.
     """
     from tacit.designs.private.folder_fits import REFIT_FILE
 
@@ -109,7 +109,7 @@ def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
         return value
     if is_whole_number and float in allowed_types:
         return value
-    raise ConfigError(f"{REFIT_FILE}: [rows] {name} = {value!r} is of another type.")
+    raise ConfigError(f"{REFIT_FILE}: [rows] {name} = {value!r} has the wrong type.")
 
 
 def _describe_fit(folder: Path, settings: RefitSettings, fit: FolderFit) -> dict[str, Any]:
@@ -154,7 +154,8 @@ def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
         )
     if not fit.replaced:
         lines.append(
-            f"The card of {settings.model} does not count this fit. That of {NEWEST} counts all."
+            f"The card of {settings.model} does not count this fit. The card of {NEWEST} counts "
+            "all fits."
         )
     return lines
 

@@ -29,7 +29,7 @@ from tacit.terminal import JSON
 
 app = typer.Typer()
 QUICK_COMMANDS = ("audit", "guarantee", "plan")
-"""Commands of tacit that are taken for quick: they run for a few minutes at most."""
+"""Commands of tacit that count as quick: they run for a few minutes at most."""
 _WIDEST_QUANTITY = 60
 """Most characters of a list or an object that is shown as a quantity."""
 
@@ -50,8 +50,8 @@ def reproduce(
 
     Without ITEM or --all, every table, figure and bound of the papers is listed, with what became
     of it here and why. With ITEM, the command that makes it is run, and its quantities are shown
-    beside the paper's figures; with --json the command's own JSON is printed, in which the paths of
-    these quantities are the entries of `shows` in --list --json.
+    beside the paper's figures. With --json, the command's own JSON is printed instead; --list
+    --json names the paths of these quantities in it, under `shows`.
     """
     results = paper_results()
     chosen = [(name, result) for name, result in results if paper in (None, name)]
@@ -121,7 +121,8 @@ def _find_item(
         words = ["tacit reproduce", "--list"]
         if paper:
             words.insert(1, paper)
-        raise ConfigError(f"{paper or 'No paper'} has no item '{item}'. See: {' '.join(words)}")
+        problem = f"{paper} has no item" if paper else "No paper has the item"
+        raise ConfigError(f"{problem} '{item}'. See: {' '.join(words)}")
     if len({result.command for _, result in matching}) > 1:
         candidates = "; ".join(f"{name}: {result.item}" for name, result in matching)
         raise ConfigError(f"Several items have '{item}': {candidates}. Name one of them.")

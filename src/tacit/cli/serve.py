@@ -194,7 +194,7 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
 
     Args:
         folder: Folder to make, in which the vendors' folders are.
-        tenant: Name of the tenant of both, from which the vendors' names are made.
+        tenant: Name of the tenant of both vendors, from which their names are made.
         vendors: Value of --vendors.
         source: Options that name ratings.
 
@@ -221,7 +221,7 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
     for address, keys_of_vendor in zip(addresses, keys, strict=True):
         shown.append(f"  {address}  key of its operator: {keys_of_vendor['operator']}")
     shown.append(
-        "The keys are not shown again. Write your articles into videos of each tacit.toml."
+        "The keys are not shown again. Write your articles under `videos` in each tacit.toml."
     )
     shown.append("Each in a terminal of its own:")
     shown += [f"  tacit serve {shlex.quote(str(vendor_folder))}" for vendor_folder in folders]
@@ -231,8 +231,9 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
     """Share the epsilon of a lifetime among the fits of a year.
 
-    If the items have two different feature values or more, a plan is to decide how much each fit
-    gets. Otherwise each fit gets the same epsilon, the largest that the lifetime allows.
+    If the items have two different feature values or more, the settings only state the number of
+    fits: a plan then decides how much each of them gets. Otherwise each fit gets the same epsilon,
+    the largest that the lifetime allows.
 
     Args:
         refits: Settings with a lifetime.
@@ -316,7 +317,7 @@ def _write_settings_and_keys(
 def _make_list_command(model: Private, key: str) -> str:
     """Make a command that asks a service at its default address for a person's list.
 
-    The person gave the most stars to two popular items.
+    In the request, the person has given two popular items the most stars.
 
     Args:
         model: The model.
@@ -450,8 +451,8 @@ def _warn_of_weak_settings(settings: Settings) -> Iterator[str]:
         yield SHARED_DEVICE_WARNING
     if settings.behind_tls:
         yield (
-            "behind a proxy every connection comes from its address, so no sender is held to a "
-            "share of them here. Let the proxy bound the connections of each address."
+            "behind a proxy every connection comes from its address, so the service cannot limit "
+            "the connections of one sender. Let the proxy limit the connections of each address."
         )
     if settings.sends_keys_in_clear:
         yield (

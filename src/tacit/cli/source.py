@@ -101,7 +101,7 @@ class RatingsOptions:
         """The scale that was typed; None: it is to be detected.
 
         Raises:
-            ConfigError: The text is not of the form MIN:MAX:STEP.
+            DataError: The text is not of the form MIN:MAX:STEP, or is no scale.
         """
         from tacit.data.ratings import RatingScale
 
@@ -128,9 +128,9 @@ class RatingsOptions:
             domains: Whether the catalogue must have the items' domains.
 
         Raises:
-            DataError: A file cannot be read. For a bad row, the error names its file, row and
-                column.
-            ConfigError: An option has a value that is not allowed.
+            DataError: A file cannot be read, or --scale has another form. For a bad row, the error
+                names its file, row and column.
+            ConfigError: Another option has a value that is not allowed.
         """
         self.announce_items_beside(catalogue)
         if catalogue is None:
@@ -277,7 +277,7 @@ def open_ratings(
     Raises:
         ConfigError: The ratings are not read into memory, and an option was typed that only works
             there; or an option has a value that is not allowed.
-        DataError: A file cannot be read.
+        DataError: A file cannot be read, or --scale has another form.
     """
     if execution.in_memory:
         yield source.read(catalogue=catalogue, domains=domains)
@@ -319,7 +319,7 @@ def open_ratings(
 
 
 def split_names(text: str | None) -> tuple[str, ...] | None:
-    """Split a text at its commas into names, without spaces around them and empty names.
+    """Split a text at its commas into names. Spaces around names and empty names are dropped.
 
     None is returned for None.
     """
@@ -348,7 +348,7 @@ def exit_on_signals() -> Iterator[None]:
     """
 
     def exit_with_signal(number: int, _: object) -> NoReturn:
-        # The exit code that a shell reports of a process that a signal ended.
+        # The exit code that a shell reports for a process that a signal ended.
         raise SystemExit(128 + number)
 
     earlier_handlers = {}

@@ -80,16 +80,16 @@ class Backend:
             model: Name of the served model.
             history: Items that the person liked, bought or rated; if it is empty, the list is the
                 same for everybody.
-            customer: The shop's id of the person, which the result repeats; None for no
-                id.
+            customer: The shop's id of the person, which the result repeats; None for no id.
             exclude: Items to leave out.
             candidates: Items to choose from; None means all.
             category: Only items of this category are listed; None means any.
             n: Most items of the list.
             diversity: Largest number of items of one category; None means any.
             seen: Whether items of the history may be listed.
-            cold: Items that no one rated, which may be listed too: public facts of each by the
-                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}; None means none.
+            cold: Items that no one rated, which may be listed too: the id of each, with public
+                facts about it by the names of the catalogue's columns, such as
+                {"new-1": {"genre": ["Drama"]}}. None: no such items.
         """
         request = {
             "model": model,
@@ -128,8 +128,9 @@ class Backend:
             n: Most items of each list.
             diversity: Largest number of items of one category; None means any.
             seen: Whether items of a person's history may be in their list.
-            cold: Items that no one rated, which may be listed too: public facts of each by the
-                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}; None means none.
+            cold: Items that no one rated, which may be listed too: the id of each, with public
+                facts about it by the names of the catalogue's columns, such as
+                {"new-1": {"genre": ["Drama"]}}. None: no such items.
 
         Returns:
             The lists, by the shop's id of the person.

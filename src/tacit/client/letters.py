@@ -93,8 +93,8 @@ class Letters:
             now: Unix seconds; by default this machine's time.
             entered: The Unix second at which each rating was first entered; for an item that is
                 missing here, the time of the first call with its rating.
-            digest: The expected digest of the disclosure, 16 hexadecimal digits. With another one
-                nothing new is released. None: any digest is accepted.
+            digest: The expected digest of the disclosure, 16 hexadecimal digits. If the disclosure
+                has another digest, nothing new is released. None: any digest is accepted.
 
         Raises:
             PrivacyError: The account was forgotten, or answers another disclosure.
@@ -319,7 +319,7 @@ class Letters:
         """Return the device's state: a new one, or the stored one, limited after a loss.
 
         If the memory is lost, the state decides nothing. If the memory is older than the account's
-        last letter, nothing that may have been decided since is decided again.
+        last letter, ratings that may have been decided since then are not decided again.
         """
         # None says to `open_state` that another memory may exist.
         last_letter_epoch = None if content.is_lost else self._account.last_letter_epoch

@@ -1,6 +1,6 @@
 """A device's memory: what was decided and sent under one account.
 
-In the standard scheme, a device decides for each rating once whether and how it is released. A
+In the standard scheme, a device decides once for each rating whether and how it is released. A
 device that has an account without its memory treats the memory as lost: it decides nothing, because
 decisions may be stored in another memory, and a second decision about a rating would reveal more.
 """
@@ -67,7 +67,7 @@ class Memory:
     """A memory that is not stored in a file: for tests, and for trying things out.
 
     Args:
-        content: Content at the start; None means that of a new memory.
+        content: Content at the start; None: the content of a new memory.
     """
 
     def __init__(self, content: MemoryContent | None = None) -> None:
@@ -126,7 +126,7 @@ class FileMemory(Memory):
             os.close(lock)
 
     def _read(self) -> bytes:
-        """Return the content of the file; without a file that of a new memory."""
+        """Return the content of the file; if there is no file, the content of a new memory."""
         try:
             return self._path.read_bytes()
         except FileNotFoundError:

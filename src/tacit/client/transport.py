@@ -368,7 +368,7 @@ class Transport:
     def _read_problem(self, answer: HTTPError, deadline: float) -> str:
         """Return title and detail of a problem response (RFC 9457) as a sentence on one line.
 
-        For an answer without them, words say that it has none.
+        For an answer without them, the sentence is "it does not say why."
         """
         try:
             problem = json.loads(self._read_body(answer, deadline))
@@ -447,6 +447,6 @@ def quote_name(name: str) -> str:
     """
     if name in ("", ".", ".."):
         raise ConfigError(
-            'A campaign, a disclosure or a model has a name, which is not ".", ".." or empty.'
+            'The name of a campaign, disclosure or model cannot be empty, "." or "..".'
         )
     return quote(name, safe="")

@@ -1,4 +1,4 @@
-"""Columns of ratings: scales of stars, numbers of ids, checks of stars and times, repeated rows."""
+"""Columns of ratings: scales of stars, numbered ids, checks of stars and times, repeated rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Column = NDArray[Any]
 LONGEST_ID = 200
 """Largest number of characters of an id: longer ids are not served."""
 LIKED = 0.7
-"""A rating is a like from minimum + LIKED * span on."""
+"""A rating is a like if it is at least minimum + LIKED * span of its scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class RatingScale:
         """Read a scale: `"1:5:1"` is one to five stars; `"0:10:0"` any number from 0 to 10.
 
         Raises:
-            DataError: The text is not MIN:MAX:STEP.
+            DataError: The text is not MIN:MAX:STEP, or the three numbers make no scale.
         """
         try:
             minimum, maximum, step = (float(part) for part in text.split(":"))
@@ -175,7 +175,7 @@ class RatingScale:
 
     @property
     def levels(self) -> int:
-        """Number of different numbers of stars; 0 on a continuous scale."""
+        """How many different values a rating can have; 0 on a continuous scale."""
         return round(self.span / self.step) + 1 if self.step else 0
 
     def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -190,7 +190,9 @@ class RatingScale:
         return np.asarray(inside & (np.abs(steps, out=steps) < _STEP_TOLERANCE))
 
     def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Turn stars into their numbers 0, 1, ..., levels - 1; the shape is that of `values`.
+        """Turn stars into levels: 0 for the minimum, 1 for one step more, and so on.
+
+        The shape is that of `values`.
 
         Raises:
             DataError: The scale is continuous, or a value lies off it.
@@ -357,7 +359,7 @@ def find_latest_rows(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[n
     cluster does not preserve it.
 
     Args:
-        pairs: (rows,) one number for each pair of person and item, from 0.
+        pairs: (rows,) the number, 0 or more, of each row's pair of person and item.
         *keys: (rows,) stars, then (rows,) times if there are times.
 
     Returns:
@@ -390,8 +392,8 @@ def check_stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
         scale: The stars a rating can take; None: any finite number.
 
     Raises:
-        DataError: The values are not one column of numbers, there is none, or one is not finite or
-            lies off the scale. In the last two cases the error has the first such row.
+        DataError: The values are not one column of numbers, there is no value, or a value is not
+            finite or lies off the scale. In the last two cases the error has the first such row.
     """
     try:
         stars = np.asarray(values, dtype=np.float64)

@@ -112,9 +112,9 @@ def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings
     return changed
 
 
-_ITEM_CONDITIONS = ("titles", "domains", "items")
-"""Entries of `Ratings.guesses` about items, which do not hold once a public catalogue replaces
-them."""
+_ITEM_GUESSES = ("titles", "domains", "items")
+"""Entries of `Ratings.guesses` about items. They are dropped when a public catalogue replaces the
+items."""
 
 
 def on_catalogue(
@@ -158,7 +158,7 @@ def on_catalogue(
         item_metadata=align(metadata, ids),
         catalogue_given=True,
         row_texts=(),
-        guesses=tuple(name for name in rated.guesses if name not in _ITEM_CONDITIONS),
+        guesses=tuple(name for name in rated.guesses if name not in _ITEM_GUESSES),
     )
     has_domains = any(name is not None for name in catalogue.values())
     return with_domains(changed, catalogue) if has_domains else changed

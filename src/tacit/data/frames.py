@@ -3,7 +3,7 @@
 Objects   Data frames, DuckDB relations, sparse matrices, arrays, lists of rows, dicts of columns,
           dicts of people.
 Ids       keep their type.
-Rows      In errors, the number of a row is its record, counted from 1.
+Rows      In errors, "row" is the number of a record, counted from 1.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ _COLUMNS: dict[Role, str] = {
     "rating": "rating",
     "time": "timestamp",
 }
-"""Role to the header that its column of ratings gets, in the order of the columns."""
+"""Role to the header that its column gets in the table of ratings, in the order of the columns."""
 _CSV_HEADER = "useridmovieidratingtimestamp"
 """The headers of ratings.csv, as `normalize_header` writes them."""
 _HEADERS_OF_100K_USERS = ("user id", "age", "gender", "occupation", "zip code")

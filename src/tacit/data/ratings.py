@@ -85,8 +85,8 @@ class Ratings:
     """Whether `item_ids` and their metadata come from a public list of items, by
     `tacit.data.on_catalogue`; if not, from the ratings."""
     guesses: tuple[str, ...] = ()
-    """Keys of `PUBLIC_FACTS`: what was found in the rows in order to read them, so that one row may
-    have decided how others were read."""
+    """What was found in the rows in order to read them, so that one row may have decided how others
+    were read: keys of `tacit.recommenders.public_facts.PUBLIC_FACTS`."""
     row_texts: tuple[str, ...] = ()
     """Names of the item metadata that came from columns beside the ratings. People may have written
     these texts, so no model uses or publishes them."""

@@ -47,11 +47,11 @@ class StoredRatings(ABC):
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute bytes for each line from tiles of items. The bytes are private: release none.
+        """Compute bytes for each line from tiles of items. They are not private: never release any.
 
-        A tile is a set of items with the rows of all people who rated one of them. A line is a key
-        of results: any number that `work` chooses, such as that of a part of the items. The bytes
-        that several tiles yield for one line are merged.
+        A tile is a set of items with the rows of all people who rated one of them. Results are
+        grouped by a whole number, the line, that `work` chooses, for example the number of a group
+        of items. The bytes that several tiles yield for one line are merged.
 
         Args:
             cut: Turns a block into a (people, items) CSR matrix of stars, and (people,) one number

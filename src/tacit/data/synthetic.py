@@ -61,7 +61,7 @@ _FIRST_SECOND = 956_703_932
 _PERIOD = 3 * 365 * _SECONDS_PER_DAY
 """Seconds from the earliest to the latest time that a rating may have."""
 _STAY = 60 * _SECONDS_PER_DAY
-"""Mean seconds from a person's first rating to their last one."""
+"""Mean seconds of the period from which the times of a person's ratings are drawn."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -279,9 +279,9 @@ def _rate_every_item(columns: Ints, items: int, seed: np.random.SeedSequence) ->
 
 
 def _draw_times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
-    """Draw times in seconds since 1970: a person's first rating is at any time, the others follow.
+    """Draw times in seconds since 1970, for each person within a period of some weeks.
 
-    The ratings of a person are spread over some weeks.
+    The period of a person begins at a random time.
 
     Args:
         rows: (ratings,) the person of each rating.

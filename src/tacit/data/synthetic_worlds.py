@@ -14,7 +14,8 @@ Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one sta
 Who rates what   A person's number of ratings is 5 plus a log-normal number. They draw items
          without replacement, with weights (rank + shift)^-SKEW * exp(pull <k_i, x_u>). Ranks
          count from 1 within each domain (Zipf-Mandelbrot), and k_i is correlated with q_i: people
-         rate what they like. Some people rate in one domain only.
+         rate what they like. `shift` and `pull` are arguments of `generate_domains`. Some people
+         rate in one domain only.
 Limits   A result on generated people is no evidence about people.
 """
 
@@ -43,7 +44,8 @@ class Blocks:
     """A bipartite stochastic block model.
 
     Raises:
-        ConfigError: Shares do not add up to 1, or chances have another shape or lie outside [0, 1].
+        ConfigError: A share is not above 0, shares do not add up to 1, or chances have another
+            shape or lie outside [0, 1].
     """
 
     people: Floats
@@ -62,8 +64,8 @@ class Blocks:
         shape = (len(self.people), len(self.items))
         if self.likes.shape != shape or not ((self.likes >= 0) & (self.likes <= 1)).all():
             raise ConfigError(
-                f"Likes are chances, one for each of {shape[0]} classes of people and {shape[1]} "
-                "item clusters."
+                f"Likes are chances from 0 to 1, one for each pair of one of {shape[0]} classes of "
+                f"people and one of {shape[1]} item clusters."
             )
 
     def labels(self, count: int) -> Ints:
@@ -226,7 +228,7 @@ def _draw_many_items(order: Items, count: int, generator: np.random.Generator) -
 SCALE = RatingScale(1, 5, 1)
 """Scale of the stars of `generate_domains`."""
 DOMAINS = ("source", "target")
-"""Names of its two domains."""
+"""Names of the two domains of `generate_domains`."""
 MEAN = 3.4
 """Mean over items of m_i, in stars."""
 MEAN_SPREAD = 0.5
@@ -279,8 +281,8 @@ def generate_domains(
     Args:
         users: Number of people.
         items: Number of items in the source and in the target domain.
-        ratings_per_user: Mean number of ratings of a person, in both domains together. Larger
-            numbers than the items of the smaller domain are cut to it, which lowers the mean.
+        ratings_per_user: Mean number of ratings of a person, in both domains together. A person has
+            at most as many ratings as the smaller domain has items; this limit lowers the mean.
         shift: Number of items at the top of each domain that are about equally popular.
         pull: How much tastes affect which items are rated; 0: not at all.
         overlap: Share of people who rate in both domains. Each of the others rates in one domain,
@@ -300,7 +302,7 @@ def generate_domains(
             f"smaller domain; got {ratings_per_user}."
         )
     if not (np.isfinite([shift, pull]).all() and min(shift, pull) >= 0 and 0 <= overlap <= 1):
-        raise ConfigError("shift and pull are finite and 0 or more, overlap is a share of 1.")
+        raise ConfigError("shift and pull are finite and 0 or more, overlap is from 0 to 1.")
     population_seed, choice_seed, star_seed, label_seed = np.random.SeedSequence(seed).spawn(4)
     person_rng, item_rng = map(np.random.default_rng, population_seed.spawn(2))
     item_factors = item_rng.standard_normal((sum(items), FACTORS))

@@ -46,10 +46,10 @@ ColumnNames = Mapping[Role, str | None]
 _CELLS_SEEN = 2000
 """Number of the first cells of a column that are in its `ColumnSample`."""
 _MOST_OF_CELLS = 0.5
-"""Least share of the cells that are numbers in a column of numbers, or dates in a column of
+"""A column is one of numbers, or of dates, if at least this share of its cells are numbers, or
 dates."""
 _OLDEST_DATE, _NEWEST_DATE = 19_800_101, 21_001_231
-"""Dates written YYYYMMDD between which times of people lie."""
+"""The earliest and the latest time of a rating, as a date written YYYYMMDD."""
 _MOST_STARS = 101
 """Largest number of different stars, as on a scale from 0 to 100."""
 _FEWEST_STARS = 3
@@ -57,8 +57,8 @@ _FEWEST_STARS = 3
 _MOST_OFF_SCALE = 0.05
 """Largest share of a column of stars that may lie off their scale."""
 _FEWEST_OF_COUNTS = 0.25
-"""Least share of the cells that hold the smallest number in a column of counts, such as of
-plays."""
+"""In a column of counts, such as numbers of plays, at least this share of the cells hold the
+smallest number."""
 _FEW_ROWS = 50
 """Fewest rows of a table for which it matters how often a number repeats."""
 _LONGEST_ID = 40
@@ -239,7 +239,7 @@ class _ColumnSearch:
         self.warnings: list[str] = []
 
     def assign(self, role: Role, position: int | None, reason: str) -> None:
-        """Assign a column to a role, unless the role is not sought or one of the two is assigned.
+        """Assign a column to a role that is sought, if both are still free.
 
         Args:
             role: The role.
@@ -360,9 +360,10 @@ class _ColumnSearch:
     def _assign_by_order(self) -> None:
         """Assign people, items and stars of a table without a header by their usual order.
 
-        If two or three columns are no times, the first two are people and items, if both may be ids
-        and the third one, if there is one, is numeric. If only people or only items lack a column,
-        they get the column that may be ids, if there is only one. If people and items are the first
+        Of the columns without a role, those of times are passed over. If two or three others are
+        left, the first two are people and items: both must look like ids, and the third one, if
+        there is one, must be numeric. If only people or only items lack a column, they get the one
+        column that may be ids, and nothing if there are several. If people and items are the first
         two columns, the third one holds stars if its cells look like stars.
         """
         no_times = [
@@ -486,7 +487,7 @@ class _ColumnSearch:
                 "a cell holds a list or nested values",
                 path=self.table.path,
                 column=self.headers[nested[0]],
-                expected="one row a rating or event, and one plain value a cell",
+                expected="one row for each rating or event, and one plain value in each cell",
             )
 
     def warn_of_kinds_of_events(self) -> None:

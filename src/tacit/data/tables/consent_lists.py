@@ -148,7 +148,8 @@ def _find_people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list
             path=str(path),
             found=f"columns {names}",
             expected=_EXPECTED,
-            fix="Write that column alone (pandas: frame[['user']].to_csv(path, index=False)).",
+            fix="Write a file that has only the ids of the people who agreed "
+            "(pandas: frame[['user']].to_csv(path, index=False)).",
         )
     people = [row[person_columns[0]] for row in rows[1:]]
     answers = [row[answer_columns[0]].lower() for row in rows[1:]]
