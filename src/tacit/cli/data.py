@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
 """Name of each quantile of counts, with the share of the counts that are at most as large."""
 _MOST_VALUES = 12
-"""Most rows of a table that are for one value of an attribute, or for one possible rating, each.
-One more row is for all other values."""
+"""A table has at most this many rows with one value each, of an attribute or of the stars. One more
+row is for all other values."""
 
 
 @command(app)

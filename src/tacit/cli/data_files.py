@@ -63,7 +63,7 @@ def import_(
     catalogue: Path | None = option("Public list of items. Ratings of other items are dropped."),
     public_items: bool = option("Everybody may know which items were rated."),
     on_bad: str | None = option("refuse or drop bad rows; left out: drop a minority."),
-    dates: str | None = option("dayfirst or monthfirst, where no date tells."),
+    dates: str | None = option("dayfirst or monthfirst, if the dates do not show which."),
     decimal: str | None = option("Decimal sign, , or ."),
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),

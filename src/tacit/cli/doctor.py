@@ -148,7 +148,7 @@ def extras() -> Check:
 
 
 def _list_packages(*, extra: str | None) -> list[str]:
-    """List the names of the packages that tacit's metadata require, sorted.
+    """List the names of the packages that tacit's metadata requires, sorted.
 
     Args:
         extra: Extra for which they are required; None: for tacit without extras.

@@ -50,8 +50,8 @@ def reproduce(
 
     Without ITEM or --all, every table, figure and bound of the papers is listed, with what became
     of it here and why. With ITEM, the command that makes it is run, and its quantities are shown
-    beside the paper's figures. With --json, the command's own JSON is printed instead; --list
-    --json names the paths of these quantities in it, under `shows`.
+    beside the paper's figures. With --json, the command's own JSON is printed instead. The output
+    of --list --json has, under `shows`, the paths of these quantities in that JSON.
     """
     results = paper_results()
     chosen = [(name, result) for name, result in results if paper in (None, name)]

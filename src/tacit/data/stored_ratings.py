@@ -57,9 +57,9 @@ class StoredRatings(ABC):
             cut: Turns a block into a (people, items) CSR matrix of stars, and (people,) one number
                 for each person.
             tiles: Sorted numbers of the items of each tile.
-            work: Gets a tile's number, the tile's rows of the matrix and the numbers of their
-                people, and yields pairs of a line and bytes. Rows are in the order of the people's
-                ids; columns of items of other tiles are empty.
+            work: Gets a tile's number, the tile's rows of the matrix and the numbers that `cut`
+                gave for their people; yields pairs of a line and bytes. Rows are in the order of
+                the people's ids; columns of items of other tiles are empty.
             merge: Merges the bytes that several tiles gave for one line.
 
         Returns:

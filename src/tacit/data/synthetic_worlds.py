@@ -113,7 +113,7 @@ class Likes:
     """Likes of some people: person u likes items[starts[u]:starts[u + 1]]."""
 
     starts: Ints
-    """(users + 1,) where each person's likes start in `items`, then their number."""
+    """(users + 1,) where each person's likes start in `items`, then the number of all likes."""
     items: Ints
     """(likes,) numbers of liked items, one person after the other, in random order."""
     classes: Ints

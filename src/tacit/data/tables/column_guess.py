@@ -46,7 +46,7 @@ ColumnNames = Mapping[Role, str | None]
 _CELLS_SEEN = 2000
 """Number of the first cells of a column that are in its `ColumnSample`."""
 _MOST_OF_CELLS = 0.5
-"""A column is one of numbers, or of dates, if at least this share of its cells are numbers, or
+"""A column counts as numbers if at least this share of its cells are numbers. The same holds for
 dates."""
 _OLDEST_DATE, _NEWEST_DATE = 19_800_101, 21_001_231
 """The earliest and the latest time of a rating, as a date written YYYYMMDD."""
