@@ -1,15 +1,16 @@
 """Beliefs about the reward of every arm, computed from released sums and public numbers alone.
 
-Notation   phi are the M features of a context; L and V are the released sums of phi r and of phi
-           over an arm's visits with rewards r, and L_0 and V_0 their constant terms; B / epsilon is
-           the scale of the noise on each sum, in units of 1; m is an arm's prior mean reward.
+Notation   phi are the M features of a context, the constant first. L and V are the released sums
+           over an arm's visits: of phi r, with r the reward, and of phi. L_0 and V_0 are their
+           entries of the constant. B / epsilon is the scale of the noise on each sum, with B
+           `Features.bound`. m is an arm's prior mean reward.
 Policy     the visitors' contexts are never released. But the policy is public, so the chance pi
            with which it shows each arm can be estimated for any context: `shares_at_points` does
            so at 512 points p of the cube.
 Expected   sums of an arm over an epoch with N arrivals, if contexts were spread evenly and every
-           visit were answered: E = N mean_p pi phi, and H = N mean_p pi phi phi'.
-Weights    contexts are not spread evenly, and answers fail or come late, so the released V differs
-           from E. The density w_p = max(1 + phi_p' lambda, 0) corrects for it, with
+           visit got its reward: E = N mean_p pi phi, and H = N mean_p pi phi phi'.
+Weights    contexts are not spread evenly, and rewards are missing or late, so the released V
+           differs from E. The density w_p = max(1 + phi_p' lambda, 0) corrects for it, with
            lambda = (H / k + nu I)^-1 (V - E) / k, k = max(E_0, 1) and
            nu = 4 (4 (B / epsilon)^2 R / k^2 + 1 / k). Here E, H and V are summed over all releases
            of the arm, and R is the number of these releases. The Gram matrix of the epoch is
@@ -21,7 +22,8 @@ Posterior  the mean reward at phi is m + phi' theta. With W = (.2 G + s2 I)^-1, 
            older evidence is dropped if rewards have fallen. `_add_evidence` has these formulas for
            rewards in a range other than [0, 1].
 Source     Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018), who
-           release Gram matrices, too. Here they are computed, not released; this is our addition.
+           also release Gram matrices. Here Gram matrices are computed, not released; this is our
+           addition.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ class ArmSet(NamedTuple):
     """A set of arms that could be shown at some visits of an epoch; public.
 
     Attributes:
-        rows: of the arms.
+        rows: rows of the arms in the arrays of `Beliefs`.
         arrivals: number of visits of the epoch at which exactly these arms could be shown.
     """
 
@@ -131,9 +133,10 @@ class Beliefs:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Beliefs:
-        """Restore beliefs from a mapping that holds the arrays that `arrays` returned.
+        """Restore beliefs from the arrays that `arrays` returned.
 
-        `likes_of_all` and `visits_of_all` are not among them, and are 0.
+        The mapping may hold other arrays, too. It does not hold `likes_of_all` and `visits_of_all`,
+        which are set to 0.
         """
         return cls(
             expected=arrays["expected"].copy(),
@@ -188,7 +191,8 @@ class Observation:
 
     Attributes:
         release: the noisy sums.
-        arrivals: N, visits of the epoch, answered or not; for a log, its rows in the epoch.
+        arrivals: N, visits of the epoch, with or without a reward; for a log, its rows in the
+            epoch.
         shares: (POINTS, K) pi, the chance of each arm at each public point.
     """
 
@@ -317,8 +321,9 @@ def prior_precision(features: Features) -> Floats:
     """Compute the prior's precision P (M, M), a diagonal matrix.
 
     The coefficient of the constant has a standard deviation of .2. The coefficients of all terms of
-    degree t have the same one: their part of the mean reward, theta' phi summed over these terms,
-    then has a standard deviation of .2 x .5^(t - 1) at an average point of the cube.
+    degree t share one standard deviation. It is chosen so that their part of the mean reward,
+    theta' phi summed over these terms, has a standard deviation of .2 x .5^(t - 1) at an average
+    point of the cube.
     """
     phi = features.at_points
     degree_of_term = features.exponents.sum(axis=1)
@@ -378,7 +383,8 @@ def shares_of_log(release: Release, rows: int) -> Floats:
         rows: number of rows of the log.
 
     Returns:
-        (POINTS, K); a share that noise has made negative is 0, so rows need not sum to 1.
+        (POINTS, K) shares. A share that noise has made negative is set to 0, so the shares of a
+        point need not sum to 1.
     """
     shares = np.maximum(release.visits[:, 0], 0.0) / rows
     return np.repeat(shares[None], POINTS, axis=0)

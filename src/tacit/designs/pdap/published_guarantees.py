@@ -1,6 +1,7 @@
 """Cards of the published policies: the paper's claims of privacy, and why they do not hold.
 
-`card_without_noise` is also the card of the sound learners at epsilon = inf.
+`card_without_noise` is also the card of the sound learners at epsilon = inf. Symbols as in
+theory.py.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def cards_of_policy(
         epsilon: claimed for one draw, and for one reward; inf for a policy without noise.
 
     Returns:
-        A single card for a policy without noise, and for a vendor without neighbours.
+        One card for a policy without noise, and for a vendor without neighbours; otherwise one card
+        for own users and one for forwarded users.
 
     Raises:
         ConfigError: There is no policy of this name.
@@ -341,7 +343,7 @@ def _claim_of_tree_levels() -> Claim:
 
 
 def _deepest_level_reached(setting: Setting) -> int:
-    """Bound the level of the deepest cell after as many contexts as the horizon has."""
+    """Bound the level of the deepest cell after T contexts, where T is the setting's horizon."""
     if setting.first_split > setting.horizon:
         return 0
     if setting.first_split == setting.horizon:

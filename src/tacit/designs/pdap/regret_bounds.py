@@ -1,11 +1,11 @@
 """Bounds on regret in a setting, as printed and corrected: Theorems 2 and 3.
 
-Theorem 2 is about one own video in one cell, Theorem 3 about one vendor. The bound of Theorem 3 is
-the sum over levels l of H_l (K R_own + (M - 1) R_neighbour + R_near), where R_own is the regret of
-an own video in a cell, R_neighbour that of a neighbour, and R_near that of all near-optimal arms.
-H_l is the largest number of cells that level l can have (`theory.most_cells`). As printed, R_own is
-that of Theorem 2, which has a part for draws. The corrected bound leaves this part out of R_own,
-and adds the loss by the draws of all visits once.
+Symbols as in theory.py. Theorem 2 is about one own video in one cell, Theorem 3 about one vendor.
+The bound of Theorem 3 is the sum over levels l of H_l (K R_own + (M - 1) R_neighbour + R_near).
+R_own is the regret of an own video in a cell, R_neighbour the regret of a neighbour, and R_near the
+regret of all near-optimal arms. H_l is the largest number of cells that level l can have
+(`theory.most_cells`). As printed, R_own is the regret of Theorem 2, which has a part for draws. The
+corrected bound leaves this part out of R_own, and adds the loss by the draws of all visits once.
 
 Two things are assumed, as in the paper: a neighbour's cell for forwarded users does not split
 earlier than the own cell, and the neighbour's noise stays below Gamma, which happens with a chance
@@ -36,7 +36,7 @@ def regret_bound(
         setting: cells, videos and neighbours.
         visits: T, number of visits of this vendor's own users.
         epsilon: nats of one draw in the whole cube; inf is DAP.
-        gamma: Gamma, a bound of a neighbour's noise; see `theory.neighbour_exploration`.
+        gamma: Gamma, a bound on a neighbour's noise; see `theory.neighbour_exploration`.
         geometric: whether epsilon grows and gamma shrinks with the level, as in GP-DAP.
 
     Returns:

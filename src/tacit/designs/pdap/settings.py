@@ -26,7 +26,8 @@ class Setting:
         slices: m; a cell that splits is cut into m slices along each feature.
         smoothness: alpha of the Hölder condition.
         lipschitz: L of the Hölder condition.
-        growth: p; None means 3 alpha, which balances the terms of the paper's bound.
+        growth: p, see the property `p`; None means 3 alpha, which balances the terms of the paper's
+            bound.
         split_after: A, see `first_split`; None means twice the visits that exploring and training
             need in the whole cube, so that visits are left to exploit before it splits.
         deepest: the level whose cells never split.
@@ -79,7 +80,8 @@ class Setting:
     def thresholds(self) -> list[float]:
         """Contexts after which a cell of level l splits, A m^(p l), for l = 0 .. `deepest`.
 
-        It is inf for the deepest level, whose cells never split, and where a float would overflow.
+        The number is inf for the deepest level, whose cells never split, and where a float would
+        overflow.
         """
         thresholds: list[float] = []
         for level in range(self.deepest):

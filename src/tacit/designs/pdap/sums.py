@@ -1,15 +1,15 @@
 """Noisy sums over visits, of features times rewards: all that the joint learner releases.
 
-Contribution  a visit with an answer r in [0, 1] adds to two sums of the arm that was shown:
-              like = phi r to L, and dislike = phi (1 - r) to D. In whole grains: q = phi rounded
-              towards zero, R = r in 1024ths, like = sign(q) floor(|q| R / 1024), and
-              dislike = q - like.
+Contribution  a visit with a reward r in [0, 1] adds to two sums of the arm that was shown:
+              like = phi r to L, and dislike = phi (1 - r) to D. Sums are whole numbers of grains,
+              `GRAINS` to 1: q = phi in grains, rounded towards zero, R = r in 1024ths,
+              like = sign(q) floor(|q| R / 1024), and dislike = q - like.
 Clipping      |like|_1 + |dislike|_1 = |q|_1 <= B_g for every context, arm and reward:
-              `features.py` scales phi down to this norm, and a visit with a larger one is refused
+              `features.py` scales phi down to this norm, and a visit with a larger norm is refused
               here.
 Noise         each of the 2 M numbers of each arm gets discrete Laplace noise of scale B_g /
               epsilon grains. A visit is in one release of one arm, so it costs epsilon in all.
-Use           `posterior.py` reads L and V = L + D, in units of 1.
+Use           `posterior.py` reads L and V = L + D, divided by `GRAINS`.
 Source        Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006).
 """
 
@@ -81,7 +81,7 @@ class SumNoise:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The noisy sums that were released at the end of an epoch, in units of 1.
+    """The noisy sums that were released at the end of an epoch, converted from grains to numbers.
 
     Attributes:
         likes: (K, M) L, sums of phi r with noise.
@@ -96,7 +96,7 @@ class EpochSums(MechanismRun):
     """Exact sums (K, 2, M), in grains, of the visits since the last release.
 
     `release` adds noise, and sets the sums to zero, so each visit is in one release. `export_state`
-    adds none: the state is private, and for storage alone.
+    adds no noise: the state is for storage alone, and must never be released.
 
     Attributes:
         noise: the noise that a release adds to each number.
@@ -157,7 +157,10 @@ class EpochSums(MechanismRun):
         self._check_process()
         with self._lock:
             if epoch < self._next_epoch:
-                raise PrivacyError("This epoch was released already, and is not released twice.")
+                raise PrivacyError(
+                    "This epoch or a later one was released already: each epoch is released once, "
+                    "in order."
+                )
             self._next_epoch = epoch + 1
             noisy = self.noise.add_to(self._exact.copy())
             self._exact[:] = 0

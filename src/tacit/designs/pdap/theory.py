@@ -1,8 +1,10 @@
 """The paper's formulas, as printed and corrected, and exact losses. All functions are pure.
 
-Notation   T rounds, K videos of a vendor, M vendors, d features, m slices of a side at a split,
-           l level of a cell, al = alpha and L of the Hölder condition; a cell splits after
-           A m^(p l) contexts. Logarithms are natural, except in the depth log2(T) of a tree.
+Notation   T rounds, t the present round, K videos of a vendor, M vendors, d features, m slices of a
+           side at a split, l level of a cell. al (alpha) and L are the numbers of the Hölder
+           condition. A cell splits after A m^(p l) contexts. G1, G2 and G3 are control functions,
+           which say how often an arm is tried (`policies/controls.py`). Logarithms are natural,
+           except in the depth log2(T) of a tree.
 Source     Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video
            recommendation with multimedia big data in social networks (2015), numbered as there.
 """
@@ -34,10 +36,10 @@ def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
 
 
 def gamma(T: int, M: int, epsilon: float, sigma: float) -> float:
-    """Compute Gamma, which noise in a sum of rewards exceeds with chance sigma at most. Lemma 5.
+    """Compute Gamma, which the noise in a sum of rewards exceeds with chance sigma at most.
 
-    Gamma = th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1. It is 0 without
-    neighbours and at epsilon = inf.
+    Lemma 5: Gamma = th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1. It is 0
+    without neighbours and at epsilon = inf.
     """
     th = M - 1
     depth = math.log2(T)
@@ -142,7 +144,8 @@ def draw_shortfall(sensitivity: float, epsilon: float, arms: int, best: int, t: 
     """Compute (2 Delta u / epsilon) (ln(|R| / |R_OPT|) + t). Theorem 1.
 
     The exponential mechanism draws an arm whose score is this much below the best score, or more,
-    with a chance of at most e^-t. This is a theorem of McSherry and Talwar, and holds.
+    with a chance of at most e^-t. This is a theorem of McSherry and Talwar, and holds. Here t is no
+    round.
 
     Args:
         sensitivity: Delta u, in the unit of the scores.
@@ -176,12 +179,12 @@ def draw_regret_as_printed(spread: float, epsilon: float, K: int, T: float) -> f
 
 
 def draw_regret(spread: float, epsilon: float, K: int, draws: float) -> float:
-    """Bound the regret of draws in one cell: draws (2 L m^(-al l) / epsilon) (ln K + 1).
+    """Bound the regret of N draws in one cell: N (2 L m^(-al l) / epsilon) (ln K + 1).
 
     This is Lemma 3, corrected. By Theorem 1 the expected loss of one draw is at most
-    2 Delta u / epsilon times the integral over t >= 0 of min(1, K e^-t), which is ln K + 1. So the
-    regret grows with the number of draws, not with ln T. Args are those of
-    `draw_regret_as_printed`, with `draws` for its T.
+    2 Delta u / epsilon times the integral over x >= 0 of min(1, K e^-x), which is ln K + 1. So the
+    regret grows with the number of draws, not with ln T. `draws` is N; the other args are those of
+    `draw_regret_as_printed`.
     """
     return draws * 2 * spread / epsilon * (math.log(K) + 1)
 
@@ -201,17 +204,19 @@ def neighbour_regret_as_printed(
         ConfigError: There is no such version.
     """
     log_rounds = math.log(T)
-    trials = 2 * exploration(m, al, level, log_rounds)
+    visits = 2 * exploration(m, al, level, log_rounds)
     noise_term = Gamma / 4 * float(m ** (al * level))
     K_over_a = K / (float(m ** (al * level)) * log_rounds)
     if version == "statement":
-        return trials + noise_term + BASEL * (1 + K_over_a) * log_rounds
+        return visits + noise_term + BASEL * (1 + K_over_a) * log_rounds
     if version == "proof":
         noise_term_of_proof = noise_term * math.log(Gamma) if Gamma > 0 else 0.0
-        return trials + noise_term_of_proof + BASEL * _power_of_e(K) * (1 + K_over_a) * log_rounds
+        return visits + noise_term_of_proof + BASEL * _power_of_e(K) * (1 + K_over_a) * log_rounds
     if version == "theorem 3":
-        return trials + noise_term + BASEL * _power_of_e(K) * (1 + K_over_a * log_rounds)
-    raise ConfigError(f"Lemma 4 has no version {version!r}: statement, proof or theorem 3.")
+        return visits + noise_term + BASEL * _power_of_e(K) * (1 + K_over_a * log_rounds)
+    raise ConfigError(
+        f"A version of Lemma 4 is 'statement', 'proof' or 'theorem 3'; got {version!r}."
+    )
 
 
 def neighbour_regret(m: float, al: float, level: int, T: float, K: int, Gamma: float) -> float:
@@ -255,7 +260,7 @@ class UniformWorld:
         M: vendors.
         L: of the Hölder condition.
         epsilon: claimed for one draw; epsilon_0 of GP-DAP.
-        Gamma: bound of a neighbour's noise; see `gamma`.
+        Gamma: bound on a neighbour's noise; see `gamma`.
     """
 
     T: float
@@ -328,7 +333,7 @@ def uniform_regret(world: UniformWorld) -> float:
 
 
 def geometric_saving_as_printed(world: UniformWorld) -> float:
-    """Compute how far GP-DAP's regret lies below P-DAP's as Theorem 6 claims. REFUTED.
+    """Compute by how much GP-DAP's regret is below P-DAP's, as Theorem 6 claims. REFUTED.
 
     The claim is ((T / A)^al m^al - 1) (A1 (T / A)^((d - 2 al) / (d + p)) m^(d - 2 al)
                                         + A2 (T / A)^((d - al) / (d + p)) m^(d - al))
@@ -345,7 +350,7 @@ def geometric_saving_as_printed(world: UniformWorld) -> float:
 
 
 LARGEST_EXPONENT = 700
-"""Above it e^x is near the largest float."""
+"""Above this x, e^x is near the largest float."""
 
 
 def _power_of_e(exponent: float) -> float:
@@ -412,7 +417,7 @@ MOST_EXPONENT = 30.0
 def exponent_for(epsilon: float, K: int, explore: float) -> float:
     """Find the largest a, up to MOST_EXPONENT, whose `mixed_loss` is at most epsilon.
 
-    Uniform draws may keep the loss below epsilon for every a. So a needs a limit.
+    The limit is needed because uniform draws may keep the loss below epsilon for every a.
     """
     low = epsilon / 2
     high = MOST_EXPONENT

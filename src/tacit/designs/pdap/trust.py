@@ -5,22 +5,24 @@ Words in `backticks` are fields of `TrustSettings`.
 Rules     1. A reported reward is clamped to the agreed range.
           2. A click that the vendor saw itself is learned instead of a report that comes later.
           3. Reports are compared with clicks at visits for which both are known, separately for
-             visits with and without a click. Both groups have a mean difference. Once one of them
-             exceeds the sum of `tolerance`, `errors` standard errors and what the noise explains,
-             reports are not used any more, and what was learned from earlier ones is forgotten.
+             visits with a click and for visits without one. The mean of report - click is taken in
+             each of these two groups. Once its size, in either group, exceeds the sum of
+             `tolerance`, `errors` standard errors and what the noise explains, reports are not used
+             any more, and what was learned from earlier ones is forgotten.
           4. A neighbour is proved once the vendor itself has shown its video at `proof` visits or
              more and seen whether it was clicked, noise allowed for; how many clicked does not
              matter. Until then it may only be asked at the vendor's first 4 x `proof` visits and at
              every ceil(1 / `share`)-th visit. The same holds, for ever, for a neighbour whose
              reports are not used any more.
           5. When failed calls exceed successful ones by `failures`, noise allowed for, the
-             neighbour is not asked for as many epochs as make up `pause` visits; the next time for
-             twice as many, and so on.
+             neighbour is not asked during a pause. The first pause lasts `pause` visits, rounded up
+             to whole epochs. Each further pause is twice as long, until successful calls exceed
+             failed ones again.
 Sums      For each neighbour: failed minus successful calls; visits whose click was seen; and,
           separately for visits without and with a click, the number of visits with a report and
           the sum of report - click in widths of the agreed range. They are released with discrete
           Laplace noise after every `epoch` visits of the vendor. The rules use nothing else.
-Privacy   `epsilon` per visit. Neighbouring data differ in whether one visit is in the sums, in
+Privacy   `epsilon` per visit. Adjacent data sets differ in whether one visit is in the sums, in
           whichever epochs its parts come. A visit changes the sums of one neighbour by
           1 + 1 + 1 + w in all, where w is the largest |report - click| in widths of the range.
           Replacing a visit may change the sums of two neighbours, and costs twice as much. If the
@@ -28,8 +30,9 @@ Privacy   `epsilon` per visit. Neighbouring data differ in whether one visit is 
           share=1 and failures=NEVER no rule uses the sums.
 Alarms    Noise is bounded by Chernoff bounds, whose failure chances add up to `alarm` over all
           releases. So over all time, noise makes a vendor stop using an honest neighbour's reports
-          with a chance of at most `alarm`, and proves an unseen neighbour with a chance of at most
-          `alarm`. It starts a pause with a chance of at most `alarm` each time rule 5 starts anew.
+          with a chance of at most `alarm`. With a chance of at most `alarm`, it proves a neighbour
+          that was seen at fewer than `proof` visits. Each time the count of rule 5 starts anew,
+          noise alone starts a pause with a chance of at most `alarm`.
 """
 
 from __future__ import annotations
@@ -127,8 +130,9 @@ _DIFFERENCES = 4
 _LARGEST_SUM = 2.0**40
 """Sums are clipped to this size at a release; no vendor has so many visits in an epoch."""
 _BOUNDS_PER_RELEASE = 6
-"""Number of noise bounds that rule 3 needs at one release: for visits with a click and for visits
-without one, a bound on the number of visits from one side, and on the differences from both."""
+"""Number of noise bounds that rule 3 needs at one release: three for visits with a click, and three
+for visits without one. One of the three bounds the noise in the number of visits from below, two
+bound the noise in the sum of differences from below and from above."""
 
 
 def largest_difference(settings: TrustSettings) -> int:
@@ -225,8 +229,8 @@ class NeighbourTrust:
 
         Args:
             report: the neighbour's, clamped to the agreed range.
-            click: the reward that the vendor saw itself. A visit is not compared if it is neither
-                0 nor 1.
+            click: the reward that the vendor saw itself. The visit is not compared if this reward
+                is neither 0 nor 1.
         """
         if click in (0, 1):
             width = self.settings.high - self.settings.low
@@ -293,9 +297,9 @@ class NeighbourTrust:
     def _reports_differ(self, click: int, chance: float) -> bool:
         """Return whether reports differ too much from clicks by rule 3, at visits with this click.
 
-        Over n visits, and in widths of the range, the sum of an honest neighbour's differences is
-        at most n tolerance + errors sqrt(n) / 2 plus noise in size: a reward in an interval of
-        length 1 has a standard deviation of at most 1/2.
+        Rule 3 allows a sum of differences over n visits, in widths of the range, whose size is at
+        most n `tolerance` / (`high` - `low`) + `errors` sqrt(n) / 2 + noise: a reward in an
+        interval of length 1 has a standard deviation of at most 1/2.
 
         Args:
             click: 0 for visits without a click, 1 for visits with one.
@@ -340,7 +344,8 @@ class NeighbourTrust:
     def _noise_bound(self, releases: int, chance: float) -> float:
         """Bound the noise in the sum of `releases` releases, in units of 1.
 
-        The noise is above the bound with at most this chance, and below minus the bound as well.
+        The noise is above the bound with a chance of at most `chance`, and below minus the bound
+        with a chance of at most `chance`.
         """
         if math.isinf(self.release.epsilon):
             return 0.0

@@ -298,9 +298,9 @@ class Vendor:
         return video
 
     def observe_click(self, visit: Visit, reward: float) -> None:
-        """Take the reward of a visit that the vendor saw itself; only the first is used.
+        """Take the reward that the vendor itself saw at a visit; only the first one is used.
 
-        It is learned, unless a neighbour's report was learned for this visit before.
+        This reward is learned, unless a neighbour's report was learned for this visit before.
 
         Args:
             visit: whose video was shown, an own video or a neighbour's.
@@ -381,7 +381,7 @@ class Vendor:
         return offer
 
     def choose_without_learning(self, context: NDArray[np.float64]) -> str:
-        """Choose an own video as for a forwarded user, for a visit that is not learned from.
+        """Choose an own video by the policy for forwarded users, without learning from the visit.
 
         Raises:
             ConfigError: There is no policy for forwarded users, or no own video.
@@ -403,7 +403,7 @@ class Vendor:
         Returns:
             The encoded Reward. If the click is reported again, the same bytes are returned and the
             policy does not learn again. None if no such request is remembered, or if the policy
-            reports nothing; that policy is given the click at each report.
+            reports nothing; such a policy is given the reward in each of these calls.
         """
         guest = self._guests.get((peer, request))
         if guest is None or self.forwarded_users is None:

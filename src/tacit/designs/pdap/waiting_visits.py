@@ -1,4 +1,4 @@
-"""Visits that wait for an answer.
+"""Visits that wait for an answer: the reward with which they are learned.
 
 Answers  Each visit is learned at most once, because epsilon is charged for entering the sums once.
 Memory   One byte for each of the last `VISITS_REMEMBERED` visits. An answer to an earlier visit is
@@ -26,7 +26,10 @@ class WaitingVisits:
         """Whether visit i waits, at position i modulo VISITS_REMEMBERED."""
 
     def export_state(self) -> NDArray[np.bool_]:
-        """Copy the state: (VISITS_REMEMBERED,) whether visit i waits, at position i modulo this."""
+        """Copy the state: (VISITS_REMEMBERED,) booleans.
+
+        Whether visit i waits is at position i modulo VISITS_REMEMBERED.
+        """
         return self._waits.copy()
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:

@@ -76,9 +76,9 @@ class JoinedClient:
     def is_gate_open(self, round_number: int, survivors: int) -> bool:
         """Ask the gate, once a round, whether votes may be read; without a gate they may.
 
-        Once the gate is open in a round, a second call in this round returns True without noise,
-        for instance after the draw of a candidate failed. Each question to the gate is another
-        chance of a wrong answer. A gate that has shut stays shut.
+        If the gate has answered in this round that it is open, a further call returns True without
+        asking it again, for instance after the draw of a candidate failed: each question to the
+        gate is another chance of a wrong answer. A gate that has shut stays shut.
 
         Args:
             round_number: Number of the open round.

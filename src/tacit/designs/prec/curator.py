@@ -156,10 +156,11 @@ class Curator(MechanismRun):
             self._start_next_round(tuple(index.ids.tolist()), votes_by_row)
 
     def join(self, client: Any) -> None:
-        """Let a client join, who is one more view of the same votes.
+        """Let a client join. What they will see is one more view of the same votes.
 
         With a gate this costs the plan's epsilon and delta. The client's electorate are the voters
-        of the open round, or of the first round if none is open yet. Nobody is added to it later.
+        of the open round, or of the first round if none is open yet. Nobody is added to the
+        electorate later.
 
         Raises:
             ConfigError: The client has joined already.
@@ -189,7 +190,7 @@ class Curator(MechanismRun):
         Raises:
             ConfigError: No round is open.
             PrivacyError: The client has had all `settings.rounds` recommendations, has left, was
-                replayed (`record_recommendation`), or is new, and no further client may join.
+                replayed (`record_recommendation`), or is new although no further client may join.
         """
         with self._take_turn():
             client_id = read_id(client)
@@ -343,9 +344,10 @@ class Curator(MechanismRun):
             state: A state with the settings and the number of this run.
 
         Raises:
-            ValueError: The state's gates have other parameters, its voters or clients are not
-                distinct, there are more of them than the settings allow, or the number of clients
-                who joined is not the one that the state gives.
+            ValueError: The state's gates have other parameters; its voters are not distinct, or two
+                clients share a slot; a client who has left is still there; there are more voters or
+                clients than the settings allow; or the number of clients who joined is not the one
+                that the state gives.
         """
         has_same_gates = state.gate_parameters == self._gate_parameters()
         require(
@@ -370,10 +372,11 @@ class Curator(MechanismRun):
                     self._free_slots.append((block, slot))
         have_own_slots = len(used_slots) == len(self._client_by_id)
         are_still_gone = self._clients_who_left.isdisjoint(self._client_by_id)
-        require(have_own_slots and are_still_gone, "its clients are not distinct")
+        require(have_own_slots, "two of its clients have the same slot")
+        require(are_still_gone, "it still holds a client who has left")
         require(
             state.clients_joined == self.clients_joined,
-            "its number of clients is not that of the clients it holds",
+            "the number of clients that it states is not the number that it holds",
         )
         limit = self.settings.clients
         require(
@@ -386,7 +389,8 @@ class Curator(MechanismRun):
         transcript = client_state.transcript
         gate = None
         if self.plan is not None:
-            # A gate draws noise on counts ahead; what the saved gate had not used is drawn anew
+            # A gate draws the noise of later counts in advance. The noise that the saved gate had
+            # not used yet is drawn anew.
             gate = GateRun(
                 self.plan.mechanism,
                 noisy_threshold=client_state.noisy_threshold,
@@ -476,7 +480,7 @@ class Curator(MechanismRun):
             ConfigError: No such client has joined, or they have left.
         """
         if client_id not in self._client_by_id:
-            raise ConfigError(f"No client {client_id!r} has joined.")
+            raise ConfigError(f"No client {client_id!r}: they have not joined, or have left.")
         return self._client_by_id[client_id]
 
     def _check_open(self) -> None:

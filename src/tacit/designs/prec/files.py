@@ -80,7 +80,7 @@ class RunState:
     electorate: Bits
     """(rows,) whether a voter belongs to the open round: all but those who had left before."""
     blocks: tuple[Credits, ...]
-    """Credits of voters, for up to CLIENTS clients each."""
+    """Blocks of credits. Each block holds the voters' credits with up to CLIENTS clients."""
 
 
 def pack_state(state: RunState) -> bytes:

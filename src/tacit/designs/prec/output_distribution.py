@@ -9,8 +9,8 @@ Source     Gilbert, Liu, Yu (2015), Section 8: phi, gamma, lambda, rho (`theory.
 Releases   nothing by itself; a client sees what `OutputDistribution.draw` returns.
 Exactness  every object is drawn with exactly its chance, so no part of delta is spent on rounding.
            gamma is a fraction, so integers decide which of the two terms is drawn from. Whether x_j
-           is above rho = 1/2m is the integer test 2 m count_j > W. The values of phi are neither
-           floats nor fractions. The draw in proportion to phi uses a uniform number of 64 bits:
+           is above rho = 1/2m is the integer test 2 m count_j > W. No float or fraction holds the
+           values of phi exactly. The draw in proportion to phi uses a uniform number of 64 bits:
            objects have intervals on the line from 0 to 1, and the one that holds the number is
            drawn. Floats find it, unless the number lies within a stated distance of a border
            between two intervals: then decimals of increasing length find it, with further random

@@ -43,7 +43,8 @@ most 1e-13, and a few dozen rounds leak."""
 UNLIKELY = 0.01
 """Probability with which the loss may exceed a plan's `likely_loss_bound`."""
 _LEAST_LOSS = 1e-6
-"""Loss at which lower bounds are computed for a loss of 0, whose logarithm is infinite."""
+"""Lower bounds for a smaller loss are computed at this loss, because the logarithm of 0 is
+infinite."""
 
 
 def floor_epsilon(
@@ -245,8 +246,9 @@ def plan(
         `objects`, `rounds`, `diversity`, `radius`, `peers`, `voters`: the arguments.
         `gamma`, `lambda`: p-REC's own parameters for these numbers.
         `loss_bound`: upper bound of the expected number of disliked recommendations.
-        `likely_loss_bound`: bound that their number exceeds with a probability of UNLIKELY at most.
-        `loss_lower_bound`: no algorithm, private or not, has a smaller expected number.
+        `likely_loss_bound`: the number of disliked recommendations is above this bound with a
+            probability of at most UNLIKELY.
+        `loss_lower_bound`: no algorithm, private or not, has a smaller expected number of them.
         `epsilon_lower_bound`: no algorithm that keeps `loss_bound` has a smaller epsilon.
         `epsilon_tight`: bound of Theorems 11 and 17, under the promise.
         `epsilon_paper`: the same bound in the paper's simpler form, which is looser.
@@ -395,7 +397,7 @@ def plan_loss(
 def lower_bounds(T: int, D: int, R: int, n: int, P: int, loss: float) -> tuple[LowerBound, ...]:
     """Compute the two lower bounds of any algorithm's epsilon for a given loss.
 
-    Theorem 1 states the larger of the two. A loss below _LEAST_LOSS is taken for _LEAST_LOSS.
+    Theorem 1 states the larger of the two. A loss below _LEAST_LOSS is replaced by _LEAST_LOSS.
     """
     positive_loss = max(loss, _LEAST_LOSS)
     return (

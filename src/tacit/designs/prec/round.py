@@ -52,7 +52,7 @@ class Block:
     """
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
-        """Make a block without clients, for whom no voter counts.
+        """Make a block without clients: in each slot, no voter counts.
 
         Args:
             voters: How many voters have a row.
@@ -108,9 +108,10 @@ class Block:
         enrol(self._credit, slot, electorate)
 
     def count_votes(self, slot: int, votes: Votes, objects: int) -> VoteCount:
-        """Count the votes that voters who count for the client in a slot cast in the open round.
+        """Count the votes of the open round for the client in a slot.
 
-        The count is kept: until the next change of the block further calls return the same.
+        Only the votes of voters who count for this client are counted. The result is kept: until
+        the block changes, further calls return the same.
 
         Args:
             slot: The client's slot.
@@ -151,7 +152,8 @@ class Block:
 
         Args:
             rows: How many voters have a row now, also those who left.
-            present: (rows,) voters who have not left; None if nobody left since the last round.
+            present: (rows,) whether a voter is still there; None if nobody left since the last
+                round.
         """
         credit = self._credit
         new_rows = rows - credit.alive.size

@@ -1,7 +1,7 @@
 """DUP: own videos and neighbours, on a grid of cells that is fixed from the start.
 
 Source  Tekin, van der Schaar: Distributed online big data classification using context information
-        (Allerton 2013), reference [31] of the P-DAP paper.
+        (Allerton 2013), reference [31] of the P-DAP paper. Symbols as in theory.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.designs.pdap.settings import Setting
 
 
 class Dup(Dap):
-    """DAP with equal cells that never split, and control functions without a level."""
+    """DAP with equal cells that never split. Its control functions do not depend on a level."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(

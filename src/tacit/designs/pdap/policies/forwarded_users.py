@@ -1,12 +1,12 @@
 """LaP-DAP: serve own videos to users that other vendors forward.
 
-While a video is explored, its reward is sent to the forwarding vendor without noise. Later, the
-noisy total of the video's rewards in this cell, from a tree counter, is sent, divided by the number
-of rewards in the tree. A full tree is followed by a new one. With an infinite epsilon every reward
-is sent without noise. Decisions use the true rewards.
+While a video is explored, its reward is sent to the forwarding vendor without noise. Later, a noisy
+mean is sent: a tree counter's noisy total of the video's rewards in this cell, divided by the
+number of rewards in the tree. When a tree is full, a new one begins. With an infinite epsilon every
+reward is sent without noise. Decisions use the true rewards.
 The claim of privacy is refuted on the cards of `published_guarantees`.
 
-Source  Zhou, Zhou, Wu, Jin (2015), Algorithm 2.
+Source  Zhou, Zhou, Wu, Jin (2015), Algorithm 2. Symbols as in theory.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Its claim of privacy is refuted, with numbers, on the cards of `published_guarantees`.
 
 Source  Zhou, Zhou, Wu, Jin (2015), Algorithm 1; the mechanism: McSherry and Talwar: Mechanism
-        design via differential privacy (FOCS 2007).
+        design via differential privacy (FOCS 2007). Symbols as in theory.py.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tacit.randomness import Source
 
 
 class PDap(Dap):
-    """DAP whose rule 4 draws an own video by the exponential mechanism, with Delta u as printed.
+    """DAP whose rule 4 draws an own video by the exponential mechanism.
 
-    The drawn video is then compared with the best neighbour, and the arm with the larger mean is
-    chosen.
+    The mechanism takes Delta u, the sensitivity of a mean, as printed: L m^(-alpha l). The drawn
+    video is then compared with the best neighbour, and the arm with the larger mean is chosen.
 
     Attributes:
         claimed_epsilon: nats of one draw, as claimed in Algorithm 1; inf chooses as DAP does.
@@ -45,9 +45,9 @@ class PDap(Dap):
             setting: of the vendor.
             epsilon: claimed for one draw; inf chooses the best video instead.
             randomness: of the draws.
-            gamma: Gamma, a bound of a neighbour's noise. Because of it, a neighbour is explored
-                for (gamma / 4) m^(alpha l) more visits in a cell of level l. None means Lemma 5's,
-                `theory.gamma`.
+            gamma: Gamma, a bound on a neighbour's noise. Because of it, a neighbour is explored
+                for (gamma / 4) m^(alpha l) more visits in a cell of level l. None means the bound
+                of Lemma 5, `theory.gamma`.
         """
         check_epsilon(epsilon)
         if gamma is None:
@@ -97,8 +97,8 @@ class PDap(Dap):
             m = setting.slices
             alpha = setting.smoothness
             sensitivity = theory.spread(setting.lipschitz, m, alpha, level)
-            # Means are rounded to steps of 2^-18 to 2^-10. Where this range allows it, the
-            # sensitivity is at least 64 steps.
+            # Means are rounded to multiples of `resolution`, which is between 2^-18 and 2^-10.
+            # Where this range allows it, the sensitivity is at least 64 of these multiples.
             bits = math.ceil(math.log2(64 / sensitivity))
             resolution = 2.0 ** -min(18, max(10, bits))
             self._selections[level, candidates] = Selection(

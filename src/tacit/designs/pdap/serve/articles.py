@@ -135,7 +135,7 @@ async def remove_article(
 def find_joining_times(
     vendor: ServedVendor, stored: bytes | None, now: float
 ) -> dict[str, int | None]:
-    """Find when each article that a vendor shows has joined.
+    """Find when each article that a vendor shows joined.
 
     Args:
         vendor: that shows them.
@@ -143,7 +143,8 @@ def find_joining_times(
         now: in seconds since 1970.
 
     Returns:
-        The second since 1970 at which each article joined; None for those of the settings.
+        For each title, the second since 1970 at which the article joined; None for an article that
+        the settings name.
     """
     joined_by_title: dict[str, int | None] = dict.fromkeys(vendor.settings.videos)
     if stored is not None:

@@ -25,7 +25,7 @@ KEYS_FILE = "keys.json"
 
 
 def make_demo(_: Path) -> str:
-    """Make the section of one vendor without neighbours, which would need another service."""
+    """Make the section of one vendor. It has no neighbours: they would need another service."""
     return _section(NAMES[0], VIDEOS)
 
 

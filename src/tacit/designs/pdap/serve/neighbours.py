@@ -80,8 +80,9 @@ class Neighbour:
         """Read a section [vendors.NAME.peers.NAME].
 
         Raises:
-            ConfigError: The address is not https, or is not that of a vendor; or the name or a key
-                does not have the right form.
+            ConfigError: The address is not a vendor's, or is http on another machine than this;
+                the name or a key does not have the right form; or the file of the API key cannot be
+                read, or is open to others.
         """
         if not NAME.fullmatch(name):
             raise ConfigError(f"{TOML}: a name in [vendors.NAME.peers.NAME] is of a-z, 0-9, _, -.")
@@ -168,7 +169,8 @@ class Calls:
         Args:
             headers: of the message, names in lower case.
             peers: neighbours that may have signed it.
-            message: `body`, and `path`, or `status` and `nonce`, as in `signatures.check`.
+            message: `body`, and either `path` alone or both `status` and `nonce`, as in
+                `signatures.check`.
 
         Returns:
             Name of the neighbour.
@@ -245,8 +247,8 @@ class Calls:
     async def _read(self, answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
         """Return the content of an answer; None unless the answer can be trusted.
 
-        It must have status 200 and the type of messages, and be signed by the neighbour, neither
-        too long nor compressed.
+        An answer can be trusted if it has status 200 and the type of messages, is signed by the
+        neighbour, and is neither too long nor compressed.
         """
         is_octets = answer.headers.get("content-type") == signatures.OCTETS
         is_compressed = "content-encoding" in answer.headers
@@ -283,8 +285,8 @@ def _authorities() -> ssl.SSLContext:
 CHECK_INTERVAL = 2.0
 """Seconds between two checks of a neighbour that is ready."""
 FIRST_REST = 1.0
-"""Half the seconds until a neighbour is checked again when it stops being ready: this number is
-doubled before each wait."""
+"""`_PeerState.rest` while a neighbour is ready, in seconds. It is doubled before each wait, so the
+first wait after the neighbour stops being ready is twice this number."""
 LONGEST_REST = 30.0
 """Seconds between two checks of a neighbour that is not ready, at most."""
 

@@ -78,10 +78,10 @@ class ServedVendor(ServedThing):
         return ()
 
     def check_balances(self, balances: Iterable[Balance]) -> None:
-        """Refuse stored budgets of people that are larger than `lifetime`: a budget is for life.
+        """Check that no person's stored budget is larger than `lifetime`: a budget is for life.
 
         Raises:
-            ConfigError: There is such a budget of this vendor.
+            ConfigError: A person has a larger budget at this vendor.
         """
         prefix = f"vendors/{self.name}/"
         for balance in balances:

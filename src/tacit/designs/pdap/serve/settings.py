@@ -200,8 +200,9 @@ class VendorSettings:
     def make_vendor(self) -> Vendor:
         """Make a new vendor, which has learned nothing.
 
-        It asks all neighbours at every visit, whatever is chosen, because contexts must not decide
-        who is asked. It does not see the clicks of users that neighbours forward.
+        At every visit it asks all neighbours that can be asked, whatever is chosen, because
+        contexts must not decide who is asked. It does not see the clicks of users that neighbours
+        forward.
         """
         source = randomness.secure()
         learner = JointLearner(self.learner_setting, randomness=source)

@@ -5,9 +5,9 @@ Signed    in a request: method, path, digest and type of the content, Idempotenc
           and Tacit-Audience (the receiver's name and public key, so that a message for one
           deployment is not valid for another of the same name). In an answer: status, digest and
           type, Tacit-Audience (the vendor that asked), and the nonce of the request.
-Refused   every message but one with a single signature in exactly the form that `sign` writes, by a
-          known key, for this receiver, not older than `VALID_SECONDS` and not from the future;
-          clocks may differ by `CLOCK_SKEW`. The ledger notices a second use of a nonce.
+Accepted  only a message with a single signature, in exactly the form that `sign` writes, by a known
+          key, for this receiver, not older than `VALID_SECONDS` and not from the future; clocks may
+          differ by `CLOCK_SKEW`. The ledger notices a second use of a nonce.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ _PLAIN_FIELDS = (
 `learner_visit` are those of `Ticket`; `arm`, `learned`, `offer_known` and `request` are those of
 `Visit` and its choice. `peer` is the position of the neighbour's name in `VendorState.peer_names`,
 -1 for an own video. `click` is 0 if it is not known yet, 1 for no click, 2 for a click. `has_video`
-is 1 if a video was shown."""
+is 1 once the video to show is chosen."""
 
 
 def visit_dtype(features: int) -> np.dtype[Any]:
@@ -91,7 +91,7 @@ class Ticket:
 
 @dataclass
 class VendorState:
-    """A vendor, and its visits that wait for a neighbour's offer or their click.
+    """A vendor, and its visits that wait for a neighbour's offer or for the visitor's click.
 
     Attributes:
         vendor: with its learner.
@@ -365,7 +365,7 @@ def read_articles(data: bytes) -> dict[str, int]:
 
 
 _LENGTH = struct.Struct(">I")
-"""Bytes of the JSON text, before it."""
+"""Length of the JSON text in bytes; it is written before the text."""
 _DTYPES = ("<f8", "<i8", "<i4", "|u1")
 """Types of arrays that are stored."""
 

@@ -48,7 +48,8 @@ class StateCache:
 
         Returns:
             A function of a source, which is not used, and of the stored bytes. It returns the
-            answer and the new bytes; None for unchanged bytes, and where settings differ.
+            answer and the new bytes. In place of the bytes it returns None if they have not
+            changed, and if they were stored under other settings.
         """
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:

@@ -233,9 +233,9 @@ def find_vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
 def _check_forward(
     request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str
 ) -> None:
-    """Refuse a Forward that the calling neighbour did not just sign for this vendor.
+    """Refuse a Forward unless the calling neighbour signed it for this vendor a short time ago.
 
-    The number of the message must be the Idempotency-Key, so that it is used only once.
+    The number of the message must be the Idempotency-Key, so that each number is used only once.
 
     Args:
         request: the POST, with its headers.

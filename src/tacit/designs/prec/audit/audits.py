@@ -2,7 +2,7 @@
 
 One sample is the whole view of one hostile client of the shipped curator. One curator serves many
 clients, whose draws are independent. To be fast, one call of the sampler draws the noise of many
-gates, and each gate takes the next number of it.
+gates, and each gate takes the next of these numbers.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def published_claim() -> AuditedClaim:
 
 
 def _binomial(chance: float) -> Chances:
-    """Compute the chances of 0 to _ROUNDS matches, if each round is one with the same chance."""
+    """Compute the chances of 0 to _ROUNDS matches, if each round is a match with this chance."""
     chances: dict[Hashable, float] = {}
     for matches in range(_ROUNDS + 1):
         misses = _ROUNDS - matches
@@ -135,10 +135,10 @@ def _binomial(chance: float) -> Chances:
 
 
 def sound_claim(epsilon: float) -> AuditedClaim:
-    """Make the claim of the sound variant, with a check in which as many vote as the threshold.
+    """Make the claim of the sound variant, with a check in which all voters vote alike.
 
-    All voters vote alike and the client likes their votes. So no voter ever loses credit, and only
-    the gate's answers depend on the hidden voter.
+    There are as many voters as the gate's threshold, and the client likes what they vote for. So no
+    voter ever loses credit, and only the gate's answers depend on the hidden voter.
 
     Args:
         epsilon: The claim, in nats.

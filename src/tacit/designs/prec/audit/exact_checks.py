@@ -368,8 +368,10 @@ def dropped_voter(others: int, rounds: int) -> Pattern:
 def chances(counts: list[int], objects: int, rounds: int) -> list[float]:
     """Compute the output distribution of a round as the paper prints it, for R = 0.
 
-    It is gamma / m + (1 - gamma) phi(x_j) / (sum of all phi), with
-    phi(x) = e^(lambda x) - e^(lambda rho) for x above rho, else 0.
+    Object j of m has the chance gamma / m + (1 - gamma) phi(x_j) / (sum of all phi), where x_j is
+    its share of the votes, and phi(x) = e^(lambda x) - e^(lambda rho) for x above rho, else 0. The
+    constants are gamma = m / (3 T - 1), lambda = 2 m ln T and rho = 1/2m. Without votes all objects
+    have the chance 1 / m.
 
     Args:
         counts: (m,) votes that count for the client, by object.
@@ -403,12 +405,12 @@ class Play:
 
 
 class BestPlay(NamedTuple):
-    """The best move at a number of voters besides the hidden one."""
+    """The best move for a given number of other voters, those besides the hidden one, who count."""
 
     play: Play
     """The move."""
     others_left: int
-    """Number of voters besides the hidden one who count after it."""
+    """Number of other voters who count after the move."""
 
 
 def solve_game(rounds: int, peers: int, voters: int, direction: int) -> tuple[float, list[Play]]:
@@ -422,12 +424,13 @@ def solve_game(rounds: int, peers: int, voters: int, direction: int) -> tuple[fl
         rounds: T.
         peers: P.
         voters: Voters at the start, the hidden one among them.
-        direction: 1 for the log-ratio of with over without the hidden voter, -1 for its inverse.
+        direction: 1 for the logarithm of the chance with the hidden voter divided by the chance
+            without; -1 for the logarithm of the inverse ratio.
 
     Returns:
         The loss in nats, and the moves in order.
     """
-    # Both by the number of voters who count besides the hidden one
+    # Both are indexed by the number of voters who count besides the hidden one
     largest_loss = [0.0] * voters
     best: dict[int, BestPlay] = {}
     for others in range(peers - 1, voters):

@@ -1,4 +1,4 @@
-"""Walks: the shipped curator serves one client with prescribed outputs, which gives exact chances.
+"""Exact chances of a client's views, from walks: runs of the shipped curator with fixed outputs.
 
 In a walk, a prescribed output replaces each draw from the output distribution, and "open" replaces
 each answer of the gate; everything else is the shipped curator. The walk records the chance that
@@ -46,7 +46,7 @@ _CLIENTS_PER_CURATOR = 1_000
 _MOST_LOSS = 256.0
 """Largest loss in nats that `least_epsilon` tells from an infinite one."""
 _HALVINGS = 60
-"""Steps of its bisection: they leave an interval of 2^-52 nats."""
+"""Steps of the bisection in `least_epsilon`: they leave an interval of 2^-52 nats."""
 _RUN_NUMBER = 1
 """Number of every run, so that abstainers have the same votes in neighbouring patterns."""
 
@@ -145,7 +145,8 @@ class OutputDraw:
     chance: float
     """The object's chance under the output distribution."""
     survivors: int
-    """Credit of all voters who count, divided by the credit of a voter at the start."""
+    """Credit of all voters who count, divided by the credit of one voter at the start and rounded
+    down."""
 
 
 @dataclass(eq=False)
@@ -162,10 +163,11 @@ class Walk:
 
     @cached_property
     def answer_chances(self) -> list[float]:
-        """Chances of where the gate shuts: for each question, that it shuts there; last, never.
+        """For each question, the chance that the gate shuts there; last, that it never shuts.
 
-        The gate shuts at a count if noise_t - count >= threshold_noise - threshold
-        (`mechanisms.gate.GateRun` with `stops="below"`).
+        With noise_t the noise on the count of question t, the gate shuts there if
+        noise_t - count >= threshold_noise - threshold (`mechanisms.gate.GateRun` with
+        `stops="below"`).
         """
         earlier_gates_open = 1.0  # chance that no earlier gate of this walk has shut
         # (values,) possible noise on the threshold, and for each the chance that it was drawn and
@@ -405,7 +407,8 @@ class Pair:
     def loss_of_gate(self) -> float:
         """Largest |ln(p / q)| of an answer of the gate, given the outputs of a path.
 
-        It is infinite if an answer is possible in one of the patterns only, as without noise.
+        p and q are the answer's chances with and without the hidden voter. The loss is infinite if
+        an answer is possible in only one of the patterns, which happens without noise.
         """
         largest = 0.0
         for walk, neighbour in self.walks:
@@ -421,8 +424,8 @@ class Pair:
     def unguarded_chance(self) -> float:
         """Chance that the output distribution is drawn from with fewer than P survivors.
 
-        Of the two patterns the one with the larger chance is taken. The hidden voter is one of the
-        P. The walks have to be along all paths.
+        Of the two patterns the one with the larger chance is taken. Survivors are counted with the
+        hidden voter. The walks have to be along all paths.
         """
         # Chances by the outputs before the draw, which several paths may share
         with_voter: dict[Path, float] = {}

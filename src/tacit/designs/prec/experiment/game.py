@@ -82,7 +82,7 @@ class Game:
             raise ConfigError("diversity is 0 to the number of rounds.")
         if not 1 <= self.clients_together <= self.clients:
             raise ConfigError(
-                f"Of {self.clients} clients, 1 to all are priced together; "
+                f"Epsilon is for the views of 1 to {self.clients} clients together; "
                 f"got {self.clients_together}."
             )
         if self.world not in WORLD_NAMES:

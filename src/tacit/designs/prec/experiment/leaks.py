@@ -10,9 +10,9 @@ of a pair, Pr' under the second, and the client likes the same objects under bot
 are k steps apart, each adding or removing one voter, epsilon is at least |log-ratio| / k.
 
 Voters who vote alike in all rounds are one kind. The chances of a round depend on earlier rounds
-only through the credits of each kind. So all sequences that lead to the same credits, one state,
-are followed together. The largest and the mean log-ratio over all sequences are exact, unless there
-are too many states to follow.
+only through the state: the credits of each kind under both patterns. So all sequences that lead to
+the same state are followed together. The largest and the mean log-ratio over all sequences are
+exact, unless there are too many states to follow.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class Leak:
     mean: float | None
     """The mean log-ratio under the first pattern, a relative entropy; None if `worst` is None."""
     per_step: float
-    """The largest known |log-ratio|, which is `worst` or |`played`|, divided by the steps: epsilon
-    is at least this."""
+    """The largest known |log-ratio|, divided by the steps: epsilon is at least this number. The
+    largest known one is `worst`, or |`played`| if `worst` is None."""
     proven: float | None
     """Upper bound of epsilon that is proven under the promise; None if the proofs do not allow the
     sizes of the pair."""

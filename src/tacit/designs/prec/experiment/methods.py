@@ -4,8 +4,8 @@ p-rec               the sound variant, with its gate, for epsilon and delta
 p-rec-no-gate       the paper's algorithm, which guarantees nothing unless there are P peers
 exponential         the exponential mechanism on all votes of each round, for the same epsilon and
                     delta over all rounds of `Game.clients_together` clients. Counts are monotonic,
-                    so it draws in proportion to e^(epsilon_0 count), and k choices cost at most
-                    k epsilon_0^2 / 8 in zCDP
+                    so it draws in proportion to e^(epsilon_0 count), with epsilon_0 the epsilon
+                    of one choice, and k choices cost at most k epsilon_0^2 / 8 in zCDP
 majority            the object with the most votes; no privacy
 weighted-majority   the object with the largest sum of weights: voters whom p-REC would charge a
                     credit have their weight halved; no privacy
@@ -203,7 +203,7 @@ PLAYERS: dict[str, Callable[[Game, int], Player]] = {
     "weighted-majority": partial(MajorityPlayer, kept_share=0.5),
     "uniform": UniformPlayer,
 }
-"""Players by method."""
+"""For each method, the function that makes its player for a game and a seed."""
 
 
 @lru_cache(maxsize=64)
@@ -239,9 +239,10 @@ def loss_bound(game: Game, method: str) -> float | None:
 
     Without a gate it is `theory.loss_bound`. With a gate, the loss of uniform recommendations times
     a bound of the chance that the gate ever shuts is added. The peers keep (D + R + 1) P credits,
-    so there are always at least (D + R + 1) P // c survivors. If the threshold is below this number
-    by some distance, the gate shuts in a round at most with the chance that the difference of its
-    two noises reaches the distance; the chances of T rounds are added.
+    so there are always at least (D + R + 1) P // c survivors, where c is the credit of one voter at
+    the start. If the threshold is below this number by some distance, the gate shuts in a round at
+    most with the chance that the difference of its two noises reaches the distance; the chances of
+    T rounds are added.
 
     The bound is None for other methods, in worlds without P peers, and if the proofs do not allow
     the sizes.
@@ -273,7 +274,7 @@ def loss_bound(game: Game, method: str) -> float | None:
 
 @lru_cache(maxsize=256)
 def epsilon_per_choice(epsilon: float, delta: float, choices: int) -> float:
-    """Compute the largest epsilon of each choice with which all choices cost epsilon and delta.
+    """Compute the largest epsilon of one choice with which all choices fit into epsilon and delta.
 
     It is computed by the accountants of pure and of zero-concentrated differential privacy, and the
     larger result is taken.

@@ -54,8 +54,8 @@ class PRecRow:
     """Number of rounds in which clients disliked the object recommended to most of them; of equally
     frequent objects the one that was recommended first counts."""
     stopped: int | None
-    """The round in which the last client's gate shut; None if a gate never shut, or there is none.
-    """
+    """The round in which the last of the clients' gates shut; None if one of them never shut, or
+    there are no gates."""
     threshold: int | None
     """The gate's threshold, in voters; None without a gate, or if the gate has no plan."""
     loss_bound: float | None
@@ -65,8 +65,8 @@ class PRecRow:
 def play(game: Game, method: str, seed: int) -> PRecRow:
     """Play one method in one setting.
 
-    The votes depend on the setting and the seed, and only in the world of the adaptive adversary
-    also on the method's recommendations.
+    The votes depend on the setting and the seed. In the world of the adaptive adversary they also
+    depend on the method's recommendations.
     """
     loss = 0.0
     joint_loss = 0
@@ -178,7 +178,7 @@ def points(rows: Iterable[PRecRow]) -> list[Point]:
 
 
 def _remove_seed_results(row: PRecRow) -> PRecRow:
-    """Return the row without its seed and results: equal for the rows of one setting."""
+    """Return the row without its seed and results; rows of one method and setting become equal."""
     return replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None)
 
 
