@@ -214,9 +214,7 @@ def neighbour_regret_as_printed(
         return visits + noise_term_of_proof + BASEL * _power_of_e(K) * (1 + K_over_a) * log_rounds
     if version == "theorem 3":
         return visits + noise_term + BASEL * _power_of_e(K) * (1 + K_over_a * log_rounds)
-    raise ConfigError(
-        f"A version of Lemma 4 is 'statement', 'proof' or 'theorem 3'; got {version!r}."
-    )
+    raise ConfigError(f"A version of Lemma 4 is statement, proof or theorem 3; got {version!r}.")
 
 
 def neighbour_regret(m: float, al: float, level: int, T: float, K: int, Gamma: float) -> float:
