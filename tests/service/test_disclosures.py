@@ -373,12 +373,14 @@ def test_a_service_that_does_not_start_logs_nothing(demo, folder, shops):
 
 
 def test_a_log_elsewhere(folder):
-    """The log lies where the operator says, in the folder."""
+    """The log is the file in the folder that the operator names; other paths are refused."""
     open_section(folder, log="public.log")
     assert (folder / "public.log").exists()
     assert not (folder / "gender.digests").exists()
-    with pytest.raises(ConfigError, match="log names no file"):
+    with pytest.raises(ConfigError, match="log lies outside"):
         open_section(folder, log="../public.log")
+    with pytest.raises(ConfigError, match="log names a folder"):
+        open_section(folder, log=".")
 
 
 def test_a_log_that_was_changed(folder):

@@ -82,8 +82,8 @@ class Server:
                 ticket % n = k. So no two servers count one ticket.
             keep_tickets: Whether to store tickets and refuse duplicates. If False, memory does not
                 grow, and the caller has to make sure that each report comes once. After a restart
-                from a checkpoint only reports that came after it may be sent again; `reports` is
-                the number of reports in it.
+                from a checkpoint, only reports that came after the checkpoint may be sent again;
+                `reports` of the loaded server is the number of reports in the checkpoint.
 
         Raises:
             ConfigError: There is no such shard, or there are too many items for pairs.
@@ -175,13 +175,15 @@ class Server:
         """Add the counts of another server, which must not be used afterwards.
 
         Raises:
-            ConfigError: The other server counted another campaign, its number of all shards is
-                another, or both servers counted the same shard.
+            ConfigError: The other server counted another campaign, it divides the tickets into
+                another number of shards, or both servers counted the same shard.
         """
         if other.campaign != self.campaign or other.shard_count != self.shard_count:
             raise ConfigError("Merge servers of one campaign that have the same number of shards.")
         if self.shards & other.shards:
-            raise ConfigError("These servers took the same tickets: people would count twice.")
+            raise ConfigError(
+                "These servers counted the same shard of the tickets: people would count twice."
+            )
         self.keep_tickets = self.keep_tickets and other.keep_tickets
         self._tickets.add(other._tickets.tickets())
         self.shards |= other.shards
@@ -306,8 +308,8 @@ def report_head(campaign: Campaign) -> tuple[int, int]:
 def count_messages(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
     """Count one part of the reports of a distributed count, with a new server.
 
-    Only the first of several reports with the same ticket is counted, so they have to be in one
-    part.
+    Of several reports with the same ticket only the first is counted. So all reports with one
+    ticket have to be in the same part.
 
     Args:
         messages: The bytes of one report each.

@@ -6,9 +6,10 @@ Source     Banerjee, Hegde, Massoulié: The price of privacy in untrusted recomm
            here.
 Notation   U people, N items, w rated items of each person, L item clusters with shares beta (L,),
            K classes of people with shares alpha (K,), b (K, L) chances of a like, eta the chance of
-           failure, wrong_share the share of labels that may be wrong. eps is the epsilon of one
-           person's whole report in bounds for any learner, and that of one bit in formulas about a
-           bit; rho = tanh(eps / 2) is the share of the true bit's signal that noise leaves. Success
+           failure, wrong_share the share of labels that may be wrong. theta is the expected number
+           of rated items in a sensed set (MaxSense). eps is the epsilon of one person's whole
+           report in bounds for any learner, and the epsilon of one bit in formulas about a bit;
+           rho = tanh(eps / 2) is the share of the true bit's signal that noise leaves. Success
            means that at most the share wrong_share of the items has a wrong label, in the best
            numbering of the clusters. Information is in nats.
 """
@@ -65,9 +66,9 @@ def sharper_information(eps: float) -> float:
 def one_bit_bound(N: int, eta: float, wrong_share: float = 0.0) -> float:
     """Fewest people who rated one item each and answer one fixed yes/no question (Theorem 4.3).
 
-    `unknown_bits` times N ln 2, with or without noise: an answer has at most 1 / N nats about the
-    labels. The bound does not hold for several questions to one person, nor for questions that
-    depend on earlier answers. The constant is derived here.
+    The bound is `unknown_bits` times N ln 2, with or without noise: an answer has at most 1 / N
+    nats of information about the labels. It does not hold if one person answers several questions,
+    or if a question depends on earlier answers. The constant is derived here.
     """
     return unknown_bits(N, eta, wrong_share) * N * LN2
 
@@ -216,8 +217,10 @@ def pairwise_users(N: int, chances: Floats, beta: Floats, eta: float) -> float:
     """People that a method of pairs needs, by the normal approximation; inf if mu is 0.
 
     Derived here: (N - 1) s ln(N / eta) / mu^2, where s is the mean chance of a 1 and mu the
-    smallest absolute eigenvalue of `pair_spectrum`. The sum along an eigenvector of an item's row
-    of counts is normal with mean 2 U mu v_i / (N - 1) and variance 2 U s / (N (N - 1)).
+    smallest absolute eigenvalue of `pair_spectrum`. Its eigenvector has the entry v_j for the
+    cluster of item j (`PairSpectrum.rows`). Weigh the counts of all pairs (i, j) of one item i by
+    v_j: their sum is approximately normal with mean 2 U mu v_i / (N - 1) and variance
+    2 U s / (N (N - 1)).
 
     Args:
         N: Items.
@@ -235,7 +238,8 @@ def pairwise_users(N: int, chances: Floats, beta: Floats, eta: float) -> float:
 def no_hit(w: int, theta: float, beta: Floats, b: Floats) -> Floats:
     """Chance q that a person has no liked item in a sensed set, by their class: (K,).
 
-    (1 - theta bbar_k / w)^w, where bbar_k is the chance that class k likes a random rated item.
+    (1 - theta bbar_k / w)^w, where theta is the expected number of rated items in the set, and
+    bbar_k the chance that class k likes a random rated item.
     """
     q: Floats = (1 - theta * (b @ beta) / w) ** w
     return q

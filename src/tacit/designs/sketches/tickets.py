@@ -1,7 +1,7 @@
 """A set of the tickets of counted reports, and the shard to which a ticket belongs.
 
 Runs at   the recommender.
-Sees      tickets: random numbers of devices, other ones in every campaign.
+Sees      tickets: random numbers, which a device draws anew for every campaign.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Words = NDArray[np.uint64]
 _TABLES = 256
 """Number of hash tables."""
 _SHIFT = np.uint64(56)
-"""Shift by which 8 of 64 bits are left: the number of a ticket's table."""
+"""A ticket that is shifted right by this keeps its 8 leading bits: the number of its table."""
 _LARGEST_LOAD = 0.8
 """Largest share of a table's cells that are used; above it the table grows."""
 _GROWTH = 1.55
@@ -26,7 +26,7 @@ _FIRST_SIZE = 32
 
 
 class TicketSet:
-    """A set of 64-bit tickets above 0. With about ten thousand or more, each takes up to 16 bytes.
+    """A set of 64-bit tickets above 0; from ten thousand on, each takes up to about 16 bytes.
 
     It consists of hash tables, in which 0 is an empty cell. A ticket's leading bits choose its
     table, so that one table grows at a time, which needs little extra memory. Positions within a

@@ -158,7 +158,8 @@ class Account:
             epoch: Label of the epoch.
 
         Returns:
-            The release; None if the device refuses, the account is closed and no letter was made.
+            The release. None if the device refuses to decide, and also the account is closed and
+            no letter was made before.
         """
         state = self.state
         disclosure = self.disclosure

@@ -89,7 +89,7 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
         list(sum_vector(ratings)),
         list(sum_vector(0)),
         distance=CONTRIBUTIONS + 1,  # one person's ratings and their head count, in L1
-        # The pair gets this part of the samples: 1/4 for the largest person, 1/100 for others.
+        # The pair gets 1/4 of the samples for a person with the most ratings, 1/100 for others.
         sample_divisor=4 if ratings == CONTRIBUTIONS else 100,
     )
 
@@ -107,7 +107,7 @@ def audited_disclosure() -> AuditedMechanism:
 
 
 def plant_bug(planted: bool) -> Pair:
-    """Make a pair whose noise leaves the head count out of the sensitivity, if a bug is planted."""
+    """Make a pair. A planted bug leaves the head count out of the sensitivity of its noise."""
     return pair(CONTRIBUTIONS, CONTRIBUTIONS - 1 if planted else CONTRIBUTIONS)
 
 

@@ -1,6 +1,6 @@
 """Commands `tacit fit standard-scheme` and `tacit simulate standard-scheme`.
 
-Here are also the scheme's parts of `tacit demo` and `tacit compare`.
+The scheme's parts of `tacit demo` and `tacit compare` are here as well.
 """
 
 from __future__ import annotations
@@ -203,8 +203,8 @@ class TheoremSettings:
     def __post_init__(self) -> None:
         if self.dimensions >= self.items:
             raise ConfigError(
-                f"Give more items than dimensions, which the scheme needs to estimate x and the "
-                f"attribute; got {self.items} and {self.dimensions}."
+                f"The scheme needs more items than dimensions to estimate a profile and the "
+                f"attribute; got {self.items} items and {self.dimensions} dimensions."
             )
         if not self.sigma > 0 or not math.isfinite(self.sigma):
             raise ConfigError(f"The noise has a finite sigma above 0; got {self.sigma}.")

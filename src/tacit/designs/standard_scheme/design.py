@@ -21,7 +21,7 @@ class CardSettings:
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Make the two cards of a model with these settings, before it is fitted.
 
-    They are the card of people who hide an attribute, and that of consenting people.
+    One is for people who hide an attribute, the other for consenting people.
     """
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
@@ -73,8 +73,8 @@ _BASELINES = (
 _ON_ML_100K = "tacit evaluate standard-scheme FOLDER/ml-100k"
 _SMALL = "--folds 3 --attack lda --release scheme --release movie-average"
 _DRAWINGS_LOST = (
-    "the text has lost the drawings and their captions; what one sentence of it says of the curve "
-    "is the row 'Curve of alpha'"
+    "the text has lost the drawings and their captions; one sentence of it describes the curve: "
+    "see the row 'Curve of alpha'"
 )
 
 PRINTED = (

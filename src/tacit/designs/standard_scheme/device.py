@@ -5,9 +5,9 @@ Source      US patent application "Privacy protection against curious recommende
             (SIGMETRICS 2014).
 Runs at     the person's own device.
 Sees        the person's true stars and attributes, and the recommender's public disclosure.
-Releases    obfuscated stars of some of the items that were rated on the account's first day, or
-            later before a release showed an item. Each item is decided once, and the decision is
-            final.
+Releases    obfuscated stars of some of the rated items. The device decides items on the account's
+            first day, and later only until a release has shown an item. Each item is decided once,
+            and the decision is final.
 Guarantee   none with an epsilon. If stars follow the linear model exactly, people choose what to
             rate independently item by item, and the public numbers are the true ones, the release
             is independent of the attribute. Nobody who sees only tables and releases can be certain
@@ -129,7 +129,7 @@ class Device:
         return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History, epoch: int) -> list[ItemId]:
-        """List the items that `release` would decide in this epoch, but for their stars.
+        """List the items off the scale: with other stars `release` would decide them in this epoch.
 
         Args:
             history: Stars by the item ids of the disclosure, its aliases followed.
@@ -254,8 +254,8 @@ def follow_aliases(by_item: Mapping[ItemId, T], aliases: Aliases) -> dict[ItemId
 
     Args:
         by_item: Values by item id.
-        aliases: Pairs of old and new ids. Of several pairs with one new id, the last one counts
-            whose old id is in `by_item`.
+        aliases: Pairs of old and new ids. If several old ids in `by_item` have the same new id, the
+            last of these pairs counts.
     """
     moved = {new: by_item[old] for old, new in aliases if old in by_item}
     old_ids = {old for old, _ in aliases}
@@ -281,8 +281,8 @@ def row_of_value(attribute: str, known_values: tuple[str, ...], owner: Mapping[s
 def binding_digest(disclosure: Disclosure, values: Mapping[str, str]) -> str:
     """Hash the rule, the scale, the epoch length and the person's attribute values.
 
-    Decisions are bound to these: the memory stores the hash, and a device with another one decides
-    nothing more. The hash never leaves the device.
+    Decisions are bound to these: the memory stores the hash, and a device with a different hash
+    decides nothing more. The hash never leaves the device.
 
     Returns:
         First 16 hex digits of the SHA-256.

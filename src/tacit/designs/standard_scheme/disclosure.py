@@ -58,7 +58,7 @@ class Rule:
     rounding: bool
     """Whether released levels are rounded at random to whole ones."""
     mix: int = MICRO
-    """Parts per million: chance that a rating is obfuscated and not shown as it is."""
+    """Parts per million: chance that a rating is obfuscated; otherwise its true level is shown."""
 
     def __post_init__(self) -> None:
         """Raise MessageError if a field has a wrong type or range."""
@@ -150,7 +150,8 @@ class AttributeTable:
         """Return the table as JSON values."""
         return {
             "name": self.name,
-            "values": list(self.values),  # not equal to a string, so that decode refuses one
+            # A list, because it is encoded unlike a string: so `decode` refuses a string here.
+            "values": list(self.values),
             "offsets": self.offsets,
             "keep": self.keep,
             "means": self.means,
@@ -176,8 +177,8 @@ class Disclosure(Message):
     step: float
     """Stars in one level."""
     levels: int
-    """Number of whole levels of the scale; 0 for a continuous scale, which is CONTINUOUS_LEVELS
-    levels long and is rounded to its quarters."""
+    """Number of whole levels of the scale; 0 for a continuous scale, of which a level is a quarter
+    (`messages.CONTINUOUS_LEVELS`)."""
     items: tuple[ItemId, ...]
     """Ids of the items, in the order of all tables."""
     epoch_length: int
@@ -191,7 +192,7 @@ class Disclosure(Message):
     """Public numbers of each attribute."""
 
     def __post_init__(self) -> None:
-        """Raise MessageError if a field has a wrong type or range, or the tables do not fit."""
+        """Raise MessageError for a field of wrong type or range, or tables that do not fit the rule."""
         for number in (self.minimum, self.step):
             # A float cannot hold every integer, but compares with each of them.
             is_finite = type(number) in (int, float) and abs(number) <= float_info.max
@@ -228,7 +229,8 @@ class Disclosure(Message):
         return {
             "rule": self.rule.to_wire(),
             "scale": self.scale_to_wire(),
-            "items": list(self.items),  # not equal to a string, so that decode refuses one
+            # A list, because it is encoded unlike a string: so `decode` refuses a string here.
+            "items": list(self.items),
             "epoch_length": self.epoch_length,
             "aliases": self.aliases,
             "item_means": list(self.item_means),

@@ -87,8 +87,8 @@ def due_epoch(created: int, last_epoch: int, now: int, length: int, secret: byte
         secret: The account's secret.
 
     Returns:
-        Label of the latest ended epoch; None if its letter was made already or its sending time
-        has not come, and before the end of the first epoch.
+        Label of the latest ended epoch; None if its letter was made already, if its sending time
+        has not come, or if no epoch has ended yet.
     """
     epoch = latest_ended_epoch(created, now, length)
     if epoch is None or epoch <= last_epoch:

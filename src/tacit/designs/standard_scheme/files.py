@@ -70,7 +70,8 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
 def collect_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
     """Collect all arrays of a model, by their names in the file.
 
-    The tables of the attribute at a position of the settings have this position as a prefix.
+    The name of a table begins with the position of its attribute in the settings, such as
+    "0.offsets".
     """
     weights = fitted.ease.weights
     arrays: dict[str, NDArray[Any]] = {
@@ -216,8 +217,8 @@ def read_ease(arrays: Arrays, n_items: int, levels: object) -> Ease:
         levels: Number of whole levels, as the header has it.
 
     Raises:
-        ValueError or another of `errors.UNUSABLE_CONTENT`: An array is missing, or is no such
-            matrix or list.
+        ValueError or another of `errors.UNUSABLE_CONTENT`: An array is missing or has another
+            shape, the arrays are no matrix of the items, or `levels` is out of range.
     """
     rows = headers.read_places(arrays, "rows", n_items)
     weights = sparse.csc_array(

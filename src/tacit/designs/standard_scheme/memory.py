@@ -134,9 +134,9 @@ class State(Message):
     def follow(self, aliases: Aliases) -> None:
         """Move everything stored under an old id to its new id.
 
-        Following aliases adds no item to the letters. If both ids have a record, one is kept: a
-        shown one before one that is held back, and otherwise that of the new id. A withdrawn record
-        becomes one that is held back.
+        Following aliases adds no item to the letters: a withdrawn record of either id becomes held
+        back. If both ids have a record, one is kept: the shown one if only one is shown, otherwise
+        the record of the new id.
 
         Raises:
             RefusalError: An alias that was followed before is missing or contradicted.
@@ -171,7 +171,7 @@ class State(Message):
         self.showed = self.showed or bool(self.shown_levels())
 
     def set_aside_merged_ratings(self, rated: Collection[ItemId], aliases: Aliases) -> None:
-        """Add ratings to `merged` whose item is merged with a shown item that is rated itself.
+        """Add to `merged` the ratings of items that are merged with another, shown and rated item.
 
         Otherwise such a rating would keep the shown item in the letters when the shown item's own
         rating is deleted.

@@ -156,7 +156,7 @@ def is_table(value: Any, shape: tuple[int, ...], lowest: int, highest: int) -> b
 
 @dataclass(frozen=True)
 class Release(Message):
-    """Message that leaves the device: no user id, attribute or number of items held back."""
+    """Message that leaves the device. It has no user id, attribute or number of held-back items."""
 
     kind = "release"
 
@@ -184,8 +184,8 @@ class Scores(Message):
     disclosure: str
     """Digest of the release's disclosure."""
     scores: tuple[tuple[ItemId, int, int], ...]
-    """(item, predicted micro-levels before the attribute's own effect, preference in thousandths).
-    Lists are ranked by preference, ties in the disclosure's order of items."""
+    """(item, predicted micro-levels without the attribute's effect, preference in thousandths).
+    Lists are ranked by preference; ties are in the disclosure's order of items."""
 
     def __post_init__(self) -> None:
         _check_rows(self.disclosure, self.scores, 3)

@@ -119,7 +119,7 @@ class StandardScheme:
         self.values = {name: tuple(sorted(values)) for name, values in given_values.items()}
         self.edges = {name: tuple(map(float, edges)) for name, edges in given_edges.items()}
         self.aliases = dict(self.aliases or {})
-        self.settings  # noqa: B018 - raises for settings that cannot be
+        self.settings  # noqa: B018 - checks them, and raises if they are wrong
 
     @property
     def settings(self) -> Settings:
@@ -154,8 +154,8 @@ class StandardScheme:
             ConfigError: From 1 to 49 of the people changed since the replaced model, so that the
                 two models would reveal what these people like; devices could show hardly any item;
                 or the settings do not fit the ratings.
-            PrivacyError: The settings do not say that the service learns of no items in another
-                way, or the release would reveal the attribute on this scale.
+            PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
+                would reveal the attribute on this scale.
             DataError: An attribute or the item features are missing, or their values are unusable.
         """
         ratings = inputs.as_ratings(ratings)
@@ -374,7 +374,7 @@ class StandardScheme:
         )
 
     def add_measurements(self, measurements: Sequence[Measurement]) -> None:
-        """Put measured attacks on the card."""
+        """Put measured attacks on the card, in place of those measured before."""
         self._require_fit()
         self._set_fitted(replace(self.fitted_, measurements=tuple(measurements)))
 

@@ -90,8 +90,8 @@ class Ease:
 
         preference of item j = sum over shown items i of (weight of i's level) * weights[i, j]
 
-        A person who shows no item with weights gets the items in order of popularity. Items without
-        weights come below all others, in order of their predicted levels.
+        A person who shows no item with weights gets the items with weights in order of popularity.
+        Items without weights come below those with weights, in order of their predicted levels.
 
         Args:
             levels: (people, items) CSR of released levels.

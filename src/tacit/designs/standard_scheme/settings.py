@@ -143,10 +143,10 @@ class Settings:
             )
 
     def check_service(self) -> None:
-        """Check the statement that the service learns of no rated item in another way.
+        """Check that `service_sees_items` is False, which the sound variant needs.
 
         Raises:
-            PrivacyError: The sound variant is used without this statement.
+            PrivacyError: The variant is sound, and `service_sees_items` is True or None.
         """
         if not self.is_published and self.service_sees_items is not False:
             raise PrivacyError(
@@ -158,7 +158,8 @@ class Settings:
         """Return the rule that devices follow with stars on this scale.
 
         Raises:
-            ConfigError: The release needs whole stars, or the scale is too fine.
+            ConfigError: The release needs whole stars and the scale is continuous, or the scale has
+                more than MOST_WHOLE_LEVELS levels.
             PrivacyError: The release would reveal the attribute.
         """
         rule = RELEASES[self.release]

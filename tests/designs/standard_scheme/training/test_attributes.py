@@ -133,7 +133,7 @@ def test_a_model_that_can_show_too_few_items_is_refused(monkeypatch):
     ("kinds", "advice"),
     [
         (("cat", "dog", "cat", "dog", "eel"), "--values pet=cat,dog"),
-        (("cat", "cat", "eel"), "It takes more of them"),
+        (("cat", "cat", "eel"), "Fit with more people who have it"),
     ],
 )
 def test_the_rarest_value_is_named_with_what_to_do(kinds, advice, monkeypatch):

@@ -70,11 +70,14 @@ def clusters(service: CurrentService, name: PathName) -> Response:
 async def reports(
     service: CurrentService,
     caller: CurrentCaller,
-    key: IdempotencyKey,  # noqa: ARG001  # as for every POST; what counts once is the campaign
+    key: IdempotencyKey,  # noqa: ARG001  # required as for every POST; the campaign is used instead
     name: PathName,
     report: BodyBytes,
 ) -> Response:
-    """Count a person's report once. The same report gets the same answer, whatever its key is."""
+    """Count a person's report once.
+
+    The same report gets the same answer, whatever idempotency key it is sent with.
+    """
     served = find_served(service, ServedCampaign, name)
     served.check(report)
     try:  # the campaign is the key: the ledger accepts one payload for a key of a person

@@ -51,7 +51,7 @@ Figures = dict[str, float]
 
 
 class MixFigures(NamedTuple):
-    """Figures of one fold for one mix."""
+    """Figures of one fold for one mix, the share of the ratings that is obfuscated."""
 
     aucs: dict[str, float]
     """AUC by frozen attack."""
@@ -160,7 +160,7 @@ class FoldEvaluation:
         self._judge_device_list(POPULARITY, preferences)
 
     def _judge_device_list(self, name: str, preferences: Floats) -> None:
-        """Keep NDCG and recall of the lists that (people, items) preferences make."""
+        """Judge the lists by (people, items) preferences; keep NDCG and recall in `lists`."""
         self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
         self.lists.recall[name] = self._judge_lists(preferences).recall
 
@@ -245,7 +245,7 @@ class FoldEvaluation:
         return np.asarray(on_scale * self._experiment.step + self._experiment.minimum)
 
     def _judge_lists(self, preferences: Floats) -> RankingMetrics:
-        """Judge the lists of unseen items that (people, items) preferences make."""
+        """Judge the lists of unseen items that are ranked by (people, items) preferences."""
         return ranking_metrics(*self._rank(preferences))
 
     def _rank(self, preferences: Floats) -> tuple[Ints, sparse.csr_array]:

@@ -297,7 +297,7 @@ def _tile(title: str, area: float, upper: float, note: str) -> Tile:
     """Make the tile of an AUC with the upper bound for all attackers together."""
     level = _leak_level(area)
     _, word = LEAK_LEVELS[level]
-    distance = 2 * abs(area - 0.5)  # from guessing, as a share of the largest one
+    distance = 2 * abs(area - 0.5)  # from 0.5, as a share of the largest distance
     return Tile(
         name=title,
         value=f"{area:.3f}",

@@ -227,7 +227,7 @@ class _PooledScores:
         experiment = self._experiment
         results = self._results
         rows = self.rows(self._bounds, self._scores, self._labels)
-        view_names = {UNION: UNION, WEEKLY: EPOCHS}  # views of `HidingTable.rows`, by the view here
+        view_names = {UNION: UNION, WEEKLY: EPOCHS}  # names in `HidingTable.rows`, by `Key.view`
         listed_rows = [row for row in rows if row.view in view_names]
         certain = accuracy.average_over_folds([fold.certain for fold in results])
         over_time: list[AttackRow] = []
@@ -272,9 +272,10 @@ class _PooledScores:
         )
 
     def strongest_row(self, release: str) -> WorstRow:
-        """Find the strongest attacker of a release, which sees one release or a sequence of them.
+        """Find the strongest attacker on people who send this release.
 
-        Attackers with additional knowledge are left out.
+        The attacker sees one release of a person or a sequence of them. Attackers with additional
+        knowledge are left out.
         """
         scores_of_release = {
             key: scores
@@ -306,7 +307,7 @@ class _PooledScores:
         )
 
     def rows(self, bound: Bound[Key], scores: dict[Key, Floats], labels: Ints) -> list[AttackRow]:
-        """Make a row for each attacker. If several values are attacked, it has the means over them.
+        """Make a row for each attacker, with means over the values if several are attacked.
 
         Args:
             bound: AUC of each attacker and value, with intervals.

@@ -97,7 +97,7 @@ def run_fold(experiment: Experiment, fold: int, tables: TablesByPair, penalty: i
     Args:
         experiment: Data and settings.
         fold: Number of the fold.
-        tables: For each pair of this fold and a fold, this one included: the tables estimated
+        tables: For each pair of this fold with another fold or with itself: the tables estimated
             without the people of both.
         penalty: Penalty of the item-item weights that make the lists.
     """
@@ -129,7 +129,7 @@ class _Fold:
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
         """Look up the tables estimated without this fold and `other`, then those of refits.
 
-        For `other`, this fold itself stands for the tables without this fold alone.
+        If `other` is this fold, the tables were estimated without the people of this fold alone.
         """
         return self.tables_by_pair[min(self.fold, other), max(self.fold, other)]
 
@@ -177,7 +177,7 @@ class _Fold:
                 self.attack_over_time(name, target, public)
                 if RELEASES[name].selection and not experiment.attackers_only:
                     self.attack_with_knowledge(name, target, train, test)
-                    # Of all values at once: the same for each target.
+                    # All values at once are compared, so the result is the same for each target.
                     self.measure_certain_share(test)
         is_last_target = target == experiment.targets[-1]
         if self.evaluation is None or not is_last_target:
@@ -381,7 +381,7 @@ class _Fold:
     def add_scores(
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]
     ) -> None:
-        """Store scores in the result. The arguments are the fields of `Key`; scores by attacker."""
+        """Store the scores, given by attacker, in the result. Other arguments are as in `Key`."""
         for attack, attack_scores in scores.items():
             self.result.scores[Key(release, view, attack, trained_on, target)] = attack_scores
 
@@ -402,7 +402,7 @@ def _two_rows(table: Ints, target: int) -> Floats:
 
 
 def lattice_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
-    """For each value, compute the share of released levels that its offset moves to the lattice.
+    """Compute the share of released levels that are on the lattice once a value's offset is added.
 
     Nothing has to be learned for this attack, because offsets are public. True levels are multiples
     of the lattice. An unrounded release plus the offset of the person's own value is on the
@@ -447,7 +447,8 @@ def log_odds_of_known_items(
         seed: Seed of these draws.
 
     Returns:
-        (people,) log odds. An item that is impossible under one label adds CERTAIN_LOG_ODDS.
+        (people,) log odds. An outcome that is impossible under label 0 adds CERTAIN_LOG_ODDS; one
+        that is impossible under label 1 subtracts it.
     """
     rows, items = _draw_known(rated, number, seed)
     is_shown = np.isfinite(read_entries(shown, rows, items))

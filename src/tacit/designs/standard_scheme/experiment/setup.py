@@ -65,8 +65,8 @@ SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
 """Schedules with the quick panel."""
 RELEASES_OF_SCHEDULE = {ONE_REFIT: 2, THREE_REFITS: 4}
-"""Releases of each schedule with refits. A person's history is cut into as many equal parts: one
-rated on the first day, and one before each refit."""
+"""Number of releases under each schedule with refits. A person's history is cut into as many equal
+parts: one rated on the first day, and one before each refit."""
 LEFT_OUT_OF_REFIT = 0.1
 """Share of the consenting people, drawn at random, who are left out of the tables of a refit."""
 _STREAM_OF_TIES = 1
@@ -275,7 +275,7 @@ def rating_order(ratings: Ratings, seed: int) -> sparse.csr_array:
 
 
 def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
-    """Find the epoch of each rating, if each account was created with its first rating.
+    """Find the epoch of each rating, as if each account had been created with its first rating.
 
     Returns:
         CSR like the ratings: 1 + label of the epoch, with epochs of a week; None without times.

@@ -66,13 +66,13 @@ def compute_statements(
 
 
 def compute_distances() -> dict[str, Any]:
-    """Compute, for Theorem 1, part 1, the distance of the laws of releases of both values.
+    """Compute how far apart the laws of both values' releases are (Theorem 1, part 1).
 
     Returns:
         `outcomes`: number of vectors of ratings that a person with an attribute value can have in
             the enumerated world.
         `distance_of_releases`: total variation distance of the releases of both attribute values.
-        `distance_of_true_ratings`: that of their true ratings.
+        `distance_of_true_ratings`: total variation distance of the true ratings of both values.
     """
     world = SMALL_WORLD
     laws_of_release = [world.law(attribute, world.obfuscate) for attribute in (1, -1)]
@@ -143,7 +143,7 @@ def sample_risk(
 
 
 def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
-    """Compute Lemma 1's lower bounds on every worst risk, and the worst risk of some estimators."""
+    """Compute Lemma 1's bounds on any worst risk, and the worst risk of ridge regression."""
     bounds = [
         {"prior_sd": prior_sd, "risk_at_least": theory.bayes_risk(profiles, sigma, prior_sd)}
         for prior_sd in PRIOR_SDS

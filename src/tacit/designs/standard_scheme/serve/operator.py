@@ -45,7 +45,7 @@ class DisclosureSettings:
         refused="`true`, and a missing line",
     )
     item_table: bool = setting(
-        "publish the table by which devices make lists of true stars",
+        "publish the table by which devices make lists from true stars",
         False,
         refused="`true` for a model that was fitted without its people's consent to it",
     )
@@ -97,13 +97,15 @@ def _log_path(section: Section) -> Path:
     """Return the path of the log: by default `NAME.digests` beside the model.
 
     Raises:
-        ConfigError: The path lies outside of the folder of the settings, or is a folder.
+        ConfigError: The path lies outside of the folder of the settings, or is a folder itself.
     """
     if "log" not in section.values:
         return section.file_path("file").with_name(f"{section.name}.digests")
     path = (section.folder / section.text("log")).resolve()
-    if not path.is_relative_to(section.folder.resolve()) or path.is_dir():
-        raise ConfigError(f"{TOML}: {section.name}.log names no file in the folder.")
+    if not path.is_relative_to(section.folder.resolve()):
+        raise ConfigError(f"{TOML}: {section.name}.log lies outside of the folder.")
+    if path.is_dir():
+        raise ConfigError(f"{TOML}: {section.name}.log names a folder. Name a file in it.")
     return path
 
 
@@ -114,7 +116,7 @@ class DigestLog:
         """Name the log's file, which need not exist yet.
 
         Args:
-            path: Its file.
+            path: Path of the file.
             epoch_length: Seconds of an epoch, which is fixed for a log.
         """
         self._path = path
@@ -126,7 +128,7 @@ class DigestLog:
         return [{"epoch": epoch, "digest": digest} for epoch, digest in self._digests.items()]
 
     def enter_digest(self, digest: str, epoch: int) -> None:
-        """Enter a digest as that of a calendar epoch, unless it is entered already.
+        """Enter the digest of a calendar epoch, unless it is entered already.
 
         Raises:
             ConfigError: The file has a later entry or another digest for this epoch, belongs to

@@ -32,11 +32,11 @@ def attribute_values(
     Args:
         ratings: Ratings of all people, with the attribute.
         name: Name of the attribute.
-        public_edges: Edges at which it is cut; None or none: the `default_edges`, if it has any.
+        public_edges: Edges at which it is cut; None or empty: the `default_edges`, if it has any.
 
     Returns:
-        For each person the value, the label of its bin if the attribute is cut, or None if it is
-        unknown; and the labels of all bins from the lowest, None if the attribute is not cut.
+        Each person's value: the label of its bin if the attribute is cut; None if it is unknown.
+        And the labels of all bins, the lowest first; None if the attribute is not cut.
 
     Raises:
         DataError: The attribute is cut, and a person's value is not a number.

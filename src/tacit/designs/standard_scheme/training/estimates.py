@@ -3,7 +3,7 @@
 Runs at     the recommender.
 Sees        `people.Statistics`, and which items have enough raters.
 Why shrink  A raw half gap is the true one plus an error e. Subtracting it adds -x0 e to the
-            release, and an attacker who knows the public gaps finds that: on real ratings the error
+            release, and an attacker who knows the public gaps finds it: on real ratings this error
             alone reveals the attribute *better* than true stars do, with the opposite sign. If the
             best prediction of the gap for unseen people is subtracted, the error has mean zero
             against every attack built on the same data. So offsets and couplings are shrunk by the
@@ -244,7 +244,7 @@ def profile_likelihood(
 
     The grid `_LOG_ODDS` is centred on the log ratio of the first group's ratings per person to
     those of the second group, over all items. Each item's base rate is profiled out: for each log
-    odds ratio, the rate is taken at which as many people are expected to rate the item as did. The
+    odds ratio, it is set so that the expected number of the item's raters is the counted one. The
     log likelihood is corrected by minus half the log of the base rate's information, as usual for
     profile likelihoods.
 
@@ -269,7 +269,7 @@ def profile_likelihood(
     total_second = float(items @ second)
     centre = np.log((total_first + 1.0) / n_first) - np.log((total_second + 1.0) / n_second)
     odds = _LOG_ODDS + centre
-    # Half a person away from nobody and everybody, where the base rate's log odds are infinite.
+    # Half a person away from 0 and from all people, where the base rate's log odds are infinite.
     total = np.clip(first + second, 0.5, n_people - 0.5)[:, None]
     base = np.log(total / (n_people - total)) - odds * n_first / n_people
     # `base` is the log odds of the second group's share q, and base + odds that of the first's, p.
@@ -380,7 +380,7 @@ def mean_or_default(
 ) -> Floats:
     """Return sums / counts, and `otherwise` where counts are 0 or below `fewest`.
 
-    All arrays have the same shape, or `otherwise` one that is broadcast to it.
+    `sums` and `counts` have the same shape; `otherwise` is broadcast to that shape.
     """
     quotients: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
     np.divide(sums, counts, out=quotients, where=(counts > 0) & (counts >= fewest))

@@ -113,8 +113,8 @@ def fit(
         earlier_disclosures: Earlier private disclosures of these people, which count as well.
 
     Raises:
-        PrivacyError: The settings do not say that the service learns of no items in another way, or
-            the release would reveal the attribute.
+        PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
+            would reveal the attribute.
         ConfigError: From 1 to 49 people changed since the replaced model, devices could show hardly
             any item, or the settings do not fit the ratings.
         DataError: An attribute, its values or the item features are missing.
@@ -240,7 +240,7 @@ def describe_rarest_value(people: ConsentingPeople) -> str:
     if not math.isnan(bin_ends(rare_value)[0]):
         return f"{sentence} Leave out an edge beside it."
     if len(other_values) < 2:
-        return f"{sentence} It takes more of them."
+        return f"{sentence} Fit with more people who have it."
     listed = shlex.quote(f"{rare_name}={','.join(other_values[:6])}")
     if len(other_values) > 6:
         listed += " and so on"

@@ -34,7 +34,7 @@ from tacit.designs.standard_scheme.training.item_weights import (
 from tacit.designs.standard_scheme.training.people import Floats, Ints
 
 MOST_ITEMS = 5_000
-"""Largest number of items with numbers of their own: the most liked ones."""
+"""Largest number of items that get a vector: the most liked ones. All other vectors are zero."""
 
 
 @dataclass(frozen=True)

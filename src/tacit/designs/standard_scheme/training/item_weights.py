@@ -55,7 +55,7 @@ def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, see
         levels: (people, items) CSR of true levels.
         n_levels: Number of whole levels of the scale; 0 on a continuous scale.
         simulate: Simulates the releases of people on whom penalties are judged.
-        seed: Seed by which these people and their left-out ratings are drawn.
+        seed: Seed by which these people and their hidden ratings are drawn.
     """
     n_levels = n_levels or CONTINUOUS_LEVELS + 1
     with threadpool_limits(1):

@@ -117,7 +117,7 @@ def find_consenting_people(
         distinct = listed.get(name) or tuple(sorted(set(values_of_people)))
         if len(distinct) < 2:
             raise DataError(
-                f"attribute '{name}' has one value or none among the people with ratings",
+                f"attribute '{name}' has one value or none among people with known attributes",
                 found=distinct,
                 expected="at least two values",
             )
@@ -183,7 +183,8 @@ def sum_statistics(
     """
     shape = (n_parts, n_values, levels.shape[1])
     rows = entry_people(levels)
-    # Number of each person's pair of part and value, and of each rating's part, value and item.
+    # `group`: flat index (part, value) of each person. `cell`: flat index (part, value, item) of
+    # each rating.
     group = parts * n_values + labels
     cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
@@ -304,8 +305,8 @@ def hash_people(
         earlier: Hashes of the model that is replaced; None: there is none, so nothing is compared.
 
     Raises:
-        ConfigError: From 1 to FEWEST_CHANGED - 1 people changed. Counted are the hashes that are
-            new, or those that are gone if they are more.
+        ConfigError: From 1 to FEWEST_CHANGED - 1 people changed. This is the number of new hashes
+            or the number of gone hashes, whichever is larger.
     """
     key = secrets.token_bytes(16) if earlier is None else earlier.key
     hashes = np.sort(_hash_all_people(key, ratings)[numbers])

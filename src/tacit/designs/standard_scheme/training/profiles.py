@@ -69,7 +69,7 @@ class ProfileSettings:
     factors: int = 20
     """Number of latent factors of an item."""
     published: bool = False
-    """Whether to use `PUBLISHED` and to leave stars without subtracting item means."""
+    """Whether to use `PUBLISHED`, and to subtract no item means from stars."""
     seed: int = 0
     """Seed of the factors with which the factorisation starts."""
 
@@ -115,8 +115,8 @@ def train_profiles(
     scaled_features = np.zeros((n_items, 0))
     if settings.kind != "latent":
         assert features is not None  # the caller read them
-        # A level is about a factor times a taste. If levels grow, both grow with the square root:
-        # features have to grow like the factors beside them.
+        # A level is approximately a factor times a weight. If levels grow, both grow with the
+        # square root, and features have to grow like the factors beside them.
         scaled_features = math.sqrt(growth) * features
     profiles = scaled_features
     if settings.kind != "features":
@@ -163,8 +163,8 @@ def factorize_beside(
         ratings: (people, items) CSR of centred levels, or of stars less offsets (published).
         features: (items, d) explicit features, the first columns of the profiles; d may be 0.
         factors: Number of latent factors of an item.
-        penalty: Penalty of weights and of factors, in units of the ratings, of which weights and
-            factors have the square root each.
+        penalty: Penalty of weights and of factors, in the unit of the ratings. The unit of weights
+            and of factors is the square root of it.
         sweeps: Number of rounds, 1 or more.
         per_rating: Whether the penalty is multiplied by the number of a person's or item's ratings.
         seed: Seed of the factors with which the first sweep starts.

@@ -7,8 +7,8 @@ Releases    for each item and attribute value: an offset and a chance to show th
             `estimates.py` estimates them.
 Guarantee   none for the consenting people, unless the tables are estimated privately.
 Coarse      In the sound variant estimates are made from rounded counts, and items with fewer than
-            FEWEST raters have no offset and no chance to be shown. That is no guarantee; it keeps
-            tables from depending on a single rater much.
+            FEWEST raters have no offset and no chance to be shown. That is no guarantee; it only
+            limits how much tables depend on a single rater.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def estimate_all_tables(
 
     With several attributes, each attribute's tables are estimated from what the tables of the other
     attributes would release: levels less offsets, weighed by the chances to show an item and spread
-    by the couplings of these tables. BACKFITTING_ROUNDS rounds are then made over the attributes.
+    by the couplings of these tables. This is done BACKFITTING_ROUNDS times for every attribute.
 
     Args:
         people: Consenting people.

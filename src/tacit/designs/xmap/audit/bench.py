@@ -2,9 +2,9 @@
 
 The card of the published variant says what the paper claims and why it fails. For the claims on
 images (Theorem 1) and on PNSA, a whole fit is executed once for every possible outcome of its draws
-of this kind. Their chances follow from the weights with which the shipped code draws: they are
-exact, and results can be sampled with them. For PNCF, noise of the scale of two fits is sampled.
-For the whole published model, fits are repeated.
+of this kind. The chances of these outcomes follow from the weights with which the shipped code
+draws. So they are exact, and outcomes can be sampled by them. For PNCF, noise is sampled at the
+scales of two fits. For the whole published model, fits are repeated.
 
 The sound variant releases the sums of the design `private`, which has its own audits. Here the same
 sums are audited as `XMap` fits them, with and without one person.
