@@ -192,7 +192,7 @@ class Disclosure(Message):
     """Public numbers of each attribute."""
 
     def __post_init__(self) -> None:
-        """Raise MessageError for a field of wrong type or range, or tables unlike the rule's."""
+        """Raise MessageError if a field has a wrong type or range, or if a table does not fit."""
         for number in (self.minimum, self.step):
             # A float cannot hold every integer, but compares with each of them.
             is_finite = type(number) in (int, float) and abs(number) <= float_info.max
