@@ -132,7 +132,7 @@ def _make_empty_lists(people: int, n: int) -> BestItems:
 
 
 def _cut_people(shape: tuple[int, int], itemsize: int) -> Iterator[slice]:
-    """Cut people into slices whose scores take at most `BLOCK_BYTES`, or of one person.
+    """Cut people into slices whose scores take at most `BLOCK_BYTES`, or into single people.
 
     Args:
         shape: Numbers of people and of items.

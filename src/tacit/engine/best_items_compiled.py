@@ -3,8 +3,9 @@
 `scan_scores` makes one pass over exact scores. `scan_products` makes one pass over rounded
 products, and a second one that computes the exact products of the items that may be listed.
 
-Vector instructions first compare all scores of a run with a bound, such as the lowest score of the
-list. Only if a score exceeds it are the scores of the run looked at one by one.
+A run is `RUN` consecutive scores of a person. Vector instructions first compare all scores of a run
+with a bound, such as the lowest score of the list. The scores are looked at one by one only if one
+of them can enter the list.
 """
 
 from __future__ import annotations

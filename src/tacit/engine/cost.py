@@ -86,7 +86,7 @@ def estimate_cost(
 
     Args:
         ratings: Number of ratings.
-        people: Number of people, above 0; used for joins alone.
+        people: Number of people, above 0; used only for joins.
         items: Number of items; for joins, of both domains together. The two domains are assumed to
             be equally large.
         stars: Whether sums of stars are computed, too.

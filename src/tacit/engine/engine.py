@@ -34,8 +34,8 @@ def find_nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbo
         The neighbours for each pair, in the order of the pairs.
 
     Raises:
-        ClusterError: The table is a `TiledTable`, and a tile lacked people, or an answer did not
-            arrive exactly once.
+        ClusterError: The table is a `TiledTable`, and a tile lacked people, or an answer was
+            missing or came twice.
     """
     from tacit.engine.item_item_tiles import TiledTable
 
@@ -64,7 +64,7 @@ class Engine:
     def working_memory(self, ratings: int, people: int, items: int) -> int:
         """Return an upper bound on the bytes that `neighbours` needs for its work.
 
-        Its input and three times its result are not included.
+        Memory for its input, and three times the memory of its result, are needed in addition.
 
         Args:
             ratings: Number of ratings.
@@ -90,14 +90,14 @@ class Engine:
         """Find the k items that are nearest to each item by absolute similarity.
 
         With x_i the column of item i, over all its raters, and n_ij the number of co-raters of i
-        and j:
+        and j, the people who rated both:
 
             similarity = <x_i, x_j> / (|x_i| |x_j|) * min(n_ij, significance) / significance
 
-        The last two factors are left out if the significance is 0. The products are added one by
-        one in the order of the people. An item is not its own neighbour, and a pair is left out if
-        its similarity is 0. With `counts` it is also left out if no co-rater agrees, that is, likes
-        both items or dislikes both.
+        If the significance is 0, the factor min(n_ij, significance) / significance is left out. The
+        products are added one by one in the order of the people. An item is not its own neighbour,
+        and a pair is left out if its similarity is 0. With `counts` it is also left out if no
+        co-rater agrees, that is, likes both items or dislikes both.
 
         Args:
             table: Centred ratings.
@@ -145,7 +145,7 @@ class Engine:
     def predictions(
         self, deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
     ) -> Floats:
-        """Predict deviations from those of similar items.
+        """Predict each person's deviation for every item from their deviations for similar items.
 
         For each person and item i, the sums are over the items j that the person rated and that are
         similar to i, in the order of their numbers:

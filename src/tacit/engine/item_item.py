@@ -31,7 +31,7 @@ def check_arguments(
         raise ConfigError("Significance weighting counts co-raters: leave counts on.")
     if len(table.likes) != table.values.nnz:
         raise ConfigError(
-            f"`likes` has an entry for each of the {table.values.nnz} ratings; got "
+            f"`likes` needs one entry for each of the {table.values.nnz} ratings; got "
             f"{len(table.likes)}."
         )
     width = table.values.shape[1]

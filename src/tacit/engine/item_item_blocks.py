@@ -190,10 +190,11 @@ def _fill_rows(
     levels: Any,
     liked: Any,
 ) -> None:
-    """Fill `heads`, `cells`, `levels` and `liked` of `Rows`; other arguments as in `pack`.
+    """Fill `heads`, `cells`, `levels` and `liked` of `Rows`.
 
-    The first four arguments are those of `_kernel_arrays`; `may_be_dense` says whether rows may
-    have a dense beginning.
+    The first four arguments are those of `_kernel_arrays`; `places`, `width` and `counts` are those
+    of `pack_rows`; `shift` is `Rows.shift`. `may_be_dense` says whether rows may have a dense
+    beginning.
     """
     filled, listed = 0, 0  # numbers of entries so far in `cells`, and in `levels` and `liked`
     ratings_of_word = np.zeros(width // LANES + 1, np.int32)
@@ -312,7 +313,7 @@ def _fill_visits(
 
     The first four arguments are those of `_kernel_arrays`; `positions` and `counts` are those of
     `make_visits`, and `heads` is `Rows.heads`. The last four are `Visits.ends`, `people`, `values`
-    and `likes`; `ends` has the beginnings before.
+    and `likes`. Before the call, `ends` is equal to `Visits.begins`.
     """
     for person in range(len(indptr) - 1):
         if heads[person, START] + 1 == heads[person + 1, START]:  # an empty row

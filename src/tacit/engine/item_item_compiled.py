@@ -1,10 +1,10 @@
 """Item neighbours by adjusted cosine, compiled. Tests compare results with a readable version.
 
-The items whose neighbours are found are called visitors, those that may be neighbours candidates.
-For each visitor the kernel goes through its raters and adds the products of their ratings to a sum
-for each candidate. If visitors and candidates are the same items, each pair is summed once and
-offered to the lists of both its items. Candidates are ordered by their number of ratings, the most
-rated first, so that the sums that change most often lie together.
+The items whose neighbours are found are called visitors; the items that may be neighbours are
+called candidates. For each visitor the kernel goes through its raters and adds the products of
+their ratings to a sum for each candidate. If visitors and candidates are the same items, each pair
+is summed once and offered to the lists of both its items. Candidates are ordered by their number of
+ratings, the most rated first, so that the sums that change most often lie together.
 
 A list has room for 2 k neighbours; when it is full, the nearest k are kept, ranked by strength (the
 absolute similarity) and then by item number. So results depend neither on the order in which pairs
@@ -44,8 +44,8 @@ LINES = 16
 PAIRS_TESTED = 256
 """Number of pairs that are tested for their strength before the strong ones are listed."""
 TINY = 1e-290
-"""Absolute value of a sum up to which the rounding of the first test may exceed its tolerance. A
-pair with such a sum passes the first test, unless the sum is 0."""
+"""Pairs whose sum is at most this in absolute value, but not 0, pass the first test: for so small
+sums, rounding may exceed the tolerance of the test."""
 SLACK = 1e-9
 """Relative tolerance of the first test of a pair, so that rounding excludes no strong pair."""
 
@@ -305,13 +305,13 @@ def _offer_visitors(
     are `Visits.values` and `Visits.likes`. Those from `numbers` to `floor` are the fields of
     `_Lists`; `significance`, `counts` and `k` are those of `Engine.neighbours`.
 
-    Of the visitors, whose lists are the lines from `first_line` on, `items` (visitors,) has the
-    item numbers, `lengths` the norms of their columns, and `places_met` the number of places that
-    each meets, from the first place on. Of the block's candidates, `candidates` (places,) has the
-    item numbers and `candidate_lengths` the norms of their columns; `first_candidate` is the
-    position of the first of them among all candidates. `are_same` says whether a pair is also
-    offered to the candidate's list. `sums` and `tallies` (places,) are scratch: zeros before and
-    after.
+    `items` (visitors,) has the item numbers of the visitors, `lengths` the norms of their columns,
+    and `places_met` the number of places that each meets, from the first place on. The visitors'
+    lists are the lines from `first_line` on. `candidates` (places,) has the item numbers of the
+    block's candidates, and `candidate_lengths` the norms of their columns; `first_candidate` is the
+    position of the block's first candidate among all candidates. `are_same` says whether a pair is
+    also offered to the candidate's list. `sums` and `tallies` (places,) are scratch: zeros before
+    and after.
     """
     capacity = numbers.shape[1]
     # Eight Booleans of `is_strong` are tested as one word of `strong_words`.
@@ -320,7 +320,7 @@ def _offer_visitors(
     # Unsigned indices spare the kernel a test for negative ones at every access.
     code_mask = np.uintp((np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1))
     one, down = np.uintp(1), np.uintp(shift)
-    per_line = 64 // cells.itemsize
+    per_line = 64 // cells.itemsize  # cells of a cache line
     for visitor in range(len(items)):
         end = ends[visitor]
         bound = np.uintp(places_met[visitor]) << down  # a cell from here on is not met

@@ -2,9 +2,9 @@
 
 Items are divided into parts. A tile has the columns of two parts (or of one), with the ratings of
 all people who rated one of their items. On a tile, the neighbours of the items of one part are
-found among those of the other; an item's lists from different tiles are then merged. Sums are made
-in the order of the people and no column is divided, so the result is that of one machine, to the
-last bit.
+found among the items of the other; an item's lists from different tiles are then merged. Sums are
+made in the order of the people and no column is divided, so the result is the same, to the last
+bit, as on one machine.
 
 Runs at   the workers of a cluster, which see raw ratings and are trusted; no noise is drawn here.
 """
@@ -29,16 +29,16 @@ from tacit.engine.types import Find, Floats, Neighbours, Numbers, Pairs, Table
 from tacit.errors import ClusterError
 
 RATINGS_PER_PART = 4_000_000
-"""A part has fewer ratings than this before its last item. A tile needs about 0.15 GB of memory for
-each million ratings."""
+"""All items of a part but the last have fewer ratings than this together. A tile needs about 0.15
+GB of memory for each million ratings."""
 ITEMS_PER_PART = 1 << 14
 """Largest number of items of a part. With 200 neighbours each, their lists are 66 MB; a message of
 the cluster can have 128 MB."""
-LOST = "tacit: a person or an answer was not there exactly once. Nothing was released."
+LOST = "tacit: a person or an answer was missing, or was there twice. Nothing was released."
 """Message of the error if people or answers are missing or there twice. `engine.spark.sums` finds
 it in the cluster's messages."""
 MakeTable = Callable[[sparse.csr_array, Floats], Table]
-"""Makes a table of (people, items) stars and of a number for each person (people,)."""
+"""Makes a table from (people, items) stars and (people,) one number for each person."""
 _LIST_ENTRY = np.dtype(
     [("items", "<i4"), ("similarities", "<f8"), ("co_counts", "<i4"), ("agreements", "<i4")]
 )
@@ -47,7 +47,7 @@ _LIST_ENTRY = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class TiledTable(Table):
-    """A table of ratings that are not in this memory; its `values` and `likes` have no rows."""
+    """A table of ratings that are not in memory here; its `values` and `likes` have no rows."""
 
     ratings: StoredRatings
     """The ratings."""
@@ -94,7 +94,7 @@ class TiledTable(Table):
             The neighbours for each pair, in the order of the pairs.
 
         Raises:
-            ClusterError: A tile lacked people, or an answer did not arrive exactly once.
+            ClusterError: A tile lacked people, or an answer was missing or came twice.
         """
         parts, has_part = self._divide_items(pairs)
         joins = _list_joins(has_part, len(pairs))
@@ -154,7 +154,7 @@ class TiledTable(Table):
 
 
 class Join(NamedTuple):
-    """A search for neighbours of the items of one part among those of another, for one pair."""
+    """A search for one pair of item sets: neighbours of one part in another part."""
 
     pair: int
     """Number of the pair of item sets."""
@@ -270,7 +270,7 @@ def find_on_tile(
         packed lists.
 
     Raises:
-        ClusterError: An item of the tile does not have all its raters.
+        ClusterError: The number of an item's raters on the tile is not the number in `raters`.
     """
     rater_counts = np.bincount(stars.indices, minlength=len(raters))[tiles[tile]]
     if not np.array_equal(rater_counts, raters[tiles[tile]]):

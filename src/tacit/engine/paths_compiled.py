@@ -47,18 +47,18 @@ def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:
 def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
     """Raise ConfigError for stages or starts that do not fit together."""
     if not stages:
-        raise ConfigError("A path has at least one stage.")
+        raise ConfigError("A path needs at least one stage; got none.")
     layers = [len(stage.offsets) - 1 for stage in stages]
     next_layers = [*layers[1:], stages[-1].width]
     for stage, following in zip(stages, next_layers, strict=True):
         arrays = stage.targets, stage.similarities, stage.agreements, stage.shares
         if {int(stage.offsets[-1])} != {len(array) for array in arrays}:
-            raise ConfigError("A stage's arrays have one entry for each of its edges.")
+            raise ConfigError("A stage's arrays need one entry for each of its edges.")
         are_in_range = ((stage.targets >= 0) & (stage.targets < stage.width)).all()
         if stage.width != following or not are_in_range:
             raise ConfigError(
-                f"A stage leads to {stage.width} places, but an edge leads to another place, or "
-                f"the next stage begins with {following} places."
+                f"A stage leads to {stage.width} places, but an edge leads outside of them, or the "
+                f"next stage begins with {following} places."
             )
     if len(starts) and not 0 <= starts.min() <= starts.max() < layers[0]:
         raise ConfigError(f"A path starts outside the {layers[0]} places of the first layer.")
@@ -204,7 +204,7 @@ def _add_to_targets(
     above: Any,
     below: Any,
 ) -> None:
-    """Add the sums of the last stage's edges and places to those of its targets, and clear them.
+    """Add the sums of the last stage's edges and places to its targets; set these sums to 0.
 
     Args:
         offsets: (places + 1,) where each place's edges begin.
@@ -259,9 +259,9 @@ def check_predictions(
     same_people = np.array_equal(weights.indptr, deviations.indptr)
     same_items = np.array_equal(weights.indices, deviations.indices)
     if weights.shape != deviations.shape or not (same_people and same_items):
-        raise ConfigError("Deviations and weights are stored for the same people and items.")
+        raise ConfigError("Deviations and weights must be stored for the same people and items.")
     if len(weights.data) and weights.data.min() < 0:
-        raise ConfigError("A weight of a rating is 0 or more.")
+        raise ConfigError("The weight of a rating must be 0 or more; one is below 0.")
 
 
 def _unsigned_columns(matrix: sparse.csr_array) -> Any:

@@ -1,14 +1,15 @@
 """Compiled dynamic programs for p-REC's exact privacy loss with two or three objects.
 
-`largest_loss` is for voters without credits (D = R = 0) and m = 2 or 3 objects,
-`largest_loss_with_credits` for voters who begin with three credits and m = 2.
+`largest_loss` is for m = 2 or 3 objects and voters without credits (diversity D and radius R are
+0), `largest_loss_with_credits` for m = 2 objects and voters who begin with three credits.
 
 In a round, m objects get votes, and the client is given object b with probability
 
     p_b = gamma / m + (1 - gamma) phi(x_b) / sum_j phi(x_j),
 
-where x_b is b's share of the votes; phi(x) = e^(lambda x) - e^(lambda rho) for x > rho = 1 / (2 m),
-else 0. Two electorates are compared: some voters, called the others, and the same voters with one
+where gamma is the probability of a uniformly random object, and x_b is b's share of the votes.
+phi(x) is e^(lambda x) - e^(lambda rho) for x > rho = 1 / (2 m), else 0; `theory.lam` of p-REC is
+lambda. Two electorates are compared: some voters, called the others, and the same voters with one
 extra voter. The outcome is that the client is given object b; p is its probability with the extra
 voter, p' without. Without credits, voters whose votes go against the client's answer leave, so a
 state is the number of others who are left.
@@ -198,7 +199,7 @@ def largest_loss_with_credits(
     Args:
         log_ratio: ln r, as in `_phi`.
         gamma: Probability of a uniformly random object.
-        floor: Smallest sum of all credits, with those of the extra voter, in a round.
+        floor: Smallest sum of credits in a round; the extra voter's credits count, too.
         most: Number of other voters in the first round.
         fatal: Whether a vote for a disliked object costs all credits.
     """

@@ -4,8 +4,9 @@
           with rated items S and ratings y the solution is
               p = argmin_p  sum_{i in S} (y_i - <v_i, p>)^2 + penalty |p|^2
                 = (V_S' V_S + penalty I)^{-1} V_S' y.
-          Source: the patent's estimator (ridge 0.1). It is also half a sweep of
-          `alternating_ridge`, and the posterior mean of p under a normal prior.
+          Source: the patent application of the standard scheme, where the penalty is 0.1. It is
+          also half a sweep of `alternating_ridge`, and the posterior mean of p under a normal
+          prior.
 `fitted_values`   computes <v_i, p_u> of every rating.
 `alternating_ridge`   factorises a matrix of ratings: factors of people and items are solved for in
           turns.

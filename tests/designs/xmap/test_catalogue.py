@@ -81,8 +81,8 @@ def test_ids_of_64_bits_are_read(ids):
     [
         ({"items": [2**63, 1]}, "64 bits"),
         ({"items": [-(2**63) - 1, 1]}, "64 bits"),
-        ({"items": [1, "b"]}, "all whole numbers or all text"),
-        ({"items": [1, 1]}, "each once"),
+        ({"items": [1, "b"]}, "distinct whole numbers or distinct texts"),
+        ({"items": [1, 1]}, "distinct whole numbers or distinct texts"),
         ({"titles": ["one"]}, "titles"),
         ({"domains": ["books"]}, "domains are not one text"),
         ({"domains": ["books", "books"]}, "no item is in the domain films"),

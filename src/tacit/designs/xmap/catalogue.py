@@ -18,7 +18,7 @@ from tacit.profile_sums.catalogue import item_domains
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """The domain of each item of a model, and with the settings its source and target items."""
+    """The domain of each item of a model. The settings say which domains are sources or targets."""
 
     domains: Column
     """(n_items,) name of each item's domain, by item number."""
@@ -80,7 +80,7 @@ def read_catalogue_header(header: Mapping[str, Any], settings: Settings) -> Cata
     titles = header["titles"] or [None] * len(items)  # null: no item has a title
     id_types = {type(item) for item in items}
     if id_types not in ({int}, {str}) or len(set(items)) < len(items):
-        raise ValueError("the ids of its items are not all whole numbers or all text, each once")
+        raise ValueError("its item ids are not distinct whole numbers or distinct texts")
     if id_types == {int} and not all(-(2**63) <= item < 2**63 for item in items):
         raise ValueError("the id of an item does not fit 64 bits")
     if len(titles) != len(items) or any(type(title) not in (str, type(None)) for title in titles):

@@ -150,8 +150,8 @@ PRINTED = (
         "tacit simulate xmap --json",
         "both hold with one sensitivity, while w is below Sim_k and |v| is the number of "
         "candidates; as printed the minimum cuts w, |v| may be shorter and each pair has its own "
-        "sensitivity. With any of the three Theorem 3 misses far more often than rho, Theorem 4 "
-        "with the first and the last",
+        "sensitivity. Each of the three alone makes Theorem 3 miss far more often than rho; the "
+        "first and the last do so for Theorem 4",
         "misses in at most rho of all lists",
         (
             "theorems[theorem=3,case=as proved].exact",
@@ -183,7 +183,7 @@ PRINTED = (
     *_charts_of_both_directions(
         "Figure: MAE by overlap",
         f"--k 50 --overlap 0.2,0.5,0.8 --seeds 5 {_METHODS}",
-        f"{_OTHER_DATA}; private methods err more than item averages here and less there",
+        f"{_OTHER_DATA}; private methods err more than item averages here, and less in the paper",
         ("points[overlap=0.2].mae", "points[overlap=0.8].mae"),
         "--overlap 0.2,0.8 --seeds 1 --method nx-map-ib",
         books_to_movies="MAE from overlap .2 to .8, book to movie: X-Map-ib .690 to .671, "

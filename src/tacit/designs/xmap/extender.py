@@ -30,8 +30,8 @@ from tacit.engine import Engine, Neighbours, Numbers, Stage, cut_rows, find_near
 
 Floats = NDArray[np.float64]
 MOST_PAIRS = 1 << 22
-"""Largest number of pairs of a source and a target item for which X-SIM is computed at a time, if
-this is at least one source item with all target items."""
+"""Largest number of pairs of a source and a target item for which X-SIM is computed at a time. One
+source item is computed with all target items at a time, even if these are more pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ def compute_x_sim(extension: Extension, starts: Numbers, engine: Engine) -> Floa
 def blocks_of_starts(extension: Extension, starts: Numbers) -> list[slice]:
     """Cut source items into slices that have at most MOST_PAIRS pairs with target items each.
 
-    A slice has at least one source item, also if that has more than MOST_PAIRS pairs.
+    A slice has at least one source item, even if this item alone has more than MOST_PAIRS pairs.
     """
     return cut_rows((len(starts), len(extension.targets)), MOST_PAIRS)
 

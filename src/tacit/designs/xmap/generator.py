@@ -192,7 +192,7 @@ def make_alter_egos(
     target_cells = people[target_ratings] * n_targets + target_items
     source_ratings = np.flatnonzero(images[stars.indices] >= 0)
     image_cells = people[source_ratings] * n_targets + images[stars.indices[source_ratings]]
-    is_added = ~np.isin(image_cells, target_cells)  # a rating of the item itself goes first
+    is_added = ~np.isin(image_cells, target_cells)  # not if the person rated the item itself
     used_ratings = np.concatenate([target_ratings, source_ratings[is_added]])
     used_cells = np.concatenate([target_cells, image_cells[is_added]])
     cells, cell_of_rating = np.unique(used_cells, return_inverse=True)

@@ -31,8 +31,9 @@ def card_of_sound(
 ) -> Guarantee:
     """Make the card of the sound variant, fitted with noise.
 
-    It states the chosen epsilon, or what the released sums cost if that is more, as after several
-    fits. If an earlier fit that it counts had no noise, it states no epsilon: nobody is protected.
+    The card states the chosen epsilon, or what the released sums cost if that is more, as after
+    several fits. If the card counts an earlier fit without noise, it states no epsilon: nobody is
+    protected.
 
     Args:
         epsilon: The epsilon of the settings, in nats.
@@ -261,7 +262,7 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
     1, and the others' 4, 4, 2 and 2.
 
     Args:
-        people: Number of people who rate t_i and t_1, and number of those who rate t_i and t_2.
+        people: Number of people who rate t_i and t_1; as many others rate t_i and t_2.
         sensitivity: Sensitivity of both candidates; None for the printed SS of each.
     """
     log_odds = []  # ln(P(t_2) / P(t_1)), with the person and without

@@ -41,10 +41,11 @@ class XMap(base.ItemRecommender):
     domain           name of the item metadata that says which domain an item is in
     variant          "sound": the design `private` (docs/private.md). "published": the paper as
                      printed, whose claims are refuted
-    epsilon          sound: nats for a person's whole profile. published: nats claimed for ONE
-                     replaced item. Infinity: no noise in this part
-    epsilon_prime    published: nats claimed for ONE list of neighbours; None for epsilon. The
-                     published variant is NX-Map if both are infinite
+    epsilon          sound: nats for a person's whole profile; infinity for no noise. published:
+                     nats claimed for ONE replaced item; infinity for images without noise
+    epsilon_prime    published: nats claimed for ONE list of neighbours; None for epsilon, infinity
+                     for neighbours without noise. The published variant is NX-Map if epsilon and
+                     epsilon_prime are infinite
     delta            sound: probability that the bound of epsilon fails
     recommender      "item-based", or "user-based" (published only)
     engine           computes similarities and paths; None for the compiled engine
@@ -129,7 +130,7 @@ class XMap(base.ItemRecommender):
     def weighs_by_time(self) -> bool:
         """Whether the fitted model gives less weight to a person's older ratings in predictions.
 
-        Lists of the published variant are ranked by predictions, those of NX-Map by votes.
+        The lists of item-based NX-Map do not depend on predictions: they are ranked by votes.
         """
         self._require_fitted()
         return self.published_ is not None and self.settings_.weighs_by_time

@@ -94,15 +94,15 @@ def measure_candidates(
 
     Returns:
         All n columns as candidates, also the one column itself if it is in the matrix. SS is -inf
-        if no row has entries in both columns, or if each such row is the only row of one of the two
-        columns with a value other than 0.
+        if there is no row x with entries in both columns, or if for each such row |r'_i| or |r'_j|
+        is 0.
     """
     n = columns.shape[1]
     square = float(values @ values)  # |r_i|^2
 
     # List all pairs of an entry of the one column (r_xi) and an entry of the matrix in the same row
-    # (r_xj). The row of entry n of the column, rows[n], has lengths[n] entries in the matrix, which
-    # are consecutive in the CSR.
+    # (r_xj). Entry e of the column is in row rows[e], which has lengths[e] entries in the matrix;
+    # they are consecutive in the CSR.
     lengths = np.diff(columns.indptr)[rows]
     first_pair_of_row = np.cumsum(lengths) - lengths
     shift = np.repeat(columns.indptr[rows] - first_pair_of_row, lengths)
@@ -175,7 +175,8 @@ def draw_neighbours(
 
     # PNSA: the exponential mechanism, k times.
     chosen = _draw_without_repetition(exponents, k, source)
-    # -1 reads the last column in `take_along_axis`; such results are replaced at the end.
+    # Where no candidate was drawn, -1 makes `take_along_axis` read the last column; what it reads
+    # is replaced at the end.
     is_drawn = chosen >= 0
 
     # PNCF: Laplace noise of scale SS / (epsilon' / 2), with SS at least FLOOR.

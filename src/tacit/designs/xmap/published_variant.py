@@ -5,9 +5,10 @@ model without noise can also be fitted to ratings that are stored on disk: simil
 computed for a tile of items at a time. The result is the same as that of a fit in memory, except
 that an item's sum of stars is added in another order and so rounded differently.
 
-Releases   of an item-based model for each target one table of images and one of neighbours, each
-           drawn once if it has an epsilon; means of items without noise; and the table of votes of
-           a model without any noise. A user-based model is people's profiles, and is in no file.
+Releases   an item-based model releases for each target a table of images and a table of neighbours,
+           each drawn once if its epsilon is finite. It also releases the items' means without
+           noise; and if it has no noise at all, the table of votes. A user-based model consists of
+           people's profiles, so no file holds it.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ from tacit.recommenders.inputs import checked_history, checked_times
 
 Floats = NDArray[np.float64]
 ReadRows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
-"""Takes the ratings of a block of people, and returns a row of stars for each person, (people,
-items) CSR, and (people,) the mean stars of each row."""
+"""Takes the ratings of a block of people. Returns a (people, items) CSR with each person's stars,
+and (people,) the mean of each row."""
 
 
 class PersonRatings(NamedTuple):
@@ -353,8 +354,8 @@ class TargetFit:
     ) -> ItemNeighbours | PeopleNeighbours:
         """Make the recommender's neighbours, of items or of people.
 
-        With an epsilon', neighbours of items are drawn here, and those of a person when stars are
-        first predicted for them.
+        With an epsilon', neighbours of items are drawn here; neighbours of a person are drawn when
+        stars are first predicted for this person.
 
         Args:
             read_stars: Reads the stars of a block of people, for source and target items.

@@ -99,12 +99,12 @@ class ItemNeighbours:
 def find_item_neighbours(
     table: Table, means: Floats, *, k: int, significance: int, engine: Engine
 ) -> ItemNeighbours:
-    """Find every target item's neighbours: the up to k items of the largest positive similarity.
+    """Find every target item's neighbours: at most k items, of the largest positive similarity.
 
     Args:
         table: Everybody's centred target profiles (AlterEgos).
         means: (n_target,) mean stars of the target items.
-        k: Most neighbours of an item.
+        k: Largest number of neighbours of an item.
         significance: Number of people who rated both items below which a similarity is scaled
             down; 0: never.
         engine: Computes similarities.
@@ -118,7 +118,7 @@ def find_item_neighbours(
 def _find_positive(
     table: Table, items: Numbers, candidates: Numbers, *, engine: Engine, k: int, significance: int
 ) -> Neighbours:
-    """Find for each item the up to k candidates of the largest positive similarity.
+    """Find for each item at most k candidates, those of the largest positive similarity.
 
     The engine ranks by |similarity|. If fewer than k of an item's first 2 k neighbours have a
     positive similarity, the search is repeated for twice as many, until there are k of positive
@@ -129,7 +129,7 @@ def _find_positive(
         items: Numbers of the items whose neighbours are searched for.
         candidates: Numbers of the items that can be neighbours.
         engine: Computes similarities.
-        k: Most neighbours of an item.
+        k: Largest number of neighbours of an item.
         significance: Number of people who rated both items below which a similarity is scaled
             down; 0: never.
     """
@@ -205,7 +205,7 @@ class PeopleNeighbours:
     profiles: Profiles
     """Everybody's target profiles (AlterEgos)."""
     k: int
-    """Most neighbours of a person."""
+    """Largest number of neighbours of a person."""
     pnsa: PrivateNeighbours | None
     """How neighbours are drawn; None without privacy."""
     source: Source
@@ -216,7 +216,7 @@ class PeopleNeighbours:
     def predict(self, profile: Profiles, *_: object) -> Floats:
         """Predict the (1, n_target) stars of one profile.
 
-        With s_p the similarity of person p, over the neighbours p of the profile who rated item i:
+        The sums are over the profile's neighbours p who rated item i. s_p is the similarity of p:
 
             stars of i = mean of the profile + (sum of s_p (stars of p for i - mean of p))
                                                / (sum of |s_p|)
@@ -248,9 +248,9 @@ class PeopleNeighbours:
         return weights[None]
 
     def neighbours(self, profile: Profiles) -> tuple[Numbers, Floats]:
-        """Return the up to k neighbours of a profile, with their similarities: (n,) and (n,).
+        """Return the n neighbours of a profile, at most k, and their similarities: (n,) and (n,).
 
-        They are chosen when the profile is first asked for, and stored.
+        They are chosen at the first call for a profile, and stored.
         """
         key = profile.stars.indices.tobytes() + profile.stars.data.tobytes()
         if key not in self._neighbours_of:
@@ -261,8 +261,8 @@ class PeopleNeighbours:
         """Choose the neighbours of a profile among all people with another profile.
 
         With privacy PNSA draws them, and PNCF adds noise to their similarities. Otherwise they are
-        the up to k people of the largest positive similarity; of equal ones the smaller number goes
-        first.
+        at most k people, of the largest positive similarity; of people with equal similarities, the
+        one with the smaller number goes first.
         """
         rated = profile.stars.indices
         deviations = profile.deviations

@@ -46,10 +46,11 @@ class Settings:
     variant: Variant
     """"sound" or "published"."""
     epsilon: float
-    """Sound variant: nats for a person's whole profile. Published variant: nats claimed for ONE
-    replaced item. Infinity: no noise in this part."""
+    """Sound variant: nats for a person's whole profile; infinity: no noise. Published variant: nats
+    claimed for ONE replaced item; infinity: images are chosen without noise."""
     epsilon_prime: float | None
-    """Published variant: nats claimed for ONE list of neighbours; None for the same as epsilon."""
+    """Published variant: nats claimed for ONE list of neighbours; None for the same as epsilon.
+    Infinity: neighbours are found without noise."""
     delta: float
     """Sound variant: probability that the bound of epsilon fails."""
     recommender: Kind
@@ -102,7 +103,7 @@ class Settings:
         """Convert the numbers to int or float.
 
         Raises:
-            ConfigError: A value is not a whole number, or not a real number, as its name needs.
+            ConfigError: A parameter that must be a whole number, or a real number, is not one.
         """
         parameters = asdict(self)
         for name in _WHOLE_NUMBERS:
@@ -162,7 +163,7 @@ class Settings:
         """
         if self.epsilon_prime is not None:
             raise ConfigError(
-                "epsilon_prime is the published recommender's; the sound variant has one epsilon."
+                "Only the published variant takes epsilon_prime; the sound variant has one epsilon."
             )
         if self.pnsa != "printed":
             raise ConfigError(
@@ -202,7 +203,7 @@ class Settings:
 
     @property
     def weighs_by_time(self) -> bool:
-        """Whether old ratings lose weight: the item-based published recommender with an alpha."""
+        """Whether old ratings lose weight: only in a published item-based model with an alpha."""
         return self.variant == "published" and not self.user_based and self.alpha > 0
 
     def to_header(self) -> dict[str, Any]:

@@ -75,12 +75,12 @@ def similarity(r_i: Floats, r_j: Floats) -> float:
 def similarity_sensitivity(r_i: Floats, r_j: Floats) -> float:
     """SS as printed in Theorem 2, which is NOT an upper bound of what one person can change.
 
-    It is the largest of two terms over the people x who rated both items:
+    Each person x who rated both items has two terms:
 
         r_xi r_xj / (|r'_i| |r'_j|)  and  r_i . r_j / (|r'_i| |r'_j|) - r_i . r_j / (|r_i| |r_j|)
 
-    where x is left out of the norms of r'. A person without whom a norm is 0 has no terms. SS is
-    -inf if nobody has any.
+    where r' is r without x. SS is the largest term of all people. A person has no terms if |r'_i|
+    or |r'_j| is 0. SS is -inf if nobody has terms.
 
     Args:
         r_i: (people,) centred stars of one item, NaN for unrated.
@@ -193,8 +193,9 @@ def neighbour_exponents(
 # has the distribution of candidates drawn one after the other in proportion to their weights. So a
 # chance about the first k draws is an integral over the time at which one clock rings.
 _TIMES = 4000
-"""Number of points of the integral. Its error is below the largest step of the integrated
-distribution function between two points: about 1/200 for one clock, 1/60 for the last of fifty."""
+"""Number of points of the integral. The integral's error is below the largest step of the
+distribution function between two neighbouring points: about 1/200 for one clock, 1/60 for the last
+of fifty."""
 
 
 def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:

@@ -64,7 +64,7 @@ class VotingTable:
 def mark_rated(stars: sparse.csr_array, _: Floats | None = None) -> Table:
     """Make a table with a 1 for each rating, whatever its stars, in which every rating is a like.
 
-    The second argument is a person's mean stars, as in `center_stars`, and has no effect.
+    The second argument stands for people's mean stars, as in `center_stars`, and has no effect.
     """
     ones = sparse.csr_array((np.ones(stars.nnz), stars.indices, stars.indptr), stars.shape)
     return Table(ones, np.ones(stars.nnz, dtype=np.bool_))

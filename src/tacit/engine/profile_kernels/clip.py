@@ -21,7 +21,7 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 _MAGNITUDE_BITS = np.int64(2**63 - 1)
 """All bits of a float64 but its sign: as whole numbers, magnitudes have the order of floats."""
 _INFINITY_BITS = np.int64(0x7FF << 52)
-"""Bits of infinity; those of all that is not finite are at least as large."""
+"""Bits of infinity. A value is not finite if the bits of its magnitude are at least as large."""
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # type: ignore[untyped-decorator, unused-ignore]

@@ -32,7 +32,7 @@ def add_counts(
         people: `Profiles`.
         context_items: Number of context items; 0 if context and target items are the same, so that
             only the entries of targets are filled.
-        items_norm: L2 norm of the entries of context items, and of those of targets.
+        items_norm: L2 norm of the entries of context items, and L2 norm of the entries of targets.
         presence: The last entry, by which people are counted.
         clip: `ClipRule` of the whole vector.
         total: Changed in place.

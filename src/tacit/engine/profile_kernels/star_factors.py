@@ -84,10 +84,11 @@ def _gather_evidence(
 ) -> int:
     """Fill gram (width, _ROW_WIDTH) and evidence (width,) of the regression of person u.
 
-    The width is k + 1. With l_j = [1, loadings of the item of rating j] and s_j the item's
-    variance; for an item outside the tables, l_j = [1, 0 .. 0] and s_j = 1:
+    The width is k + 1. l_j is [1, loadings of the item of rating j], and s_j the item's variance;
+    for an item outside the tables, l_j is [1, 0 .. 0] and s_j is 1. `lines` and `line_of` are those
+    of `_add_tables`.
 
-        gram     = diag(level, 1 .. 1) + sum_j l_j l_j' / s_j
+        gram     = diag(released.level, 1 .. 1) + sum_j l_j l_j' / s_j
         evidence = sum_j l_j deviation_j / s_j
 
     Returns:

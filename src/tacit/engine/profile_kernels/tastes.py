@@ -38,8 +38,8 @@ def _mean_features(people: Any, u: int, damping: Any, features: Any, shares: Any
 def fill_tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: Any) -> None:
     """Fill rows (people, f) with tastes z = shares - mean; zeros for a person without tastes.
 
-    A person has no tastes if their weights add up to 0. Between two domains, neither has a person
-    without likes among the target items, unless `everybody`.
+    A person has no tastes if their weights add up to 0. Between two domains, a person without likes
+    among the target items has no tastes either, unless `everybody`.
 
     Args:
         people: `Profiles`.
@@ -68,8 +68,9 @@ def map_person(
     """Fill image (d,) with `shares @ matrix` of person u, and shares (f,) as `_mean_features` does.
 
     Returns:
-        W, the sum of the person's weights. It is 0 for a person without tastes: the weights add up
-        to 0, or between two domains the person has no likes. The `image` then has no meaning.
+        W, the sum of the person's weights; 0 for a person without tastes. A person has no tastes if
+        the weights add up to 0, or if there are two domains and the person likes no target item.
+        The `image` then has no meaning.
     """
     total = _mean_features(people, u, damping, context, shares)
     if people.like_offsets[u] == people.like_offsets[u + 1] and not people.one_domain:
@@ -93,7 +94,7 @@ def relative_weight_of_like(people: Any, j: int, total: float, damping: Any, lea
         j: Index of the like in `people.likes`.
         total: W, the sum of the person's weights.
         damping: (context items,) weights of items by their frequency.
-        least: Largest W - w at which the person has no other items.
+        least: If W - w is at most this, the person counts as having no other items.
 
     Returns:
         r. It is 0 between two domains, where no like is a context item, and -1 if W - w is at most

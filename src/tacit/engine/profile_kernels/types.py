@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 
 class Profiles(NamedTuple):
-    """People's rows among context items, and their likes among target items."""
+    """People's rows among context items, and their likes among target items.
+
+    Profiles are made from context items, and lists from target items.
+    """
 
     offsets: Any
     """(people + 1,) int64: where each person's rows begin in `items` and `liked`."""

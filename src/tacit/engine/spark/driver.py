@@ -307,7 +307,7 @@ def _open_rows(
     header_of_role = find_columns([*spark_types], column_names, events=events, path=source)
     columns = [col(f"`{header}`").alias(role) for role, header in header_of_role.items()]
     selected = frame.select(*columns)
-    # Reading no rows refuses unusable types.
+    # Even without rows, columns of an unusable type are refused.
     no_rows = read_arrow_cells(selected.limit(0).toArrow(), header_of_role)
     return _Rows(
         frame=selected,

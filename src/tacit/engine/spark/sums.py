@@ -1,8 +1,8 @@
 """Sums, joins and arrays from a cluster's tasks, with checks that nothing is missing or twice.
 
-To join items, strips of people's rows are brought together in tiles. The tiles' answers are bytes
-for lines; a line is a number under which answers of several tiles are merged. A tile that has a
-person twice is refused.
+To join items, strips of people's rows are brought together in tiles. A tile has one answer for each
+of some lines: a line is a number, and an answer is bytes. The answers of several tiles for the same
+line are merged. A tile that has a person twice is refused.
 
 Runs at   the driver; but `cut_strips`, `work_on_tile`, `merge_line` and `compute_arrays` run at
           workers, which see raw ratings.
@@ -57,7 +57,7 @@ _STRIP_TYPES = {"counts": np.int64, "items": np.int32, "stars": np.float64, "num
 the number that `CutBlock` returns for each person; `items` and `stars` have a cell for each
 rating."""
 _PARTS_AT_ONCE = 16
-"""Number of arrays that `spread` computes at once; more need not fit in this machine's memory."""
+"""Number of arrays that `spread` computes at once; more might not fit in this machine's memory."""
 
 
 class SparkRatings(StoredRatings):
@@ -315,8 +315,8 @@ def close(*actions: Callable[[], object]) -> None:
 
 
 _PEOPLE_LOST = (
-    "The cluster did not hand over each person exactly once: a clipped sum of its answer would not "
-    "be private. Nothing was released."
+    "In the cluster's answer, a person or a result is missing, or is there twice: a clipped sum "
+    "would not be private. Nothing was released."
 )
 """Message of the error if people or results are missing from an answer, or in it twice."""
 NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
@@ -334,7 +334,7 @@ _EXPLANATIONS = {
         "A message is larger than the server takes: raise "
         "spark.connect.grpc.maxInboundMessageSize there."
     ),
-    "OutOfMemory|out of memory": "A worker ran out of memory: give it more, or --tasks.",
+    "OutOfMemory|out of memory": "A worker ran out of memory: give it more, or raise --tasks.",
 }
 """Sentences that explain frequent messages of a cluster, by patterns of these messages."""
 
@@ -360,7 +360,7 @@ def described_errors() -> Iterator[None]:
             text for pattern, text in _EXPLANATIONS.items() if re.search(pattern, str(error))
         ]
         explanations.append(
-            "Its own log says why; it is not repeated here, for it may hold ratings."
+            "Its own log says why; the log is not repeated here, since it may hold ratings."
         )
         raise ClusterError(
             f"The cluster refused or failed ({type(error).__name__}). {explanations[0]}"

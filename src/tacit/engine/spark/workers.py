@@ -39,9 +39,9 @@ SEEN = -1
 """Number of a piece that has no cells of the table, but (3, HASHES) counts for each short hash: the
 tasks that have it, the people with it in the sum, and the people with it in all tasks."""
 BLOCK_ROWS = 1_000_000
-"""Number of rows of a block of people, about: a person's rows stay together."""
+"""Approximate number of rows of a block of people: a person's rows stay together."""
 ROWS_AT_ONCE = 1_000_000
-"""Number of rows whose cells are read at once, about."""
+"""Approximate number of rows whose cells are read at once."""
 ROWS = "bucket int, rows binary"
 """Schema of rows packed in buckets: `rows` is an Arrow stream of all rows of a bucket in a task."""
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
@@ -202,8 +202,9 @@ def prepare_blocks(
 ) -> Iterator[Any]:
     """Make blocks of people from a task's rows, as in `BLOCKS`.
 
-    Of the counts of `SEEN`, each block has the number of its own people with each hash. The first
-    block also has those of the whole task: 1 for each hash in it, and the number of people with it.
+    Each block has the three rows of counts of `SEEN`. The second row has the number of the block's
+    people with each hash. In the first block, the first row has a 1 for each hash in the task, and
+    the third row the number of the task's people with each hash; in later blocks both are 0.
 
     Args:
         batches: The task's rows, packed as in `ROWS`.
@@ -413,7 +414,8 @@ def _shorten_text(column: Any) -> Any:
 def item_numbers(items: Any, ids: Column) -> NDArray[np.int32]:
     """Turn ids into numbers of the catalogue.
 
-    Ids are compared as integers if those of the rows and of the catalogue are, else by their text.
+    Ids are compared as integers if both the rows and the catalogue have integers, else by their
+    text.
 
     Args:
         items: (rows,) ids, as an Arrow array.

@@ -66,13 +66,14 @@ def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
 def strong_among_mild(people: int) -> Tables:
     """Make tables in which one person rates strongly among many who rate mildly.
 
-    Everybody rates film `i` and one of the films `one` and `rival` high, and the films `low` and
-    `lower` low. With each of `one` and `rival`, `people` people do so mildly, with stars 4-4-2-2.
-    The one person does so with `one`, with stars 5-5-1-1. Without this person both films have the
-    same similarity to `i` and the same printed sensitivity; with this person they differ in both.
+    Everybody gives high stars to film `i` and to either `one` or `rival`, and low stars to `low`
+    and `lower`. The mild people give 4, 4, 2 and 2 stars; half of them rate `one`, and the other
+    half `rival`. The strong person rates `one`, and gives 5, 5, 1 and 1 stars. Without this person,
+    `one` and `rival` have the same similarity to `i` and the same printed sensitivity; with this
+    person, they differ in both.
 
     Args:
-        people: Number of people who rate `one` mildly, and number of those who rate `rival` mildly.
+        people: Number of mild people who rate `one`; as many rate `rival`.
     """
     items = dict.fromkeys(("i", "one", "rival", "low", "lower"), TARGET) | {"book": SOURCE}
     mild_pair = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")]
@@ -126,8 +127,8 @@ TARGETS = 60
 RATED = 4
 """Number of ratings of each person in each domain."""
 DELTA = 1e-10
-"""Delta of the private model. It is far below the false-alarm rate of the game; a delta above it
-would allow every guess to be right."""
+"""Delta of the private model. It is far below the false-alarm rate of the game; a delta above that
+rate would allow every guess to be right."""
 ATTACKS = (FromLists(20, SCALE.maximum), FromPredictions())
 """The attacks: from lists of 20 items, and from predicted stars."""
 

@@ -72,7 +72,7 @@ class Contender:
 
     @property
     def parameters(self) -> tuple[str, str, float, float | None, str | None]:
-        """Method, variant, epsilon, epsilon' and reading: what identifies it in comparisons."""
+        """Method, variant, epsilon, epsilon' and reading, which name it in comparisons."""
         return self.method, self.variant, self.epsilon, self.epsilon_prime, self.pnsa
 
     @property
@@ -82,7 +82,7 @@ class Contender:
 
     @property
     def has_alpha(self) -> bool:
-        """Whether the method can give old ratings less weight, as the paper's item-based ones."""
+        """Whether the method can give old ratings less weight: the paper's item-based methods."""
         return self.method.endswith("-ib") and self.variant == "published"
 
     @property

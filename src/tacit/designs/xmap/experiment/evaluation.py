@@ -90,8 +90,8 @@ class CrossDomainTable:
     points: tuple[Point, ...]
     """Results of each contender in each setting, over all seeds."""
     comparisons: tuple[Comparison, ...]
-    """Differences between contenders with all base values, and of each contender between another
-    alpha and the base value of alpha."""
+    """Differences between contenders with all base values; and for each other alpha, a contender
+    with this alpha minus the same contender with the base value of alpha."""
 
     @property
     def base_values(self) -> dict[str, float]:
@@ -154,7 +154,8 @@ def evaluate_cross_domain(
         first_seed: Seed of the first split; the next seeds are one larger each.
         options: Further keywords of XMap, such as `stars` and `features`.
         workers: Number of processes; 0 for one for each core.
-        progress: Called with the number of settings that are done.
+        progress: Called with the number of runs that are done since its last call. There is a run
+            for each setting and seed.
         grid_fields: Fields of `Grid`.
     """
     grid = Grid(**grid_fields)

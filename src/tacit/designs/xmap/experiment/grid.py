@@ -3,7 +3,7 @@
 One of k, overlap, profile size, alpha and budget is varied at a time. The others have their base
 values: the largest overlap, the smallest profile size and alpha, k = 50 if it is among the ks and
 else the largest k, and the first budget of each method and variant. The paper's budgets are run
-with every reading of PNSA, the pairs of `Grid.surface` with the first reading alone.
+with every reading of PNSA; the pairs of `Grid.surface` are run only with the first reading.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Grid:
         flag="--pnsa",
     )
     surface: tuple[float, ...] = option(
-        "Numbers of which every pair is measured as (epsilon, epsilon') of the published variant.",
+        "Numbers; the published variant is run with every pair of them as (epsilon, epsilon').",
         default=(),
     )
     seeds: int = option("Number of splits.", default=5, least=1)
@@ -132,8 +132,8 @@ class Grid:
 
         In the base setting, a method has a contender for every k with the first budget, and one for
         every budget with the base value of k. In other settings there are only contenders with the
-        base value of k and the first budget; and if alpha is not the base value, only those that
-        use it.
+        base value of k and the first budget; if alpha is not the base value, only those whose
+        method uses alpha.
         """
         with_first_budget = list(self._contenders(self.epsilons[:1], ()))
         with_base_k = [self._set_base_k(contender) for contender in with_first_budget]

@@ -68,7 +68,7 @@ class SharedInputs(NamedTuple):
     share: float
     """Share of the people with ratings in both domains who are tested."""
     least_ratings: int
-    """Fewest ratings in the target domain of a test person."""
+    """Fewest ratings that a test person has in the target domain."""
     options: Mapping[str, Any]
     """Further keywords of XMap by name, such as `stars`."""
 
@@ -197,10 +197,10 @@ def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tu
     """Compute the difference of the MAE of two methods over all seeds.
 
     The MAE weighs ratings equally, and people have different numbers of ratings. So the difference
-    is a ratio of two means over people. The upper one is the mean of a person's errors with the
-    first method, summed, minus those with the second; the lower one is the mean number of a
-    person's ratings. The interval is computed by linearisation (Cochran, Sampling techniques, 1977,
-    chapter 6).
+    is a ratio of two means over people. The numerator is the mean of d, where d is the sum of a
+    person's errors with the first method minus the sum of their errors with the second. The
+    denominator is the mean number of a person's ratings. The interval is computed by linearisation
+    (Cochran, Sampling techniques, 1977, chapter 6).
 
     Args:
         mine: The first method's judgements, one for each seed.
@@ -226,7 +226,8 @@ def ndcg_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> t
 
     Returns:
         The mean difference over people with a relevant held-out item, with its interval; and the
-        number of these people. For a person with several seeds the mean over their lists counts.
+        number of these people. A person who is tested for several seeds counts once, with the mean
+        over their lists.
     """
     differences_by_seed = [a.ndcg - b.ndcg for a, b in zip(mine, theirs, strict=True)]
     finite_by_seed = [np.isfinite(values).astype(float) for values in differences_by_seed]

@@ -96,7 +96,7 @@ def _table_of_methods(table: CrossDomainTable) -> Table:
 
 
 def _mark(contender: Contender) -> str:
-    """Return the page's mark of NX-Map's methods, "plain"; "" for other methods."""
+    """Return the mark of a method's row and line on the page: "plain" for NX-Map, else ""."""
     return "plain" if contender.method in NON_PRIVATE else ""
 
 
@@ -386,7 +386,7 @@ def table_of_points(table: CrossDomainTable) -> Table:
 
 
 def tables_of_alpha(table: CrossDomainTable) -> Iterator[Table]:
-    """Yield the table of each method's MAE with an alpha minus that with the base value of alpha.
+    """Yield the table of differences: a method's MAE with an alpha minus its MAE with the base one.
 
     Nothing is yielded if alpha was not varied.
     """
@@ -404,7 +404,7 @@ def tables_of_similarities(pair_counts: Sequence[dict[str, Any]]) -> Iterator[Ta
     """Yield the table of pairs of items with a similarity, if pairs were counted.
 
     Args:
-        pair_counts: The result of `count_similarities` for each overlap, and the overlap.
+        pair_counts: For each overlap the result of `count_similarities`, and the overlap itself.
     """
     rows = [
         (
@@ -440,7 +440,7 @@ def _with_half_width(interval: Interval | None, mean_format: str = ".3f") -> str
 
     Args:
         interval: The mean and its interval, which is symmetric.
-        mean_format: Format of the mean, also of the half width but without a "+".
+        mean_format: Format of the mean. The half width has the same format without a "+".
     """
     if interval is None:
         return ""

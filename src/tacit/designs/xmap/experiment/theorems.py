@@ -1,9 +1,11 @@
 """Theorems 2 to 4 of the X-Map report, checked on small worlds, exactly and by sampling.
 
-Theorem 2   One person changes a similarity by at most SS. Here random pairs of items are counted
-            for which leaving out one person changes the similarity by more than SS.
+Theorem 2   One person changes a similarity by at most SS. This module counts the random pairs of
+            items whose similarity changes by more than SS when one person is left out.
 Theorem 3   All k neighbours have a similarity of at least Sim_k - w, except with probability rho.
 Theorem 4   All items with a similarity above Sim_k + w are neighbours, except with probability rho.
+
+The symbols are those of `tacit.designs.xmap.theory`.
 
 Theorems 3 and 4 are proved under three conditions: all candidates have one SS, the minimum does not
 cut w, and |v| is the number of candidates. The report's definitions meet none of them. `CASES` has
@@ -56,7 +58,7 @@ _STARS = (-2.0, -1.0, 1.0, 2.0, np.nan)
 _TAIL = 0.025
 """Probability that a 95 % interval fails at one of its ends."""
 _ROUNDING = 1e-9
-"""A change counts as above SS only if it is so by more than this, because floats are rounded."""
+"""A change counts as above SS only if it exceeds SS by more than this: floats are rounded."""
 
 
 @dataclass(frozen=True)
@@ -192,8 +194,8 @@ def count_exceeded_sensitivities(pairs: int, seed: int) -> list[SensitivityCount
         seed: Seed of the draws.
 
     Returns:
-        The counts for centred and for positive stars, each without anyone who may be left out and
-        without a person who rated both items.
+        Four counts: for centred and for positive stars, each first if anyone may be left out, and
+        then if only people who rated both items may be left out.
     """
     generator = np.random.default_rng(seed)
     drawn_pairs = [generator.choice(_STARS, (2, generator.integers(3, 7))) for _ in range(pairs)]
