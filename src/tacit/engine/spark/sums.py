@@ -315,8 +315,8 @@ def close(*actions: Callable[[], object]) -> None:
 
 
 _PEOPLE_LOST = (
-    "In the cluster's answer, a person or a result is missing, or is there twice: a clipped sum "
-    "would not be private. Nothing was released."
+    "The cluster did not return each person exactly once, or it lost a result: a clipped sum would "
+    "not be private. Nothing was released."
 )
 """Message of the error if people or results are missing from an answer, or in it twice."""
 NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
