@@ -213,8 +213,9 @@ class XMap(base.ItemRecommender):
 
         Raises:
             NotFittedError: The model is not fitted.
-            ConfigError: The model has no such target.
-            DataError: The history, `exclude` or `candidates` is not valid.
+            ConfigError: The model has no such target, n is no whole number above 0, or `exclude` or
+                `candidates` is no collection of ids.
+            DataError: The history or its times are not valid.
         """
         allowed = self._target_ids(target)
         if candidates is not None:
@@ -306,7 +307,7 @@ class XMap(base.ItemRecommender):
         Raises:
             NotFittedError: The model is not fitted.
             ConfigError: The sound variant was fitted without `stars`.
-            DataError: The history or an item is not valid.
+            DataError: The history, its times or an item is not valid.
         """
         target_ids = self._target_ids(None)
         if self.published_ is not None:

@@ -73,7 +73,7 @@ def mark_rated(stars: sparse.csr_array, _: Floats | None = None) -> Table:
 def make_voting_table(
     table: Table, raters: NDArray[np.int64], targets: Numbers, voters: Numbers, engine: Engine
 ) -> VotingTable:
-    """Find the items that vote for each target item: those whose sets of raters are most similar.
+    """Find the items that vote for each target item: the items whose raters are most like its own.
 
     Args:
         table: Marks of who rated what (`mark_rated`).

@@ -98,8 +98,8 @@ def add_item_tastes(
     shares, image = np.empty(context.width), np.empty(k)
     values, places = np.empty(total.size), np.empty(len(total), np.int64)
     for u in range(len(people.offsets) - 1):
-        weights = map_person(people, u, centre.damping, context, taste_map, shares, image)
-        if weights <= 0.0:
+        total_weight = map_person(people, u, centre.damping, context, taste_map, shares, image)
+        if total_weight <= 0.0:
             continue
         root_of_likes = math.sqrt(_count_likes_in_head(people, u, head_places))
         row_count = 0
@@ -107,7 +107,7 @@ def add_item_tastes(
             item = people.likes[j]
             if head_places[item] < 0:
                 continue
-            ratio = relative_weight_of_like(people, j, weights, centre.damping, least)
+            ratio = relative_weight_of_like(people, j, total_weight, centre.damping, least)
             for d in range(k):
                 change = ratio * (image[d] - taste_map.targets[item, d])
                 taste_without_like = image[d] - taste_map.mean[d] + change

@@ -52,15 +52,15 @@ def add_feature_products(
     flat = table.ravel()
     for u in range(len(people.offsets) - 1):
         start, end = people.like_offsets[u], people.like_offsets[u + 1]
-        weights = map_person(people, u, centre.damping, context, taste_map, shares, image)
-        if weights <= 0.0:
+        total_weight = map_person(people, u, centre.damping, context, taste_map, shares, image)
+        if total_weight <= 0.0:
             continue
         for c in range(width):
             for d in range(width):
                 table[c, d] = -mean_likes[c] * (image[d] - taste_map.mean[d])
         for j in range(start, end):
             item = people.likes[j]
-            ratio = relative_weight_of_like(people, j, weights, centre.damping, least)
+            ratio = relative_weight_of_like(people, j, total_weight, centre.damping, least)
             if ratio >= 0.0:
                 for q in range(targets.offsets[item], targets.offsets[item + 1]):
                     weight = targets.values[q] / math.sqrt(end - start)

@@ -417,7 +417,7 @@ def tables_of_similarities(pair_counts: Sequence[dict[str, Any]]) -> Iterator[Ta
     ]
     if rows:
         yield Table(
-            "Pairs of an item of each domain with a similarity, first split",
+            "Pairs of a source and a target item that have a similarity, first split",
             ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
             rows,
         )
