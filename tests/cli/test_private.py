@@ -204,7 +204,7 @@ def test_refits_are_charged_and_refused(tacit, ratings, tmp_path):
     said = " ".join(out.split())
     assert code == 0
     assert "Fit 2 of these people: epsilon 1 alone, 1.45" in said
-    assert "Warning: another fit like this one would pass the lifetime" in said
+    assert "Warning: another fit like this one would exceed the lifetime" in said
     before = model.read_bytes()
     code, _, err = tacit(*words, "--previous", model)
     assert code == 5

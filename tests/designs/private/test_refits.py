@@ -268,7 +268,7 @@ def test_a_charged_fit_that_fails_can_be_asked_for_again(world, ledger, monkeypa
     assert again.budget_status_.repeated
     assert again.released_.means.tolist() == third.released_.means.tolist()
     assert ledger.balance(holder).spent == 4 * once
-    with pytest.raises(ConfigError, match="another fit after this one"):
+    with pytest.raises(ConfigError, match="another fit that follows the same model"):
         Private(0.25, previous=second).fit(world, account=account)
 
 

@@ -86,7 +86,7 @@ class Plan:
 
     @cached_property
     def mechanism(self) -> ThresholdGate:
-        """The parameters of the gate, of which each client gets one of their own (`gate.py`)."""
+        """The parameters of the gates; each client has a gate of their own (`gate.py`)."""
         return make_gate(self.gate_epsilon, self.peers, self.slack)
 
 
@@ -117,9 +117,9 @@ class PRecSettings:
     """Nats of what `clients_together` clients see together; inf for the paper's algorithm without a
     gate and without a guarantee; None if it follows from `peers`."""
     delta: float = 1e-6
-    """Chance that this bound fails."""
+    """Chance that the bound of epsilon fails."""
     clients_together: int = 1
-    """Number of clients that epsilon and delta are for, all together."""
+    """How many clients' views epsilon and delta are for, all of them together."""
     clients: int | None = None
     """The most clients who may ever join; None for no limit."""
 
@@ -285,7 +285,7 @@ class PRecSettings:
 
         Raises:
             ConfigError: A value is out of range.
-            TypeError: A setting has another name.
+            TypeError: There is no setting of one of the names, or a required setting is missing.
         """
         values = dict(header)
         if values.get("epsilon") == "inf":

@@ -7,10 +7,12 @@ Source     Gilbert, Liu, Yu: On differentially private online collaborative reco
            following its proofs line by line.
 Notation   m objects a round, T rounds, at most n voters, at least P peers of the client. The client
            likes several objects in at most D rounds, and a peer casts at most R votes on objects
-           that the client dislikes. r = T / (R + 1) and c = 2D + 2R + 1. Loss is the number of
-           disliked recommendations of one client. Values named eps are nats of what one client
-           sees, for adding or removing one voter with all their votes. Survivors are the voters who
-           still count for the client.
+           that the client dislikes. r = T / (R + 1). A voter begins with the credits creditD = 2D
+           and creditR = 2R + 1, together c = 2D + 2R + 1. A recommendation is drawn uniformly with
+           the chance gamma, else in proportion to phi(x), where x is an object's share of the votes
+           (`output_distribution.py`). Loss is the number of disliked recommendations of one client.
+           Values named eps are nats of what one client sees, for adding or removing one voter with
+           all their votes. Survivors are the voters who still count for the client.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from functools import lru_cache
 from tacit.errors import ConfigError
 
 _PIECE = 0.01
-"""Length of the pieces into which `kappa` cuts the range of d, and that of x in units of
-1 / lambda."""
+"""Length of the pieces into which `kappa` cuts the range of d. The pieces of the range of x have
+this length divided by lambda."""
 _PIECES = 4000
 """Number of pieces in `kappa`."""
 _MOST_STEPS = 100_000
@@ -155,9 +157,9 @@ def loss_bound(m: int, T: int, R: int, n: int, P: int) -> float:
 def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> float:
     """Number that the loss exceeds with a chance of at most delta.
 
-    It is the sum of `_charged_loss` and a bound on the number of uniform draws by Bernstein's
-    inequality: mean + sqrt(2 mean ln(1 / delta)) + 2/3 ln(1 / delta). The constants follow from the
-    proofs.
+    It is the sum of `_charged_loss` and a bound on the number of uniform draws. By Bernstein's
+    inequality this bound is mean + sqrt(2 mean ln(1 / delta)) + 2/3 ln(1 / delta), with
+    mean = gamma T. The constants follow from the proofs.
     """
     mean = gamma(m, T, R) * T
     log_inverse = math.log(1 / delta)
@@ -284,7 +286,7 @@ def eps_chain(
 ) -> float:
     """Upper bound of eps, by the proofs of Theorems 11 and 17 with voters in whole numbers.
 
-    It is about a quarter of `eps_tight` for D = R = 0, and less than that with credits.
+    It is about a quarter of `eps_tight` for D = R = 0, and less than a quarter for larger D or R.
 
     A round with W survivors costs at most `leak`. It costs something only if there is an object
     whose voters then lose credit, and whose share of the votes is above rho with or without the
@@ -305,8 +307,8 @@ def eps_chain(
         n: The most voters at the start.
         least_credit: Credit that all voters together have at least, in every round:
             `promised_credit` under the promise, `gated_credit` with a gate.
-        fewest_survivors: Least number of survivors in every round, 2 or more: P under the promise,
-            and with a gate.
+        fewest_survivors: Least number of survivors in every round, 2 or more. It is P, both under
+            the promise and with a gate.
     """
     c = credit(D, R)
     credit_left = least_credit
@@ -332,10 +334,10 @@ def divide_up(number: int, divisor: int) -> int:
 
 
 def _credit_before(credit_after: int, parts: int, c: int, fewest_survivors: int) -> int:
-    """Smallest credit before a round that leaves `credit_after`.
+    """Smallest credit of all voters before a round that leaves `credit_after`.
 
-    In the round the share 1 / `parts` of the survivors, rounded up, loses one credit each. The
-    credit before is found by iteration from below to a fixed point.
+    In the round, the share 1 / `parts` of the survivors, rounded up, loses one credit each. The
+    credit before the round is found by iteration from below to a fixed point.
     """
     credit_before = credit_after
     while True:

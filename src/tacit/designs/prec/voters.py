@@ -43,7 +43,11 @@ def read_id(value: Any) -> Id:
         value = int(value)
     if type(value) is str or (type(value) is int and -(1 << 63) <= value < 1 << 63):
         return value
-    raise DataError("an id is neither a whole number nor text", found=value)
+    raise DataError(
+        "an id is neither a whole number nor text",
+        found=value,
+        expected="text, or a whole number of 64 bits with sign",
+    )
 
 
 def read_ids(values: Any) -> Ids:
@@ -76,7 +80,7 @@ class IdIndex:
         """Index the positions of (n,) ids.
 
         Args:
-            ids: The ids. If one is in it several times, `find` returns one of its positions.
+            ids: The ids. If an id occurs several times, `find` returns one of its positions.
         """
         self.ids = ids
         self.is_distinct: bool
@@ -96,7 +100,7 @@ class IdIndex:
         if ids.dtype == object:
             positions = [self._position_by_text.get(name, NOT_FOUND) for name in ids.tolist()]
             return np.array(positions, np.int64)
-        # For each id the position in `_sorted` at which it is, if it is there
+        # The position of each id in `_sorted`, if the id is there
         sorted_positions = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
         is_found = self._sorted[sorted_positions] == ids
         return np.where(is_found, self._order[sorted_positions], NOT_FOUND)
@@ -183,7 +187,7 @@ class Voters:
         """(rows,) the voters' ids, all of one kind. A saved run has 0 or "" in place of the ids of
         voters who left."""
         self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        """(rows,) whether a voter has not left."""
+        """(rows,) whether a voter is present: they joined and have not left."""
         self._id_hashes: Words = np.zeros(0, dtype=np.uint64)
         """(rows,) hashes of the ids, which determine the votes of voters who abstain."""
         self._index_present_voters()
@@ -225,7 +229,7 @@ class Voters:
             voters: Ids of the voters.
 
         Raises:
-            DataError: One of the ids is not that of a voter who is present. Then nobody leaves.
+            DataError: An id belongs to no voter who is present. Then nobody leaves.
         """
         positions = self._index.find(read_ids(voters))
         if (positions == NOT_FOUND).any():
@@ -266,7 +270,8 @@ class Voters:
             candidates: How many candidates the round has.
 
         Returns:
-            (rows,) positions of candidates, about equally often each.
+            (rows,) the position of a candidate for each voter. Each candidate occurs about equally
+            often.
         """
         round_word = (run_number + round_number * _GOLDEN_RATIO) & _WORD_MASK
         round_hash = _mix(np.array([round_word], dtype=np.uint64))[0]
@@ -278,7 +283,7 @@ class Voters:
 
         Args:
             ids: (rows,) ids of the voters.
-            present: (rows,) whether a voter has not left.
+            present: (rows,) whether a voter is present.
 
         Raises:
             ValueError: The voters are not distinct, or too many.

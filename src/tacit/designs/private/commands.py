@@ -96,7 +96,7 @@ class FitSettings(ExecutionOptions):
     )
     stars: bool = option(STARS_HELP, default=False)
     catalogue: Path | None = option(
-        "Public list of items with their metadata. Others are left out.", default=None
+        "Public list of items with their metadata. Other items are left out.", default=None
     )
     previous: Path | None = option(
         "The newest earlier model of these people: costs add up.", default=None
@@ -244,7 +244,7 @@ def _describe_budget(model: Private, delta: float | None) -> list[str]:
         sentences.append("No fit of the plan is left. This model stays in use.")
     elif status.further == 0:
         sentences.append(
-            "Warning: another fit like this one would pass the lifetime, and will be refused."
+            "Warning: another fit like this one would exceed the lifetime, and will be refused."
         )
     return sentences
 
@@ -288,8 +288,8 @@ class EvaluateSettings:
         least=0,
     )
     by_time: bool = option(
-        "Rows arrive in the order of their times, half of them before the first fit; otherwise "
-        "people do, in an order drawn by seed.",
+        "Rows arrive in the order of their times, half of them before the first fit. Without this "
+        "option people arrive, in an order drawn by seed.",
         default=False,
     )
     report: Path | None = option(REPORT, default=None, writes=True)

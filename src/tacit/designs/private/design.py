@@ -33,10 +33,10 @@ def describe_usefulness(model: Any) -> str:
 
 
 def count_fits(model: Any) -> FitCount:
-    """Count the fits made of a fitted model's people, and those that plan or lifetime still allow.
+    """Count the fits so far of a fitted model's people, and the further fits that are allowed.
 
-    Without a plan, fits like the last one are counted; with neither a plan nor a lifetime their
-    number is None.
+    With a plan, the further fits are the rest of the plan. Without one, they are as many fits like
+    the last one as the lifetime allows; None without a lifetime.
     """
     from tacit.designs.private.refits import compute_budget_status
 

@@ -64,8 +64,8 @@ class PairVectors:
     vectors: list[Floats]
     """(head, d) their vectors."""
     mean: Floats
-    """(d,) mean over people of the sum of their liked items' vectors, over sqrt(number of likes).
-    """
+    """(d,) mean over people of: the sum of the vectors of a person's liked items, divided by
+    sqrt(number of likes)."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Tastes:
     """(context, r) dense features of each context item, which are the last r of the f features;
     None: there are none."""
     named_features: float = 1.0
-    """Length of an item's row of named features; other than 1 only beside dense ones."""
+    """Norm of an item's row of named features; it is 1 if there are no dense features."""
     consented_weights: list[list[tuple[int, float]]] | None = None
     """Item-to-item weights from people who agreed not to be protected. For each item, pairs of the
     number of another item and the weight by which a like of the first raises the second; None:
@@ -132,7 +132,7 @@ class DeviceLists:
     items: Sequence[ItemId]
     """Ids of the items that lists are made of, the target items; the index is the item number."""
     cold: Sequence[ItemId]
-    """The last of these: items that nobody rated, whose scores come from their features."""
+    """Ids of the last of `items`: nobody rated them, so their scores come from their features."""
     context: Sequence[ItemId]
     """Ids of the items whose ratings in a history are used, the context items."""
     scale: tuple[float, float]
@@ -285,7 +285,7 @@ def _score_by_tastes(
         model: The released numbers.
         own_ratings: The person's ratings.
         other_weight: Weight of a rating that is no like, before its item's damping; a like has 1.
-        clip: Largest norm of a taste, over sqrt(k).
+        clip: Largest norm of a taste, divided by sqrt(k).
         means: (items,) scores without a history.
     """
     likes = [rating.item for rating in own_ratings if rating.is_like]
@@ -626,7 +626,7 @@ def _read_vector(header: Any, arrays: Arrays, name: str, length: int | None) -> 
 def _read_table(
     header: Any, arrays: Arrays, name: str, rows: int, width: int | None
 ) -> list[Floats]:
-    """Read an array with two axes, of so many rows and, unless None, this width; none may be 0."""
+    """Read an array with two axes, and check its rows and, unless None, its width; both above 0."""
     (height, row_length), numbers = arrays[name]
     units = [_finite(unit) for unit in header["units"][name]]
     if height != rows or len(units) != row_length or width not in (None, row_length):
@@ -641,9 +641,9 @@ def _read_table(
 
 
 def _finite(value: Any) -> float:
-    """Return a number as a float; raise ValueError for anything else, or above `_LARGEST_NUMBER`.
+    """Return a number as a float; raise ValueError for anything else.
 
-    The limit is one of absolute value. NaN and a bool are refused, too.
+    NaN, a bool, and a number whose absolute value is above `_LARGEST_NUMBER` are refused, too.
     """
     if type(value) not in (int, float) or not abs(value) <= _LARGEST_NUMBER:
         raise ValueError("number")

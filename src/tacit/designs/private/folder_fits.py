@@ -60,7 +60,8 @@ class RefitSettings:
     """The settings in refit.toml.
 
     Raises:
-        ConfigError: A setting has a value of another type than it needs, or one that cannot be.
+        ConfigError: A setting has a value of another type than it needs, or one that is not
+            allowed.
     """
 
     model: str = "lists.tacit"
@@ -148,7 +149,8 @@ class RefitSettings:
     def write(self, folder: Path) -> None:
         """Write the folder's refit.toml, without the settings that are None."""
         lines = [
-            "# How  tacit refit  fits the model of this folder. Each fit spends of the lifetime."
+            "# How  tacit refit  fits the model of this folder. Each fit spends a part of the "
+            "lifetime."
         ]
         values = asdict(self)
         rows = values.pop("rows")
@@ -306,8 +308,9 @@ def _check_charged_fits(account: Account, previous: Private | None) -> None:
     if unlisted_fits > 1:
         raise PrivacyError(
             f"{FITS_LEDGER} lists {unlisted_fits} fits that no model of the folder knows: an older "
-            f"copy of {NEWEST} was restored, or it was removed. Its card would state less than was "
-            f"spent. Bring back the newest {NEWEST}. Nothing was drawn or spent."
+            f"copy of {NEWEST} was restored, or it was removed. The card of the next fit would "
+            f"state less than was spent. Bring back the newest {NEWEST}. Nothing was drawn or "
+            "spent."
         )
 
 

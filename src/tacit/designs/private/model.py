@@ -55,8 +55,8 @@ class Private(PrivateLists):
         mode: How lists are made: "taste", from the features of items; "top-items", from weights
             between popular items; "auto" chooses by the noisy counts.
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
-        stars: Whether sums of stars are released as well, for 40 % of mu^2, so that `predict`
-            returns stars.
+        stars: Whether sums of stars are released as well, so that `predict` returns stars. They
+            take 40 % of the fit's budget in mu^2, where the fit is mu-GDP.
         previous: The newest earlier model of the same people, or its file; its fits count in the
             total cost. None: there is none.
         lifetime: Largest epsilon that all fits of these people may cost together, at delta; None:

@@ -150,7 +150,8 @@ def check_same_choices(
     if not same_settings or choices != continued.choices:
         raise ConfigError(
             "A plan's fits have the options of its first one, but for epsilon, which the plan "
-            "shares out: give the same ones, or begin another plan with another number of --fits."
+            "shares out: give the same options, or begin another plan with another number of "
+            "--fits."
         )
 
 

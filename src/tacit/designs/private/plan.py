@@ -136,10 +136,10 @@ def plan_weeks(
     """Estimate the lists of a plan after some of its fits, with the same people in all of them.
 
     A week stands for one fit, whatever the time between fits. The noise multiplier after week w is
-    that of one release times sqrt(Q) / W. W is the sum of the precisions of sum 3 in fits 1 to w;
-    Q is the sum of the same precisions, but with the squares of the factors of forgetting. Shares
-    of EASE's gain are `expected_share` at that multiplier. The plan's shares are smaller by
-    `FROZEN_MAP_LOSS`, but never below `LEAST_SHARE`.
+    that of one release times sqrt(Q) / W. W is the sum of the precisions of sum 3, the tastes of
+    items, in fits 1 to w, each times the factors of forgetting of the later fits; Q is the same
+    sum with the squares of these factors. Shares of EASE's gain are `expected_share` at that
+    multiplier. The plan's shares are smaller by `FROZEN_MAP_LOSS`, but never below `LEAST_SHARE`.
 
     Args:
         users: Number of people.
@@ -181,7 +181,7 @@ def plan_weeks(
 
 
 def _noise_factor_after(plan: FitPlan, last_fit: int) -> float:
-    """Return the noise of sum 3 after fits 1 to `last_fit`, over that of one release."""
+    """Return the noise of sum 3 after fits 1 to `last_fit`, divided by that of one release."""
     table = AddedTable.make_empty((1,))  # only its precisions count here, so the draws are zeros
     for number in range(1, last_fit + 1):
         noises = plan.noises(number)
@@ -194,7 +194,7 @@ def _noise_factor_after(plan: FitPlan, last_fit: int) -> float:
 def largest_epsilon_per_fit(
     lifetime: float, delta: float, fits: int, *, stars: bool = False
 ) -> float:
-    """Return the largest epsilon that each of so many equal fits may take, cut to three digits.
+    """Return the largest epsilon of each of so many equal fits, cut to three significant digits.
 
     For a single fit that is the lifetime itself, with all its digits.
 

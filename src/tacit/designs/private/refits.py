@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tacit.ledger import Cap, Holder, Ledger, Release
 
 _LARGEST_LIFETIME = 1e5
-"""Upper limit of a lifetime's epsilon; the mu of epsilons near 1e6 and above is no float."""
+"""Upper limit of a lifetime's epsilon. From near 1e6 on, its mu cannot be computed in floats."""
 _KEY_BYTES = 32
 """Bytes of the random key of requests, and of the random end of an `_IN_STATE` answer."""
 _IN_STATE = b"the file is in the state"
@@ -72,8 +72,9 @@ class BudgetStatus:
     lifetime: float | None
     """Largest epsilon that all fits may cost together; None: no limit."""
     further: int | None
-    """How many fits are left: of the plan, if the last fit is of one; otherwise of fits like the
-    last one, under the lifetime. None: no limit."""
+    """How many more fits are allowed. If the last fit belongs to a plan, these are the rest of the
+    plan; otherwise they are as many fits like the last one as the lifetime allows. None: no limit.
+    """
     repeated: bool = False
     """Whether the ledger already held the last fit, so that nothing was charged."""
 
@@ -124,7 +125,7 @@ def compute_budget_status(
 
 
 def _count_further_fits(fits: Sequence[Fit], delta: float, lifetime: float) -> int:
-    """Count how many more fits like the last one both the lifetime and its ledger allow.
+    """Count how many more fits like the last one both the lifetime and a ledger allow.
 
     The lifetime limits the sum of the exact rho; a ledger limits the sum of steps, into which the
     rho of each fit is rounded up.
@@ -303,8 +304,8 @@ class FitRequest:
     earlier: tuple[Fit, ...]
     """Earlier fits of these people that the caller knows of; the ledger may list more."""
     followed: tuple[Fit, ...]
-    """Those of them that the model which the new fit follows lists, the newest last; empty for the
-    first fit."""
+    """Those of `earlier` that are listed in the model that the new fit follows, the newest last;
+    empty for the first fit."""
     lifetime: float | None
     """Largest epsilon of all fits together; None: that of the open budget."""
     plan: FitPlan | None
@@ -377,7 +378,7 @@ class Account:
         return _find_predecessor(followed, self.fits()).newer_fits
 
     def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
-        """Return the largest epsilon of all fits together, and the same as the budget's cap.
+        """Return the largest epsilon of all fits together, and the budget's cap that allows it.
 
         Args:
             lifetime: The epsilon that the caller wants; None: that of the open budget.
@@ -454,8 +455,8 @@ class Account:
             release = self.ledger.release(ledger_request, [charge], drawing.draw, state=self._state)
         except KeyReused:
             raise ConfigError(
-                "The ledger holds another fit after this one. Give the newest model as --previous "
-                "(from Python: previous=...). Nothing was drawn or spent."
+                "The ledger already holds another fit that follows the same model. Give the newest "
+                "model as --previous (from Python: previous=...). Nothing was drawn or spent."
             ) from None
         return self._find_file(release, drawing), release.repeated
 
@@ -473,7 +474,7 @@ class Account:
         if drawing.interrupt is not None:
             raise drawing.interrupt
         if not release.answer:
-            cause = f" by {drawing.cause}" if drawing.cause else ""
+            cause = f" ({drawing.cause})" if drawing.cause else ""
             raise PrivacyError(
                 f"The fit failed after it was charged{cause}. Nothing was released; it stays "
                 "charged, for noise may have been drawn. Mend the cause and ask again: that is a "
@@ -559,7 +560,8 @@ class _Predecessor(NamedTuple):
     fit: Fit | None
     """That fit, which may not be charged yet; None if the new fit is the first one."""
     newer_fits: int
-    """Number of charged fits after it that did not fail; 0 unless the new fit is a repetition."""
+    """Number of charged fits after it that did not fail. If it is above 0, the ledger already holds
+    a fit that follows `fit`."""
 
 
 def _find_predecessor(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> _Predecessor:

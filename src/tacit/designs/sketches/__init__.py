@@ -16,7 +16,8 @@ Deviations, each with its reason in the docs: sensed sets are drawn without repl
 MaxSense and come from an affine permutation; an item's score in MaxSense is divided by the number
 of answers about the item; the diagonal of A is estimated; the planner advises the number of
 questions that needs the fewest people, not ceil(epsilon). Added to the paper: constants of the
-bounds, choice of L, confidence of labels, limits that the owner of a device sets.
+bounds, choice of the number of clusters L, confidence of labels, limits that the owner of a device
+sets.
 
 Names are imported on first use, so that code on a device needs the standard library alone.
 """

@@ -26,9 +26,9 @@ def read_world(
         people_shares: Share of the people in each class; empty for equal shares.
 
     Raises:
-        ConfigError: There are too few or too many numbers, a chance is no number or out of range,
-            or a people's or item's share is not above 0 or the shares do not add up to 1. Without
-            `likes`: there are fewer than two clusters.
+        ConfigError: There are too few or too many numbers, a chance is no number or out of range, a
+            share is not above 0, or the shares of an option do not add up to 1. Without `likes`:
+            there are fewer than two clusters.
     """
     chances = example(clusters).likes if likes is None else read_likes(likes, clusters)
     people = read_shares("--people-shares", people_shares, len(chances), "classes of people")

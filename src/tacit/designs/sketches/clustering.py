@@ -191,7 +191,7 @@ def _fill_diagonal(matrix: Floats, dimensions: int) -> Floats:
 
 
 def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
-    """Compute the eigenvalues of largest absolute value, in this order, and their eigenvectors.
+    """Compute the eigenvalues of largest absolute value, the largest first, and their eigenvectors.
 
     Args:
         matrix: (N, N), symmetric.
@@ -236,8 +236,8 @@ def _choose_line_clusters(counts: ItemCounts) -> int:
 
     The residual is the sum of squared distances of the N scores p from their clusters' means. By
     binomial noise alone its mean is the sum of p (1 - p) / asked, and its standard deviation about
-    sqrt(2 / N) times that. Noise explains up to three standard deviations above the mean. If that
-    is not enough for any smaller number, the number is MOST_CLUSTERS, or N if that is less.
+    sqrt(2 / N) times that. Noise explains up to three standard deviations above the mean. If the
+    residual is larger for all smaller numbers, MOST_CLUSTERS is chosen, or N if that is less.
     """
     shares = counts.normalised_scores
     mean_noise = float(np.sum(shares * (1 - shares) / np.maximum(counts.asked, 1)))
@@ -256,11 +256,12 @@ def _choose_pair_clusters(matrix: Floats) -> int:
     """Choose the smallest number of clusters such that the next eigenvalue may be noise.
 
     The largest eigenvalue of a random symmetric (N, N) matrix, whose entries have the variance v,
-    is about 2 sqrt(N v), and varies by about the share N^(-2/3) of that. If a larger eigenvalue
-    follows every smaller number, the number is MOST_CLUSTERS, or N - 1 if that is less.
+    is about 2 sqrt(N v), and varies by about the share N^(-2/3) of that. If the next eigenvalue is
+    larger for all smaller numbers, MOST_CLUSTERS is chosen, or N - 1 if that is less.
     """
     size = len(matrix)
-    variance = matrix.sum() / (size * (size - 1))  # the mean count, an upper bound of its variance
+    # The mean count, an upper bound of the variance of a count
+    variance = matrix.sum() / (size * (size - 1))
     largest_of_noise = 2 * np.sqrt(size * variance) * (1 + size ** (-2 / 3))
     most = min(MOST_CLUSTERS, size - 1)
     for clusters in range(1, most):
@@ -273,7 +274,9 @@ def _choose_pair_clusters(matrix: Floats) -> int:
 def _check_clusters(clusters: int, items: int) -> None:
     """Raise ConfigError unless the number of clusters is from 1 to the number of items."""
     if not 1 <= clusters <= items:
-        raise ConfigError(f"Clusters are 1 to {items}, the number of items; got {clusters}.")
+        raise ConfigError(
+            f"The number of clusters is from 1 to {items}, the number of items; got {clusters}."
+        )
 
 
 def kmeans_line(values: Floats, clusters: int) -> Ints:

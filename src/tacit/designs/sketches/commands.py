@@ -375,8 +375,8 @@ class EvaluateSettings:
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """Learn item clusters from private bits.
 
-    Populations that are drawn with replacement from the people of the ratings answer. The devices
-    of these people make lists from the learned clusters.
+    The reports come from populations that are drawn with replacement from the people of the
+    ratings. The devices of these people make lists from the learned clusters.
 
     Shows the quality of the lists by population and epsilon, and that of methods without privacy.
     """

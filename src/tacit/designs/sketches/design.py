@@ -12,7 +12,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Make the cards of one report of a campaign with these settings.
 
     Raises:
-        ConfigError: There is no such campaign, or epsilon is infinite.
+        ConfigError: No campaign can have these settings, or epsilon is infinite.
     """
     from tacit.designs.sketches.campaigns import new_campaign
     from tacit.designs.sketches.guarantees import cards as campaign_cards

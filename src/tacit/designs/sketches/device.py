@@ -8,8 +8,8 @@ Releases    a few bits per campaign, once, each flipped with a stated probabilit
             "rated" in their name, also two rated items, which have no protection.
 Guarantee   epsilon-local differential privacy of one report for the campaign's unit, whatever the
             recommender asks and knows; for methods with "rated" in their name, of the stars alone.
-            Noise is computed from a secret of 32 random bytes by HMAC-SHA256, and is as good as
-            HMAC-SHA256 is hard to distinguish from random bytes.
+            Noise is computed from a secret of 32 random bytes by HMAC-SHA256, so the guarantee
+            holds against everyone who cannot distinguish HMAC-SHA256 from random bytes.
 Deviations  sensed sets are drawn without replacement also in MaxSense; under unit 'user' a device
             uses at most `rated` liked items.
 
@@ -309,7 +309,7 @@ class Device:
         """Return the liked items that are used: at most `campaign.likes_cap` of them.
 
         Args:
-            campaign: Its epsilon is calibrated for so many likes.
+            campaign: The campaign. Its epsilon is calibrated for this cap.
             liked: Numbers of the liked items in the catalogue.
         """
         cap = campaign.likes_cap

@@ -5,8 +5,9 @@ Threat   A fake device sends any bits with any ticket. Because of local privacy 
          traces in the counts.
 Tests    Whatever people like, honest reports have these properties, each of which is tested:
          - the number of answers about an item is binomial, since tickets are random;
-         - each answer about an item is 1 with at most the probability `truth`;
-         - each answer of all is 1 with a probability from 1 - `truth` to `truth`;
+         - each answer is 1 with at most the probability `truth`, which limits the ones of an item;
+         - each answer is 1 with a probability from 1 - `truth` to `truth`, so among all answers
+           there are neither too few nor too many ones;
          - few reports have unusually many ones, so the number of such reports is limited.
 """
 
@@ -104,7 +105,7 @@ class Bound:
     """Distance if tickets are assigned, so that fakes have as many answers about the item as honest
     devices."""
     chosen: float
-    """Distance if fakes choose tickets whose questions are about the item, and nobody tests it."""
+    """Distance if fakes choose tickets whose questions are about the item, and no test notices."""
     unnoticed: float
     """Distance if fakes choose so few tickets about the item that `Findings.asked` stays empty."""
     gap: float
@@ -128,7 +129,10 @@ def manipulation(
     """
     _check_false_alarm(false_alarm)
     if not 0 <= fakes < 1 or people < 1:
-        raise ConfigError(f"Fakes are a share below 1 of 1 or more people; got {fakes}, {people}.")
+        raise ConfigError(
+            f"fakes is a share from 0 to below 1, and people is 1 or more; got {fakes} and "
+            f"{people}."
+        )
     if not campaign.asks_about_sets:
         raise ConfigError("This bound is for campaigns that sense sets.")
     truth = campaign.truth / WHOLE
@@ -136,8 +140,8 @@ def manipulation(
     honest_answers = (1 - fakes) * people * asked_share
     fake_reports = fakes * people
     deviations = norm.isf(false_alarm / (3 * campaign.n_items))
-    # The test allows so many answers above the mean of honest reports. The honest answers may be as
-    # many below their mean, which leaves twice as many for fakes.
+    # The test allows half of this number of answers above the mean of honest reports. The honest
+    # answers may be as many below their mean, which leaves twice as many for fakes.
     unnoticed_answers = 2 * deviations * np.sqrt(people * asked_share * (1 - asked_share))
 
     def shift(fake_answers: float) -> float:

@@ -76,7 +76,7 @@ def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
         check_counts(header, arrays, saved.campaign)
     except MessageError as error:
         raise ConfigError(
-            f"These counts are not whole ({error}): a batch was interrupted. Load the last "
+            f"These counts are incomplete ({error}): a batch was interrupted. Load the last "
             "checkpoint and send again what came after it."
         ) from None
     container.write(path, header, arrays)
@@ -132,7 +132,8 @@ def check_counts(
     tickets = arrays["tickets"].view(np.uint64)
     has_all_tickets = len(tickets) == reports
     may_lack_tickets = not header["keep_tickets"] and len(tickets) < reports
-    require(has_all_tickets or may_lack_tickets, "the number of tickets is not that of reports")
+    has_valid_number = has_all_tickets or may_lack_tickets
+    require(has_valid_number, "the number of tickets differs from the number of reports")
     is_ascending = bool(np.all(tickets[1:] > tickets[:-1]))
     is_positive = len(tickets) == 0 or tickets[0] > 0
     require(is_ascending and is_positive, "tickets are above 0, each once, in ascending order")
@@ -151,11 +152,11 @@ def _check_header(header: Mapping[str, Any]) -> None:
         are_shards and len(shards) > 0 and shards == sorted({*shards}),
         "shards are numbers below the number of all shards, each once, in ascending order",
     )
-    require(type(header["keep_tickets"]) is bool, "tickets are kept or not")
+    require(type(header["keep_tickets"]) is bool, "keep_tickets is true or false")
     rejected = header["rejected"]
-    require(isinstance(rejected, dict), "refusals are counted by their reasons")
+    require(isinstance(rejected, dict), "refusals are a table of numbers by reason")
     are_counts = all(is_integer(count, 0, MOST_COUNTED) for count in rejected.values())
-    require(are_counts, "refusals are counted")
+    require(are_counts, "numbers of refusals are integers from 0 to 2^62")
 
 
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], campaign: Campaign) -> None:

@@ -1,7 +1,7 @@
 """Guarantee cards of a report to a campaign.
 
-There is one card for each unit; for methods that name a pair of rated items, a single card, which
-protects the stars alone.
+There is one card for each unit. Methods that name a pair of rated items have a single card, for the
+stars alone.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ _PUBLIC_QUESTIONS = (
 def changed_bits(campaign: Campaign, unit: str) -> int:
     """Count the bits of a report that can differ between two histories that differ by a unit.
 
-    Under a cap of likes, up to twice the cap of items are liked and used in only one of two
-    histories. There, one more like can push out another one, so one rating can change two bits.
+    If a device uses at most `likes_cap` likes, up to 2 `likes_cap` items are used as likes in only
+    one of the two histories. One more like can also push out another one, so one rating can change
+    two bits.
 
     Args:
-        campaign: The campaign; of its own unit, only the cap on likes matters here.
+        campaign: The campaign. Its own unit matters only because it determines `likes_cap`.
         unit: The unit by which the histories differ.
     """
     if not campaign.asks_about_sets:
@@ -93,8 +94,7 @@ def bit_loss(campaign: Campaign) -> float:
 def cards(campaign: Campaign) -> tuple[Guarantee, ...]:
     """Make the guarantee cards of a campaign's report: one for each unit, in the order of UNITS.
 
-    If the report names a pair of rated items, there is a single card, which protects the stars
-    alone.
+    If the report names a pair of rated items, there is a single card, for the stars alone.
 
     Raises:
         ConfigError: The campaign has no noise.

@@ -207,7 +207,7 @@ class Campaign:
 
     @cached_property
     def modulus(self) -> int:
-        """Places on the wheel of sensed sets: the smallest prime that is at least `n_items`."""
+        """Number of places on the wheel (`sensing.py`): the smallest prime from `n_items` on."""
         return wheel_size(self.n_items)
 
     @cached_property

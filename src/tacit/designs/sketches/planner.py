@@ -62,8 +62,8 @@ class MethodPlan:
     method: str
     """The method's name."""
     theta: float | None
-    """theta for `new_campaign`, with as few decimals as give sets of the planned size. None for
-    pairs; the smallest of THETAS if the catalogue is too small for the sets."""
+    """theta for `new_campaign`, rounded to the fewest decimals with which sets have the planned
+    size. None for pairs; the smallest of THETAS if the catalogue is too small for the sets."""
     questions: int
     """Number of questions, each answered by one bit of a report."""
     users_clt: float
@@ -226,9 +226,9 @@ def _lower_bounds(
 def _tried_numbers_of_questions(epsilon: float, rated: int, unit: str) -> list[int]:
     """List the numbers of questions that the planner compares, ascending, beginning with 1.
 
-    For the unit 'user' the list has the number that is best if all bits share epsilon. It has
-    larger powers of two if a change by the unit cannot change all bits, so that each bit has more
-    of epsilon.
+    For the unit 'user' the list has the number that is best if all bits share epsilon. For every
+    unit it also has the powers of two at which a change by the unit cannot change all bits: then
+    each bit has a larger part of epsilon.
     """
     numbers = {1}
     if unit == "user":

@@ -6,10 +6,11 @@ which are public and never stored. (For RATED_METHODS the device chooses the que
 Stream     Words of 64 bits, SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
            generators, 2014) from a key made of the campaign's seed and the ticket. Integers only.
 Sets       The numbers c, c + a, c + 2a, ... modulo a prime p run through all of 0 .. p - 1, called
-           the places of a wheel. Place i is item i. A set is a run of successive numbers, and
-           several sets are runs one after the other. So the sets of one ticket are disjoint, every
-           item is equally likely to be in one, and so is every pair of items. p is the smallest
-           prime that is at least the number of items; places beyond the last item are empty.
+           the places of a wheel. Place i stands for item i. A set is a run of successive numbers,
+           and several sets are runs one after the other. So the sets of one ticket are disjoint,
+           all items are equally likely to be in a set, and all pairs of items are equally likely to
+           be in the same set. p is the smallest prime that is at least the number of items; places
+           beyond the last item are empty.
 Pairs      Two different items, all pairs equally likely.
 
 The randomness of these questions affects how much the recommender learns, never privacy: they do

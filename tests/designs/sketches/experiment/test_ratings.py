@@ -172,7 +172,7 @@ def test_the_bound_of_one_question_does_not_limit_several_questions():
 def test_ratings_without_likes_are_refused():
     """Nobody likes anything at six stars."""
     ratings = generate(users=20, items=10, ratings=100, seed=0)
-    with pytest.raises(DataError, match="nobody likes"):
+    with pytest.raises(DataError, match="one side of the split has no likes"):
         evaluate_ratings(ratings, users=[5], rated=5, liked_from=6.0)
 
 

@@ -51,7 +51,7 @@ _BYTES_OF_NAME_AND_VOTE = 150
 DEMO_ROUNDS = 12
 """Rounds of the demonstration, for which votes are generated."""
 DEMO_OBJECTS = 3
-"""Candidates of each of its rounds."""
+"""Candidates of each round of the demonstration."""
 DEMO_VOTERS = 1000
 """The most people who may vote in the demonstration."""
 _DEMO_SECTION = f"""[rounds.films]
@@ -96,7 +96,7 @@ class RoundsSettings:
         "people whose views the guarantee counts together", PRecSettings.clients_together
     )
     peers: int | None = setting(
-        "the least number of voters that one is hidden among",
+        "the least number of voters among whom one voter is hidden",
         None,
         default_text="as epsilon needs it",
     )
@@ -133,8 +133,8 @@ class ServedRounds(ServedThing):
         """Make the served run from the section's lines, which are those of `RoundsSettings`.
 
         Raises:
-            ConfigError: A line is not valid, such a run cannot be served, or the file of votes is
-                not a list of rounds.
+            ConfigError: A line is not valid, a run with these settings cannot be served, or the
+                file of votes is not a list of rounds.
         """
         choices = asdict(section.read_settings(RoundsSettings))
         del choices["votes"]
@@ -145,7 +145,7 @@ class ServedRounds(ServedThing):
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Yield the holder of the run's own budget, and the budget, all of which a run spends."""
+        """Yield the holder of the run's own budget, and the budget; the run spends all of it."""
         yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -162,9 +162,9 @@ class ServedRounds(ServedThing):
         assumption = (
             "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
             f"under the run's key of 256 bits, cut to {bits}. The key is secret and HMAC-SHA256 is "
-            f"a pseudo-random function, so that two of {voters} voters have one number with a "
-            f"chance below 1e{exponent}, which is not part of delta; if two of them have, no "
-            "further round is opened"
+            f"a pseudo-random function, so that two of {voters} voters have the same number with a "
+            f"chance below 1e{exponent}, which is not part of delta; if this happens, no further "
+            "round is opened"
         )
         return tuple(
             replace(card, assumptions=(*card.assumptions, assumption))
@@ -172,7 +172,7 @@ class ServedRounds(ServedThing):
         )
 
     def describe_releases(self) -> str:
-        """Describe to a person the releases that cannot be taken back when they are forgotten."""
+        """Describe to a person who is forgotten the releases that cannot be taken back."""
         return (
             f"recommendations that were given in the rounds {self.name}, which your votes may have "
             "changed as far as the stated epsilon allows"
@@ -334,7 +334,8 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
     """Read the rounds of the section's file of votes; none if the section names no such file.
 
     Raises:
-        ConfigError: The file is not a list of rounds with candidates and votes for them.
+        ConfigError: The file is not a list of rounds with candidates and votes for them, or a round
+            has none or too many candidates.
     """
     if "votes" not in section.values:
         return ()
@@ -350,8 +351,9 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
         is_valid = False
     if not is_valid:
         raise ConfigError(
-            f"{TOML}: {section.name}.votes is no list of rounds in JSON, each with its candidates "
-            'and its votes:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
+            f"{TOML}: {section.name}.votes is no list of rounds in JSON, each with 1 to "
+            f"{settings.objects} candidates, and votes for them:  "
+            '[{"candidates": [1, 2], "votes": {"ann": 1}}]'
         )
     return given
 

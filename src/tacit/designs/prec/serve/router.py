@@ -108,8 +108,8 @@ class RecommendationReply(BaseModel):
     item: int | str
     """The recommended candidate."""
     shut: bool
-    """Whether the person's gate is shut, since about too few voters are left to hide among. If so,
-    the item was drawn at random, and so are all later ones."""
+    """Whether the person's gate is shut, since too few voters are left to hide among. If so, the
+    item was drawn at random, and so are all later ones."""
 
 
 class FeedbackReply(BaseModel):
@@ -195,7 +195,7 @@ async def feedback(
 ) -> Response:
     """Record whether the open round's recommendation was liked.
 
-    Without an answer before the next round opens, it counts as disliked.
+    A recommendation without an answer counts as disliked when the next round opens.
     """
     served = find_served(service, ServedRounds, name)
     transition = partial(served.steps.feedback, caller.name, body.liked)

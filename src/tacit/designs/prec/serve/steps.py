@@ -71,7 +71,7 @@ class RoundsState:
         if written_format != _FORMAT:
             raise ModelFileError(
                 f"it is in format {written_format} and was begun by another version of tacit; this "
-                f"version goes on with format {_FORMAT}."
+                f"version can only continue runs in format {_FORMAT}."
             )
         return cls(
             run=state[head_end + 1 :],
@@ -215,7 +215,11 @@ class RoundSteps:
         stored = RoundsState.decode(state)
         if candidates is None and not stored.announced:
             if stored.number >= len(self.given):
-                return refusal(409, "Name candidates: none were announced and none given."), None
+                return refusal(
+                    409,
+                    "Name the candidates: none are announced, and no file of votes has a further "
+                    "round.",
+                ), None
             candidates, votes = self.given[stored.number]
         round_candidates = stored.announced if candidates is None else tuple(candidates)
         refused = self._refuse_candidates(stored, round_candidates)
@@ -263,7 +267,7 @@ class RoundSteps:
         return answer, replace(stored, run=run_after).encode()
 
     def feedback(self, client: str, liked: bool, source: Source, state: bytes | None) -> Step:
-        """Record a client's answer to the open round's recommendation; a second is refused."""
+        """Record a client's answer to the open round's recommendation; a second one is refused."""
         stored = _decode_open_round(state)
         if stored is None:
             return _NOT_OPEN, None
@@ -325,7 +329,8 @@ class RoundSteps:
     def warm(self) -> None:
         """Compile the code that counts votes, so that no request has to wait for it.
 
-        A run that is not stored is begun for this. Its second round also charges for an answer.
+        This begins a run that is not stored. It has two rounds, because the answer to a round is
+        charged when the next one opens.
         """
         state: bytes | None = self.begin(secure())
         for _ in range(2):

@@ -15,8 +15,8 @@ from tacit.profile_sums.audit.worlds import FittedWorld, all_worlds, audit_line
 WORLDS = all_worlds(PrivateWithTightClips)
 """Every way to make a single fit."""
 LARGE = (WORLDS[0], WORLDS[2], WORLDS[-1])
-"""Those that are also audited on tables of real size: mode "taste", mode "top-items", and pairs of
-likes, each in one domain."""
+"""The ways to fit that are also audited on tables of real size: mode "taste", mode "top-items", and
+pairs of likes, each in one domain."""
 LARGE_BUGS = threshold_bugs(WORLDS[0], WORLDS[-1])
 """Planted bugs that show only on tables of real size."""
 AUDITED_WORLDS: tuple[FittedWorld, ...] = (*WORLDS, *PLAN_WORLDS)

@@ -1,14 +1,14 @@
-"""A game of membership inference: an attacker guesses from published files who was fitted to.
+"""A game of membership inference: an attacker guesses from published files who is in the fits.
 
 Some people, the members of the background, are in every fit. Each target is in or out by the toss
 of a fair coin. The attacker gives each target a score; high scores are guesses that they are in.
 
 Knows   the rows of the background, what each target rated, and how fits are made. The attacker
-        compares each score of a published file with that of a fit to the background alone, without
-        noise.
+        compares each score by a published file with the score by a fit to the background alone,
+        without noise.
 Sees    the model files of one fit or of several, or the device files.
-Uses    rare items: targets rate items uniformly at random, so also those that the background hardly
-        rates.
+Uses    rare items: targets rate items uniformly at random, so they also rate items that the
+        background hardly rates.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Genera
 def _membership_score(
     files: Sequence[ScoreItems], score_without_targets: ScoreItems, likes: Likes
 ) -> float:
-    """Return how much higher published files score a target's items than a fit without targets.
+    """Return how much higher a target's items score in published files than without targets.
 
-    Each of the target's items is scored from a history of the target's other items; the differences
-    are averaged over items and files.
+    Each of the target's items is scored from a history of the target's other items, by the files
+    and by the fit without targets. The differences are averaged over items and files.
 
     Args:
         files: Scores by each published file that the attacker sees.
@@ -117,7 +117,10 @@ def _score_by_model_file(model: Private) -> ScoreItems:
 def _draw_people(
     generator: np.random.Generator, people: int, weights: NDArray[np.float64]
 ) -> list[Likes]:
-    """Draw the likes of so many people, each without replacement by the (ITEMS,) weights."""
+    """Draw the likes of so many people.
+
+    Each person likes LIKES_PER_PERSON different items, drawn by the (ITEMS,) weights.
+    """
     chances = weights / weights.sum()
     rows = []
     for _ in range(people):

@@ -65,7 +65,7 @@ class PlanWorld:
             return self._fit_twice(table)
 
     def _fit_twice(self, table: Ratings) -> dict[str, NDArray[Any]]:
-        """Make both fits and return their numbers, as `fit` says; it calls this uncounted."""
+        """Make both fits and return their numbers. `fit` calls this where fits are not counted."""
         first = PrivateWithTightClips(delta=DELTA, mode=self.mode, lifetime=EPSILON, fits=_FITS)
         second = PrivateWithTightClips(delta=DELTA, mode=self.mode, previous=first.fit(table))
         released = {}
@@ -81,8 +81,8 @@ PLAN_WORLDS = (PlanWorld("taste"), PlanWorld("auto"))
 def reuse_noise(people: People, *arguments: Any) -> ItemTable:
     """Stand in for `release_item_table`, and add known noise instead of a new draw.
 
-    This stands for the bug that a later fit uses the noise of an earlier one again, which both
-    tables together reveal. The arguments are those of `release_item_table`.
+    This stands for the bug that a later fit uses the noise of an earlier fit again, so that the two
+    tables together reveal the noise. The arguments are those of `release_item_table`.
     """
     centre, features, directions, query, noise, settings = arguments
     mechanism = replace(query.mechanism(noise), noise_multiplier=0.0)
@@ -100,7 +100,7 @@ def reuse_noise(people: People, *arguments: Any) -> ItemTable:
 
 
 def draw_twice(*arguments: Any) -> ItemTable:
-    """Stand in for `release_item_table`: return the mean of two draws, of which one is charged."""
+    """Stand in for `release_item_table`: return the mean of two draws, though one is charged."""
     table = release_item_table(*arguments)
     second_table = release_item_table(*arguments)
     return replace(table, values=(table.values + second_table.values) / 2)
@@ -113,7 +113,7 @@ class PlantedPlanBug:
     name: str
     """What the bug does, in words."""
     fault: Fault
-    """The functions that are replaced, by module."""
+    """The functions that are replaced, and their replacements, by module."""
     person: str = "likes a third, rates all"
     """Key in `PERSONS` of the person who is added or removed."""
     tool: Tool = "grey-box"

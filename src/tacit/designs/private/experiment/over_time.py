@@ -56,8 +56,8 @@ class WeekRow:
 
 
 @dataclass(frozen=True)
-class _PlanTrial:
-    """The plan that is measured, as the arguments of `evaluate_plan` say."""
+class _MeasuredPlan:
+    """The plan that is measured, with the arguments of `evaluate_plan`."""
 
     ratings: Ratings
     lifetime: float
@@ -118,16 +118,16 @@ def evaluate_plan(
         raise ConfigError(f"Weeks are numbers of fits, from 1 to {fits}; got {list(weeks)}.")
     if by_time and ratings.timestamps is None:
         raise ConfigError("--by-time needs times of ratings; this file has none.")
-    plan_trial = _PlanTrial(ratings, lifetime, fits, weeks, delta, features, mode, by_time)
+    measured_plan = _MeasuredPlan(ratings, lifetime, fits, weeks, delta, features, mode, by_time)
     report = progress or (lambda _: None)
-    with Runner(plan_trial, workers=workers) as runner:
+    with Runner(measured_plan, workers=workers) as runner:
         tasks = [(seed,) for seed in seeds]
         figures_by_seed = list(runner.run(_measure_split, tasks, lambda done: report(done * fits)))
     epsilons = {
         "popularity": None,
         "plan": lifetime,
         "one release": lifetime,
-        "fresh fit": plan_trial.epsilon_of_fresh_fit,
+        "fresh fit": measured_plan.epsilon_of_fresh_fit,
     }
     rows = []
     for model, epsilon in epsilons.items():
@@ -138,54 +138,56 @@ def evaluate_plan(
     return tuple(rows)
 
 
-def _measure_split(plan_trial: _PlanTrial, seed: int) -> dict[tuple[str, int], float]:
+def _measure_split(measured_plan: _MeasuredPlan, seed: int) -> dict[tuple[str, int], float]:
     """Return the NDCG@10 of each compared way after each measured fit, on the split of a seed.
 
     The fits are not counted for this process, because nothing of them is published.
     """
     with comparison():
-        return _measure_fits(plan_trial, seed)
+        return _measure_fits(measured_plan, seed)
 
 
-def _measure_fits(plan_trial: _PlanTrial, seed: int) -> dict[tuple[str, int], float]:
+def _measure_fits(measured_plan: _MeasuredPlan, seed: int) -> dict[tuple[str, int], float]:
     """Return the figures of `_measure_split`, which calls this where fits are not counted."""
-    trial = list_trial(plan_trial.ratings, seed=seed)
-    select_arrived = _draw_arrivals(plan_trial, trial, seed)
+    trial = list_trial(measured_plan.ratings, seed=seed)
+    select_arrived = _draw_arrivals(measured_plan, trial, seed)
     plan = Private(
-        delta=plan_trial.delta,
-        features=plan_trial.features,
-        mode=plan_trial.mode,
-        lifetime=plan_trial.lifetime,
-        fits=plan_trial.fits,
+        delta=measured_plan.delta,
+        features=measured_plan.features,
+        mode=measured_plan.mode,
+        lifetime=measured_plan.lifetime,
+        fits=measured_plan.fits,
     )
-    fresh_epsilon = plan_trial.epsilon_of_fresh_fit
+    fresh_epsilon = measured_plan.epsilon_of_fresh_fit
     figures = {}
-    for week in range(1, plan_trial.fits + 1):
+    for week in range(1, measured_plan.fits + 1):
         arrived = select_arrived(week)
         plan.fit(arrived)  # continues its own plan
-        if week not in plan_trial.weeks:
+        if week not in measured_plan.weeks:
             continue
         recommenders: dict[str, ItemRecommender] = {
             "plan": plan,
             "popularity": Popularity(likes=True).fit(arrived),
-            "one release": plan_trial.make_single_fit(plan_trial.lifetime).fit(arrived),
-            "fresh fit": plan_trial.make_single_fit(fresh_epsilon).fit(arrived),
+            "one release": measured_plan.make_single_fit(measured_plan.lifetime).fit(arrived),
+            "fresh fit": measured_plan.make_single_fit(fresh_epsilon).fit(arrived),
         }
-        histories_from = arrived if plan_trial.by_time else trial.train
+        histories_from = arrived if measured_plan.by_time else trial.train
         for model, recommender in recommenders.items():
             figures[model, week] = _measure_ndcg(recommender, trial, histories_from)
     return figures
 
 
-def _draw_arrivals(plan_trial: _PlanTrial, trial: ListTrial, seed: int) -> Callable[[int], Ratings]:
+def _draw_arrivals(
+    measured_plan: _MeasuredPlan, trial: ListTrial, seed: int
+) -> Callable[[int], Ratings]:
     """Return a function from the number of a fit to the training rows that have arrived by then."""
     train = trial.train
 
     def share_at(week: int) -> float:
         """Return the share of people or rows at a fit: 0.5 at the first one, 1 at the last one."""
-        return 0.5 + 0.5 * (week - 1) / (plan_trial.fits - 1)
+        return 0.5 + 0.5 * (week - 1) / (measured_plan.fits - 1)
 
-    if plan_trial.by_time:
+    if measured_plan.by_time:
         assert train.timestamps is not None  # checked before the splits are made
         order = np.argsort(train.timestamps, kind="stable")
         # Position of each row in the order of times.

@@ -157,7 +157,7 @@ MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
 
 @dataclass(frozen=True)
 class _Feature:
-    """The answers of a report that are read as one number, and its likeliest value by neighbour."""
+    """Which answers of a report are read as one number, and the number's likeliest values."""
 
     items: tuple[int, ...]
     """The answers about the sets with these items are read; empty: all answers."""
@@ -168,7 +168,7 @@ class _Feature:
     second_value: int
     """The likeliest number for the second neighbour."""
     asked_chance: float
-    """Chance that each of these items is in a set of its own question."""
+    """Chance that all of `items` are asked about, each in another question; 1 if there are none."""
 
 
 def _choose_feature(campaign: Campaign, unit: str) -> _Feature:

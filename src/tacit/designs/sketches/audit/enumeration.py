@@ -17,7 +17,8 @@ from tacit.designs.sketches.messages import UNITS, WHOLE, Campaign, ItemId
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 ITEMS = 4
-"""Number of items. The wheel has five places, so there are up to five sets of one place."""
+"""Number of items. The wheel (`sensing.py`) has five places, so there are up to five sets of one
+place."""
 NO_LIMITS = Limits(epsilon=1e3, lifetime=1e6, units=UNITS, rated_pairs=True)
 """Limits with which a device answers every audited campaign."""
 Likes = tuple[int, ...]
@@ -40,7 +41,8 @@ def small_campaign(
     Args:
         unit: Unit that epsilon is stated for.
         questions: Number of questions.
-        rated: Number of items that a person is assumed to have rated; caps likes.
+        rated: Number of items that a person is assumed to have rated; it determines
+            `Campaign.likes_cap`.
         epsilon: Nats of a report.
         method: Method of the campaign.
     """
@@ -79,7 +81,7 @@ def report_chances(
     times: int = 1,
     forgets: bool = False,
 ) -> dict[Hashable, Fraction]:
-    """Compute the chance of each message that a device can send, by running it with all coins.
+    """Compute the chance of everything that a device can send, from all outcomes of its coins.
 
     Args:
         campaign: The campaign that is answered.
@@ -90,7 +92,7 @@ def report_chances(
         forgets: Whether the device loses its memory in between.
 
     Returns:
-        From the bytes of the device's reports, one after the other, to their chance.
+        For the bytes of all reports that the device sends, one after the other, their chance.
     """
     history: dict[ItemId, float] = {}
     for item, like in enumerate(likes):
@@ -136,7 +138,7 @@ def largest_loss(campaign: Campaign, unit: str) -> float:
 
 
 def choose_secrets(campaign: Campaign) -> list[bytes]:
-    """Choose three of SECRETS; with the last one, questions are about as many items as possible."""
+    """Choose three of SECRETS; the last is the one whose questions cover the most items."""
 
     def count_items_asked(secret: bytes) -> int:
         """Count the distinct items in the questions to a device with this secret."""

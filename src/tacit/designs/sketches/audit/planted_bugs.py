@@ -27,7 +27,7 @@ _RATED_PAIRS = ((1, 1, 0, 0), (0, 0, 1, 1))
 
 
 def _chances_of_three_bits(likes: Likes, planted: bool) -> dict[Hashable, Fraction]:
-    """Compute the chances of three bits; with the bug each bit costs epsilon, not all together."""
+    """Compute the chances of three bits; with the bug, each bit costs the whole epsilon."""
     campaign = small_campaign("rating" if planted else "user", 3, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes)
 

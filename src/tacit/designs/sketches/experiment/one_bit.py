@@ -6,11 +6,11 @@ Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommen
 one-bit-question     Everybody answers one fixed yes/no question, drawn beforehand: "did you rate
                      item i, and do you like it?", or "... and dislike it?". By Theorem 4.3 every
                      such scheme needs order N^2 people; this one takes about 2 N^2 ln N.
-one-bit-on-average   Everybody reveals their item and whether they like it with the probability
-                     1 / log2(2N), and nothing otherwise: one bit on average. About
-                     N ln(N) log2(2N) people are enough.
+one-bit-on-average   With the probability 1 / log2(2N), a person reveals their item and whether they
+                     like it; otherwise nothing. That is one bit on average. About N ln(N) log2(2N)
+                     people are enough.
 
-Neither is private. The second is only one such scheme; others may need fewer people.
+Neither is private. Other schemes of one bit on average may need fewer people than the second.
 """
 
 from __future__ import annotations

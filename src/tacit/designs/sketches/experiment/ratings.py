@@ -1,12 +1,13 @@
 """Sketches on real ratings: the quality of lists from learned clusters, by population and epsilon.
 
-Ratings from a number of stars on are likes. A population of any size is drawn from the people of
-the training half, with replacement; one that is larger than the data stands for more people of the
-same tastes. The counts of each item are drawn without those of other items, although in a campaign
-all items of a set get the same answer, and as if all sets of a size were equally likely, which
-those of the wheel are not. The device of every person in the data makes a list from the published
-clusters, and the lists are evaluated by held-out likes. Spectral co-clustering, popular items and
-item kNN use the same training half without privacy.
+Ratings of at least `liked_from` stars are likes. A population of any size is drawn from the people
+of the training half, with replacement; one that is larger than the data stands for more people of
+the same tastes. The simulation differs from a campaign in two ways. The counts of each item are
+drawn independently, although all items of a set get the same answer. And all sets of a size are
+equally likely, although a campaign draws only sets that are runs of its wheel (`sensing.py`). The
+device of every person in the data makes a list from the published clusters, and the lists are
+evaluated by held-out likes. Spectral co-clustering, popular items and item kNN use the same
+training half without privacy.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ def evaluate_ratings(
 
     Args:
         ratings: Ratings in memory.
-        users: Sizes of populations, from 1 to 10^15. For each finite epsilon the number of people
-            that the planner computes is added, if it is below 10^15; for every epsilon an infinite
-            population is.
+        users: Sizes of populations, from 1 to 10^15. For every epsilon an infinite population is
+            added; for each finite epsilon also the number of people that the planner computes, if
+            it is below 10^15.
         epsilons: Nats of a report, above 0; inf without noise.
         rated: w, the number of items that a person is assumed to have rated. A device uses at most
             so many of its likes.
@@ -99,7 +100,7 @@ def evaluate_ratings(
 
     Raises:
         ConfigError: There is no population, epsilon or seed, or a number is out of range.
-        DataError: There are no likes on one side of a split.
+        DataError: One side of a split has no likes.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST_PEOPLE:
         raise ConfigError(
@@ -158,7 +159,7 @@ class _Trial:
         """(people, items) 1 for a like in the test half, by which lists are evaluated."""
         if self.likes.nnz == 0 or self.held_out_likes.nnz == 0:
             raise DataError(
-                "nobody likes anything",
+                "one side of the split has no likes",
                 expected=f"ratings of {liked_from:g} and more on both sides of the split",
                 fix="Lower --liked-from.",
             )
@@ -280,7 +281,8 @@ def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
     Returns:
         `epsilon`: the argument.
         `lower_bound`: least number of people for any learner whose questions are fixed beforehand.
-        `users_clt`: the planner's number of people, with whom all labels are right in its world.
+        `users_clt`: the number of people with whom, as the planner computes, all labels are right
+            in its assumed world.
         `users_near`: the smallest measured population such that its NDCG@10, and that of all larger
         ones, is at least 95 % of an infinite population's; None if there is none.
     """
@@ -391,12 +393,12 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
     liked_items = np.diff(likes.indptr).astype(np.int64)  # (people,)
     cap = campaign.likes_cap
     used_items = liked_items if cap is None else np.minimum(liked_items, cap)
-    # (people,) chance that at least one of the set's other places is a used like
+    # (people,) chance that at least one of the set's other places has a used like
     log_chance_of_none = hypergeom.logpmf(
         0, campaign.modulus - 1, used_items, campaign.set_size - 1
     )
     other_hit = -np.expm1(np.minimum(log_chance_of_none, 0))  # never negative by rounding
-    # (people,) chance that a like of the item itself is used, and no other place is a used like
+    # (people,) chance that a like of the item itself is used, and no other place has a used like
     used_share = used_items / np.maximum(liked_items, 1)
     only_hit = used_share * (1 - other_hit)
     is_like = likes.T.astype(bool).astype(np.float64)  # (items, people)

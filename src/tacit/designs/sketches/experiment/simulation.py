@@ -204,7 +204,10 @@ def _advised_questions(method: str, world: Blocks, **setting: Any) -> tuple[floa
         all_methods = ", ".join((*METHODS, *one_bit.SCHEMES))
         raise ConfigError(f"A method is one of {all_methods}; got {method!r}.")
     if method in RATED_METHODS and setting["rated"] < 2:
-        raise ConfigError(f"{method} asks about two items that a person rated.")
+        raise ConfigError(
+            f"{method} asks about two items that a person rated: rated is 2 or more; "
+            f"got {setting['rated']}."
+        )
     # With little or no noise, a campaign is planned for a smaller epsilon. For Multi-MaxSense it is
     # NO_NOISE_EPSILON, since the number of questions grows with epsilon; MaxSense has one question.
     largest_epsilon = 1e3 if method == "maxsense" else NO_NOISE_EPSILON

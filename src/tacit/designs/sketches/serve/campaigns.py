@@ -168,7 +168,7 @@ class ServedCampaign(ServedThing):
 
     @cached_property
     def cost(self) -> Cost:
-        """Cost of one report for everything a person rated, also if the campaign's unit is another.
+        """Cost of one report for everything a person rated, whatever the campaign's own unit is.
 
         This is the stated epsilon for the unit 'user'; for other units, the larger one of the
         stated epsilon and that of the card for the unit 'user'.
@@ -302,7 +302,7 @@ def _read_items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
     try:
         items = parse_json(section.file_path("items").read_bytes())
     except RefusedContent as error:
-        raise ConfigError(f"{TOML}: {name}.items is not read: {error}.") from None
+        raise ConfigError(f"{TOML}: {name}.items cannot be read: {error}.") from None
     are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
     if (
         not are_ids
@@ -371,8 +371,9 @@ class CampaignState:
 
         Returns:
             JSON values. An item's `asked` is the number of answers about it, `estimate` an unbiased
-            estimate of the share of true yes among them, and `error` the estimate's standard error
-            by noise and sampling. `estimate` and `error` are None for an item without answers.
+            estimate of the share of these answers that are yes before the noise, and `error` the
+            estimate's standard error by noise and sampling. `estimate` and `error` are None for an
+            item without answers.
         """
         server = self.server
         truth = server.campaign.truth / WHOLE
