@@ -243,6 +243,7 @@ def leak(m: int, T: int, R: int, W: int) -> float:
 def kappa(m: int, T: int, R: int) -> float:
     """Upper bound of a round's |change of log-probability|, in units of lambda ln(W / (W - 1)).
 
+    W is the number of survivors, as in `leak`.
     docs/prec-theory.md derives the bound and defines h, q, d, x, psi and S. Three expressions are
     maximised, of one variable each, d or x:
 

@@ -63,7 +63,7 @@ _UNITS_IN_WORDS = {
 }
 """For each unit, what epsilon is stated for, as `explain` tells the owner."""
 _UNIT_OF_NAMED_PAIR = "your stars for these two items, and NOT for which items you rated"
-"""The same for a report that names a pair of rated items."""
+"""What epsilon is stated for if a report names a pair of rated items, as `explain` tells it."""
 
 
 class RefusalError(ValueError):
