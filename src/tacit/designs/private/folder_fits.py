@@ -149,8 +149,7 @@ class RefitSettings:
     def write(self, folder: Path) -> None:
         """Write the folder's refit.toml, without the settings that are None."""
         lines = [
-            "# How  tacit refit  fits the model of this folder. Each fit spends a part of the "
-            "lifetime."
+            "# How  tacit refit  fits this folder's model. Each fit spends a part of the lifetime."
         ]
         values = asdict(self)
         rows = values.pop("rows")

@@ -157,7 +157,7 @@ MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
 
 @dataclass(frozen=True)
 class _Feature:
-    """Which answers of a report are read as one number, and the number's likeliest values."""
+    """The answers of a report that are read as one number, and the number's likeliest values."""
 
     items: tuple[int, ...]
     """The answers about the sets with these items are read; empty: all answers."""
