@@ -129,7 +129,9 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
         steps.append(step)
         moves.append(float(np.linalg.norm(step / first_call.scale)))
     for name, array in first.released.items():
-        if name not in released or not np.array_equal(array, released[name], equal_nan=True):
+        if name not in released:
+            differences.append(f"'{name}', released for one of the inputs only")
+        elif not np.array_equal(array, released[name], equal_nan=True):
             differences.append(f"'{name}', released without noise")
     return ReplayComparison(tuple(steps), tuple(moves), tuple(differences))
 

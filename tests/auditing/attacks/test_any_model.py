@@ -194,6 +194,14 @@ def test_membership_is_left_out_without_members(ratings):
     assert found.left_out == ("membership: a fixed recommender cannot be fitted again",)
 
 
+def test_reconstruction_is_left_out_without_targets():
+    """Where hardly anybody has likes enough, it says so."""
+    few = tacit.generate(users=30, items=20, ratings=90, seed=1)
+    found = tacit.attack(Popularity(), few, attacks=("reconstruction",))
+    assert found.rows == ()
+    assert found.left_out == ("reconstruction: fewer than two people have 10 likes",)
+
+
 @pytest.mark.parametrize("model", [3, "als", object()])
 def test_what_is_no_recommender_is_refused(model):
     """With a sentence."""

@@ -63,6 +63,19 @@ def test_raw_release_is_a_difference():
     assert math.isinf(moved.mu)
 
 
+def test_a_release_of_one_input_only_is_a_difference():
+    """What one input releases and the other does not tells them apart by its presence."""
+    people, items = ONE
+
+    def leaking(table):
+        extra = {"raw": np.zeros(1)} if len(table) > 1 else {}
+        return two_sums(table) | extra
+
+    first = record_fit(leaking, ratings(people, items))
+    moved = compare_replay(leaking, first, ratings(people[:1], items))
+    assert moved.differences == ("'raw', released for one of the inputs only",)
+
+
 def test_scale_from_the_data_is_a_difference():
     """Noise whose scale follows the data is found."""
     people, items = ONE

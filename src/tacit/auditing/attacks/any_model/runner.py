@@ -13,6 +13,7 @@ import numpy as np
 from tacit.auditing.attacks.any_model.adapters import Answers, adapt, as_config_error
 from tacit.auditing.attacks.any_model.attributes import attack_attribute, attribute_of
 from tacit.auditing.attacks.any_model.canaries import (
+    LEAST_LIKES_OF_TARGETS,
     REFERENCES,
     audit_in_one_run,
     reconstruct_changes,
@@ -185,7 +186,7 @@ def attack(
             left_out.append(f"{names}: a fixed recommender cannot be fitted again")
         refitting = []
     reads_card = claim is None and not adapted.fixed
-    chooses_views = sees_scores is None and ("membership" in refitting or "audit" in refitting)
+    chooses_views = sees_scores is None and "membership" in refitting
     if reads_card or chooses_views:
         answers = adapted.fit(ratings)
         card = claim_of_card(answers) if reads_card else None
@@ -231,7 +232,12 @@ def attack(
             progress=progress,
         )
     if "reconstruction" in refitting:
-        rows += reconstruct_changes(adapted, ratings, length=length, seed=seed, progress=progress)
+        found = reconstruct_changes(adapted, ratings, length=length, seed=seed, progress=progress)
+        rows += found
+        if not found:
+            left_out.append(
+                f"reconstruction: fewer than two people have {LEAST_LIKES_OF_TARGETS} likes"
+            )
     if "attribute" in attacks:
         chosen = attribute_of(ratings, attribute)
         if chosen is None:
