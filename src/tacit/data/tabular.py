@@ -233,7 +233,8 @@ def with_items(
         encoding: Encoding of a text file; None: found in the file.
 
     Raises:
-        DataError: The file cannot be read, none of its items has a rating, or one has no domain.
+        DataError: The file cannot be read, none of its items has a rating, or the column that
+            `domain` names is missing or has no value for an item.
     """
     table = path
     if not isinstance(table, Table):
@@ -444,7 +445,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
         raise DataError(f"{kind} names its own columns", path=path, found=found, fix=fix)
     if "domain" in used_options and "items" not in used_options:
         raise DataError(
-            "the column of domains is one of a table of items, and none is named",
+            "the column of domains belongs to a table of items, and no such table is named",
             path=path,
             found=f"domain {used_options['domain']!r}",
             fix="Name the table with `items` (--items), or leave the column out.",

@@ -27,7 +27,7 @@ class Run(Protocol):
     """Value of --per-user, the fewest ratings of a person who is kept; 1 if it was not given."""
 
     def read_ratings(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
-        """Read the ratings into memory; people and items with fewer than the least are left out.
+        """Read the ratings into memory, without people and items that have too few ratings.
 
         Args:
             catalogue: File of items; ratings of all others are left out. None: all items.
@@ -44,7 +44,7 @@ class Run(Protocol):
         """Open the ratings in memory, on disk or on a cluster, as the options say.
 
         Args:
-            execution: Options that say which.
+            execution: Options that say which of these it is.
             catalogue: As in `read_ratings`.
             domains: As in `read_ratings`.
 

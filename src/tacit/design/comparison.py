@@ -50,4 +50,4 @@ class ComparisonEntry:
     stars: bool = False
     """Whether `predict` returns stars, so that its error can be measured."""
     attacked: bool = True
-    """Whether lists can be attacked: it recommends for any `history`."""
+    """Whether its lists can be attacked. They can if it recommends for any `history`."""

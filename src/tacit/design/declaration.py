@@ -28,7 +28,8 @@ class ServedSection:
     """Function of a folder that writes the files of a section on generated data into it, and
     returns the text of the section."""
     counts_names: bool = False
-    """Whether each name that asks counts as a person, with a budget or a place of their own."""
+    """Whether each name that sends requests counts as a person, with a budget or a place of their
+    own."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class Design:
                               the text of the model's section of tacit.toml
     """
     works_from: str = ""
-    """Sentence on how many people it needs for lists that beat popularity, by docs/results.md."""
+    """Sentence that says how many people the design needs for lists that beat popularity, as
+    measured in docs/results.md."""
     served: tuple[ServedSection, ...] = ()
     """Kinds of sections that `tacit serve` can serve."""
 

@@ -12,7 +12,7 @@ from tacit.errors import ConfigError
 class ExecutionOptions:
     """Options that say where sums are computed: in memory, streamed from disk, or on a cluster.
 
-    The settings of a command with this choice inherit from it.
+    The settings of a command that has these options inherit from this class.
 
     Raises:
         ConfigError: Two options exclude each other.
@@ -34,7 +34,9 @@ class ExecutionOptions:
         if (self.engine == "spark") != (self.remote is not None):
             raise ConfigError("--engine spark and --remote sc://HOST:PORT go together.")
         if self.engine == "spark" and self.memory is not None:
-            raise ConfigError("--memory is of this machine; a cluster's is set at its workers.")
+            raise ConfigError(
+                "--memory limits this machine, not a cluster: set the memory of its workers there."
+            )
         if self.engine == "local" and self.tasks is not None:
             raise ConfigError("--tasks is for --engine spark.")
 

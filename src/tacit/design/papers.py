@@ -52,7 +52,8 @@ class PaperResult:
         if (self.command == "") != (self.status in UNMADE_STATUSES):
             without_command = " or ".join(f"'{status}'" for status in UNMADE_STATUSES)
             raise ConfigError(
-                f"{self.item}: {without_command} has no command, all others have one."
+                f"{self.item}: a result has no command if its status is {without_command}; any "
+                "other result has one."
             )
         if self.shows and not self.command:
             raise ConfigError(f"{self.item}: quantities are shown by a command; there is none.")

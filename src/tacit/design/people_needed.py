@@ -30,7 +30,7 @@ class PeopleNeeded:
     fewer: str
     """Next cell of that table: what happens with fewer people."""
     fewest: int | None = None
-    """Number of people below which it is proved to be impossible; None if nothing is proved."""
+    """With fewer people than this, the design provably cannot learn; None if nothing is proved."""
 
 
 def people_needed(design: str) -> PeopleNeeded:

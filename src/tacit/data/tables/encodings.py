@@ -1,9 +1,9 @@
 """Text files decoded to UTF-8, from an encoding that the caller names or that the bytes show.
 
 UTF-8 and UTF-16 are recognised by their bytes. Other encodings are not: the same bytes are `łódź`
-in cp1250 and `³ódŸ` in cp1252. Of these only cp1252 is used although the caller did not name it,
-and only if no other encoding gives more letters of one language; otherwise an error names the
-likely encoding.
+in cp1250 and `³ódŸ` in cp1252. If the caller names no encoding, such bytes are read as cp1252, but
+only if no other encoding gives more letters of one language; otherwise an error names the likely
+encoding.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TO_BLANKS = dict.fromkeys(map(ord, "\xa0\xad\u3000"), " ")
 _SIGN_IN_WORD = re.compile(
     r"(?<=[A-Za-z\x80-\U0010ffff])[^\x00-\x7f]|[^\x00-\x7f](?=[A-Za-z\x80-\U0010ffff])"
 )
-"""A sign beyond ASCII next to a letter or another such sign; the pound sign of £5 is none."""
+"""A sign beyond ASCII next to a letter or another such sign, unlike the pound sign of £5."""
 _SIGN_AWAY_FROM_LATIN = re.compile(r"(?<![A-Za-z])[^\x00-\x7f](?![A-Za-z])")
 """A sign beyond ASCII that has no Latin letter next to it."""
 
@@ -149,7 +149,7 @@ def _find_encoding(raw: bytes, path: Path) -> str:
     else:
         return "utf-8"
     _refuse_other_encodings(raw, path)
-    # If there are letters of several bytes as in UTF-8, too, only some lines are in cp1252.
+    # The text is not UTF-8. If it has letters of several bytes all the same, some lines are UTF-8.
     return MIXED if _MULTIBYTE.search(raw) else _USUAL
 
 
@@ -194,7 +194,7 @@ def _refuse_other_encodings(raw: bytes, path: Path) -> None:
 
 
 def _find_lines_beyond_utf8(raw: bytes) -> bytes:
-    """Return the first lines that are not UTF-8, together `_SAMPLE` bytes or a little more."""
+    """Return the first lines that are not UTF-8, until they have `_SAMPLE` bytes together."""
     chosen: list[bytes] = []
     size = 0
     match = _BEYOND_ASCII.search(raw)

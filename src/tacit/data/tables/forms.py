@@ -109,7 +109,7 @@ def unfold_blocks(data: bytes) -> tuple[bytes, list[int]]:
     """Turn blocks of rows into a table: each row gets the number of its block's item as first cell.
 
     Returns:
-        The text of the table, and the line in the file of each row.
+        The text of the table, and the number of the line that each row has in the file.
     """
     rows = []
     lines = []
@@ -120,7 +120,7 @@ def unfold_blocks(data: bytes) -> tuple[bytes, list[int]]:
 
 
 def _rows_of_blocks(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield each row of each block: its line in the file, its item, and its text."""
+    """Yield each row of each block: the number of its line in the file, its item, and its text."""
     item = b""
     for line_number, line in enumerate(data.splitlines(), 1):
         block = BLOCK.match(line)

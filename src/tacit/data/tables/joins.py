@@ -87,8 +87,9 @@ def join_people_to_items(
 def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
     """Find the columns by which two tables may be joined.
 
-    These are the columns that both tables have, except columns named as times or as the subject
-    `other` of `names`. If some of them are named as orders or sessions, only those are returned.
+    These are the columns that both tables have, except columns whose name says that they hold times
+    or, as the subject `other` in `names.py`, something without a use here. If some of them are
+    named as orders or sessions, only those are returned.
     """
     shared = [
         name
@@ -111,7 +112,7 @@ def _join(people: Table, items: Table, key: str) -> Table:
     people_rows = people_rows.drop_nulls(key)
     if people_rows[key].n_unique() < len(people_rows):
         raise DataError(
-            "people and items are in two tables, and the rows of one have the same key",
+            "people and items are in two tables, and several rows of people have the same key",
             path=people.path,
             column=key,
             expected=f"one row for each {key}",
@@ -132,7 +133,7 @@ def _join(people: Table, items: Table, key: str) -> Table:
 
 
 def find_table_of_people(table: Table) -> TableOfPeople | None:
-    """Find a file in the table's folder that has people, and a column of orders that the table has.
+    """Find a file in the table's folder that has people, and shares a column of orders with it.
 
     Returns:
         None if there is no such file among the first `_MOST_FILES`.

@@ -164,7 +164,7 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
         if isinstance(entry, dict):
             rows[number] = entry
         else:
-            expected = "one object a line"
+            expected = "a list of objects" if is_list else "one object a line"
             row_errors.append(DataError("the row is no JSON object", row=number, expected=expected))
     if not rows and row_errors:
         raise row_errors[0].with_place(path=path)

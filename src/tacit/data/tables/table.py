@@ -24,8 +24,9 @@ def find_column(role: Role, headers: Sequence[str], name: str | None) -> int | N
     Args:
         role: What the column holds.
         headers: Names of the columns.
-        name: Name of the column, in any case if there is none in this case, or its position counted
-            from 1; None: the column with the first usual name of the role.
+        name: Name of the column. If no header is written exactly like this, upper and lower case
+            count as equal. If there is no such header either, a number is the position of the
+            column, counted from 1. None: the column with the first usual name of the role.
 
     Returns:
         The position of the column, counted from 0; None if there is no such column.
@@ -116,7 +117,8 @@ class Table:
     where: tuple[str, ...] = ()
     """Conditions that the rows were filtered by."""
     guesses: tuple[str, ...] = ()
-    """Keys of `PUBLIC_FACTS`: what was found in the rows in order to open the file."""
+    """What was found in the rows in order to open the file: keys of `PUBLIC_FACTS` in
+    `tacit.recommenders.public_facts`."""
 
     def line(self, row: int) -> int:
         """Return the number, as in `lines`, of a row that is counted from 0."""

@@ -1,4 +1,4 @@
-"""Public vectors of items, ids and texts, read from files."""
+"""Files with public vectors of items, with ids, or with text."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ class ReplaySettings:
     shown: str | None = option("The column of what was shown.", default=None)
     click: str | None = option("The column of clicks, 0 to 1.", default=None)
     propensity: str | None = option(
-        "The column of the chance with which it was shown; without one, the share of the log in "
-        "which it was shown is used.",
+        "The column of the chance with which each visit's arm was shown; without one, the arm's "
+        "share of the log is used.",
         default=None,
     )
     low: float = option("A public lower bound of all context columns.", default=0.0)
@@ -148,7 +148,7 @@ def _tables_of(
     Args:
         data: the JSON result.
         clicks_of_log: mean clicks per visit under the log's own policy, with their interval.
-        rows: of the JSON result, as `_row_of` makes them.
+        rows: the rows of the JSON result, as `_row_of` makes them.
     """
     columns = {
         "epsilon": lambda row: _epsilon_text(row["epsilon"]),

@@ -13,7 +13,7 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Options of the cards: of 4 vendors with 20 videos each, 2 features and 200,000 visits."""
+    """Options of the cards, which are for 4 vendors, 20 videos each, 2 features, 200,000 visits."""
 
     epsilon: float = option("Epsilon of one visit.")
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")

@@ -1,9 +1,10 @@
 """Public time of a learner (`Epochs`), and an alarm when rewards fall (`ChangeAlarm`).
 
-Epochs   end at public numbers of arrivals: the first after n / 200, and each is 1.5 times as long
-         as the one before, up to n / 20, unless `end_now` ends it earlier. When arms have joined,
-         lengths start at n / 200 again, at most once in n / 10 arrivals. The sums of an epoch that
-         has ended are released before the next visitor is served.
+Epochs   end at public numbers of arrivals; n, the horizon, is the number of visits expected. The
+         first epoch has n / 200 arrivals, and each is 1.5 times as long as the one before, up to
+         n / 20, unless `end_now` ends it earlier. When arms have joined, lengths start at n / 200
+         again, at most once in n / 10 arrivals. The sums of an epoch that has ended are released
+         before the next visitor is served.
 Sets     which arms could be shown at a visit is public. The visits of each such set of arms are
          counted, because the policy of an epoch is computed from these counts.
 Arms     an arm that joins can be shown from the next epoch on, or at once if this epoch has no
@@ -34,10 +35,10 @@ class Epochs:
 
     Attributes:
         horizon: n, visits that are expected.
-        arrivals: visits so far, rows of logs included.
+        arrivals: number of visits so far, rows of logs included.
         number: number of this epoch, from 0.
-        begins_at: arrivals when this epoch began.
-        ends_at: arrivals at which it ends.
+        begins_at: value of `arrivals` when this epoch began.
+        ends_at: value of `arrivals` at which it ends.
         arrivals_by_set: arrivals of this epoch for each set of arms that could be shown; a set is
             a tuple of arms in ascending order.
         log_rows: rows of logs in this epoch.
@@ -55,7 +56,8 @@ class Epochs:
         self._length = math.ceil(horizon / FIRST_EPOCHS_PER_HORIZON)
         """Arrivals from the beginning of this epoch to its end, unless `end_now` is called."""
         self._started_anew = -horizon
-        """Arrivals when `start_anew` last had an effect; -n, long enough ago, if it never had."""
+        """Value of `arrivals` when `start_anew` last had an effect. If it never had one, -n, which
+        is long enough ago."""
         self.ends_at = self._length
 
     @property
@@ -135,10 +137,11 @@ class ChangeAlarm:
 
     L_0 and V_0 are the released sums of the constant term: the likes and the visits of an arm. The
     mean reward of an epoch is rate = sum L_0 / N', where N' = max(sum V_0, N / 10), and sums are
-    over the K arms. Its variance is v = .25 / N' + 2 K (B / epsilon)^2 / N'^2. Rewards have fallen
-    if the rate lies more than .05 + 4 sqrt(v + v') below the rate of one of the remembered epochs,
-    whose variance is v': those since the last alarm, two at most. The learner then forgets its
-    evidence.
+    over the K arms; N is the number of visits of the epoch. The variance of the rate is
+    v = .25 / N' + 2 K (B / epsilon)^2 / N'^2, with B of `features.py` and epsilon of a visit. Up to
+    two epochs are remembered, but none from before the last alarm. Rewards have fallen if the rate
+    lies more than .05 + 4 sqrt(v + v') below the rate of a remembered epoch, whose variance is v'.
+    The learner then forgets its evidence.
     """
 
     TOLERANCE = 0.05
@@ -162,7 +165,7 @@ class ChangeAlarm:
             noise: K (B / epsilon)^2, half the variance of the noise in `likes`.
 
         Returns:
-            Whether rewards have fallen. If so, earlier epochs are forgotten.
+            Whether rewards have fallen. If so, all epochs but this one are forgotten.
         """
         counted_visits = max(visits, arrivals / 10)  # N'
         rate = likes / counted_visits

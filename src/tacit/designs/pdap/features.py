@@ -41,11 +41,11 @@ _MEAN_ABSOLUTE_LEGENDRE = (1.0, 1 / 2, 2 / (3 * math.sqrt(3)), 13 / 40)
 """The mean of |P_k(u)| over u in [-1, 1], for k = 0 to 3."""
 _BUDGET_PER_SUM = 20
 """`largest_degree` chooses degree 1 only if n epsilon >= _BUDGET_PER_SUM K B M, and a higher degree
-only if n epsilon is at least twice this number."""
+only if n epsilon is at least twice this product. Its docstring says what n and K are."""
 
 
 class Features:
-    """The map from contexts of one dimension to their features phi.
+    """The map from contexts of d features to phi.
 
     Attributes:
         dimension: d, number of features of a context.
@@ -57,7 +57,7 @@ class Features:
     """
 
     def __init__(self, dimension: int, degree: int) -> None:
-        """Prepare the terms up to one total degree.
+        """Prepare the terms whose total degree is at most `degree`.
 
         Raises:
             ConfigError: The dimension is below 1, or the degree is not 0 to 3.

@@ -9,8 +9,8 @@ Guarantee   epsilon for one randomisation, against all other vendors together, e
             as long as each of them, and each retry, gets the same bytes. Neighbouring data differ
             in the context. At epsilon = inf the true cell is sent, and nothing is guaranteed.
 Not covered that a request was made, when, and to whom. A policy that decides by the context whether
-            to forward reveals the true cell in this way, unless the `Vendor` asks all neighbours
-            that can be asked at every visit.
+            to forward reveals the true cell in this way, unless at every visit the `Vendor` asks
+            all neighbours that can be asked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Agreement:
     """The form in which vendors agree to send contexts.
 
     Attributes:
-        features: d, numbers of a context; 0 sends requests without a context.
+        features: d, number of features of a context; at 0, requests have no context.
         slices: number of slices of each feature. With noise, slices^features is at most 2^20.
         epsilon: nats of one context; inf sends the true cell.
     """

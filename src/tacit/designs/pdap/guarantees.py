@@ -50,7 +50,7 @@ def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
     Args:
         epsilon: nats of one visit for the joint learner; a forwarded context costs as many again,
             and trust in neighbours a tenth in addition. Also nats of one visit for the local
-            learner. inf gives the card of a learner without noise alone.
+            learner. At inf, there is only one card, of a learner without noise.
     """
     if math.isinf(epsilon):
         return (card_without_noise("sound-joint"),)
@@ -69,7 +69,7 @@ def joint_card(
     """Make the card of the joint learner.
 
     Args:
-        setting: of the learner.
+        setting: the learner's settings.
         visits_per_person: visits of one person that are learned at most; None if nothing limits
             them.
         fits: number of fits of the learner; each may have learned the visit.
@@ -147,7 +147,7 @@ def forwarded_visit_card(
     """Make the card of a visit that is learned and forwarded: its total cost.
 
     Args:
-        cards: of the parts of the cost, each proved.
+        cards: the cards of the parts of the cost, each proved.
         epsilon: nats of all parts together, which a person's budget is charged.
         visits_per_person: visits of one person that are learned and forwarded at most; None if
             nothing limits them.
@@ -226,7 +226,7 @@ def forwarded_context_card(
     """Make the card of contexts that are forwarded.
 
     Args:
-        agreement: between vendors.
+        agreement: the agreement between vendors.
         visits: visits of one person that are forwarded at most; None if nothing limits them.
         asks_all: whether the `Vendor` asks all neighbours at every visit. If not, the card covers
             the content of a request alone.
@@ -301,11 +301,11 @@ def _make_forwarding_card(
     """Make a card of forwarded contexts from the lines in which the two cards differ.
 
     Args:
-        agreement: between vendors.
+        agreement: the agreement between vendors.
         epsilon: nats of one visit.
         visits: visits of one person that are forwarded at most; None if nothing limits them.
-        sentence: of the card.
-        protects: of the card.
+        sentence: as in `Guarantee`.
+        protects: as in `Guarantee`.
         assumptions: further assumptions, after those that both cards have.
         not_covered_first: the first thing that is not covered, before those that both cards have.
     """
@@ -342,7 +342,7 @@ def neighbour_trust_card(
     """Make the card of trust in neighbours (`trust.py`), for a vendor whose own learner has noise.
 
     Args:
-        settings: of the rules of trust.
+        settings: the settings of the rules of trust.
         visits_per_person: visits of one person that are counted at most; None if nothing limits
             them.
 

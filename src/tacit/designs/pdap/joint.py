@@ -171,7 +171,8 @@ class JointLearner(Policy):
 
         Args:
             context: (d,) in [0, 1].
-            arms: that may be chosen now; None is all of them. Which ones they are must be public.
+            arms: the arms that may be chosen now; None is all of them. Which arms these are must
+                be public.
 
         Raises:
             ConfigError: `arms` is empty, or has an arm that never joined or has left.
@@ -186,7 +187,8 @@ class JointLearner(Policy):
 
         Args:
             contexts: (n, d) in [0, 1].
-            arms: that may be chosen now; None is all of them. Which ones they are must be public.
+            arms: the arms that may be chosen now; None is all of them. Which arms these are must
+                be public.
 
         Raises:
             ConfigError: `arms` is empty, or has an arm that never joined or has left.
@@ -215,11 +217,11 @@ class JointLearner(Policy):
     def update_many(self, choices: Sequence[Choice], rewards: Sequence[float]) -> None:
         """Learn from the answers to visits, each once.
 
-        Ignored are answers that come too late, answers for an arm that has left and was deleted at
-        the end of an epoch, and answers to choices of `choose_again`.
+        An answer is ignored if it comes too late, if its arm has left and was deleted at the end of
+        an epoch, or if it is the answer to a choice of `choose_again`.
 
-        All rewards are checked before any is learned. After any other error, the visits before the
-        refused one in the list are learned, and no others.
+        All rewards are checked before any is learned. If a visit is refused for another reason, the
+        visits before it in the list are learned, and no others.
 
         Args:
             choices: what `select` returned.
@@ -492,7 +494,7 @@ class JointLearner(Policy):
         """Add visits to the sums of answers or to those of logs.
 
         Args:
-            sums: that are changed.
+            sums: the sums that are changed.
             rows: (n,) row of each visit's arm.
             contexts: (n, d) in [0, 1], an array or a sequence.
             rewards: (n,) scaled to [0, 1].
@@ -616,7 +618,7 @@ class JointLearner(Policy):
         if choice.visit is not None and choice.learner != self.tag:
             raise PrivacyError(
                 "This choice was made by another learner, or before this one was fitted anew: it "
-                "is not learned here, because a visit is in one release."
+                "is not learned here: each visit may enter only one release."
             )
 
     def _scale_reward(self, arm: int, reward: float) -> float:

@@ -1,4 +1,4 @@
-"""Local privacy of a context: the visitor's device draws the arm, and reports at random.
+"""Local privacy of a context: the visitor's device draws the arm, and its reports are randomised.
 
 Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007), for the draw;
          Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
@@ -35,8 +35,8 @@ from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source, integers_below
 
 CHANCE_PARTS = 1 << 20
-"""The probability to explore, and that of a like for a fraction as reward, are whole multiples of
-1 / CHANCE_PARTS."""
+"""The probability to explore is a whole multiple of 1 / CHANCE_PARTS. So is the probability with
+which a reward between 0 and 1 is reported as a like."""
 DRAW_SHARE = 0.5
 """Share of epsilon for the draw; the rest is for the report."""
 GRID_SLICES = 2
@@ -77,7 +77,7 @@ class LocalSetting:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         if not 0 <= self.explore < 1:
-            raise ConfigError(f"explore is a chance below 1; got {self.explore}.")
+            raise ConfigError(f"explore is a probability from 0 to below 1; got {self.explore}.")
 
     @property
     def draw_epsilon(self) -> float:
@@ -253,7 +253,7 @@ class LocalLearner(Policy):
         estimated_answers = (self._answers - reports * f) / (t - f)  # (arms, 2 cells)
         dislikes = estimated_answers[:, 0::2].T  # (cells, arms)
         likes = estimated_answers[:, 1::2].T  # (cells, arms)
-        # About the variance that randomised response adds to an estimated answer: (1, arms).
+        # Roughly the variance that randomised response adds to an estimated answer: (1, arms).
         noise_variance = (reports * f).T / (t - f) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # The noisier the reports are compared with the number of visits, the heavier the prior.
@@ -308,7 +308,7 @@ class LocalLearner(Policy):
         return self._selections[arms].weights(means)
 
     def _exponent(self, arms: int) -> float:
-        """Compute a such that a draw by weights exp(a x mean) costs `draw_epsilon` at most.
+        """Compute a such that a draw by the weights exp(a x mean) costs at most `draw_epsilon`.
 
         The draw is uniform with chance `explore`, which is taken into account.
         """

@@ -71,7 +71,7 @@ class Forward:
 
     Attributes:
         request: the number of the request, 16 bytes.
-        epsilon: of the randomisation, in millionths of a nat; NO_NOISE without noise.
+        epsilon: epsilon of the randomisation in millionths of a nat; NO_NOISE without noise.
         slices: number of slices of each feature, 1 to MOST_SLICES.
         places: for each feature, the number of its slice in the randomised cell, from 0.
     """
@@ -157,7 +157,7 @@ class Reward:
 
     Attributes:
         request: the number of the request, 16 bytes.
-        reward: in millionths; with noise it may be negative.
+        reward: the reward in millionths; with noise it may be negative.
     """
 
     request: bytes
@@ -231,7 +231,7 @@ def video_of(answer: bytes | None, request: bytes) -> str | None:
     """Return the name of the video that an answer offers to a request.
 
     Args:
-        answer: encoded; None if no answer came.
+        answer: the encoded answer; None if no answer came.
         request: the number of the request.
 
     Returns:
@@ -262,8 +262,8 @@ def _read_head(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
 
     Args:
         data: the whole message.
-        kind: that is expected, one of the _KIND constants.
-        name: of this kind, for errors.
+        kind: the kind that is expected, one of the _KIND constants.
+        name: name of this kind, for errors.
 
     Returns:
         The number of the request, and the bytes after the head.

@@ -99,7 +99,7 @@ class PDap:
     def policy(self) -> JointLearner:
         """The learner that does the work; NotFittedError before `fit`."""
         if self._policy is None:
-            raise NotFittedError("Nothing was learned yet: call fit, with empty lists if need be.")
+            raise NotFittedError("fit was not called yet: call it first, without a log if need be.")
         return self._policy
 
     def fit(
@@ -191,8 +191,8 @@ class PDap:
             This bandit.
 
         Raises:
-            DataError: There are not as many rewards as visits, or one is out of range or not a
-                number.
+            DataError: There are not as many rewards as visits, a reward is outside [0, 1], or the
+                rewards cannot be converted to numbers.
             PrivacyError: A visit was answered before, or was chosen before the last `fit` or by
                 another bandit. The answers before it in the list are learned.
             NotFittedError: `fit` was not called.
@@ -326,7 +326,7 @@ def _to_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
     Args:
         values: numbers, or rows of numbers.
-        name: of the values, for the error.
+        name: what the error calls the values.
 
     Raises:
         DataError: The values are not numbers, or rows differ in length.

@@ -43,7 +43,10 @@ _NOT_PUBLIC = "the paper's data are not public: generated clicks; order and gaps
 
 
 def _bound_paths(*items: str) -> tuple[str, ...]:
-    """List the paths of the printed, corrected and measured value of some items' bounds."""
+    """List the paths of the values and the verdict of some items' bounds.
+
+    The values are the printed bound, the corrected one and the measured quantity.
+    """
     paths: list[str] = []
     for item in items:
         bound = f"bounds[item={item}]"
@@ -71,10 +74,10 @@ def _bound(item: str, status: str, reason: str, *items: str) -> PaperResult:
     """Describe a bound on regret, which is compared with its correction and a measurement.
 
     Args:
-        item: as the index of results names it.
-        status: of the printed bound.
-        reason: for the status, in words.
-        items: names of the item's parts in the command's result; none if it has the same name.
+        item: name of the bound in the index of results.
+        status: status of the printed bound.
+        reason: reason for the status, in words.
+        items: names of the bounds in the command's result; none if there is one, named `item`.
     """
     shows = _bound_paths(*items) if items else _bound_paths(item)
     return PaperResult(item, status, _BOUNDS, reason, shows=shows, small=_SMALL)
@@ -99,8 +102,8 @@ RESULTS = (
     _bound(
         "Theorem 1",
         "bound",
-        "the exponential mechanism's, which holds: the chance of a draw far below the best video, "
-        "exactly, of the weights that the policy draws by",
+        "the exponential mechanism's bound, which holds. The chance of a draw far below the best "
+        "video is computed exactly, from the weights by which the policy draws",
     ),
     _bound(
         "Theorem 2, Lemma 3",
@@ -242,7 +245,7 @@ RESULTS = (
         "measured",
         _SIZES,
         "generated people with 13,900 sparse features, streamed and reduced to 4; time, memory, "
-        "the share forwarded, and the first visit that is",
+        "the share of visits that are forwarded, and the first of them",
         shows=(
             "cost.cpu_seconds",
             "cost.peak_mebibytes",

@@ -28,7 +28,7 @@ from tacit.designs.pdap.policies.base import Choice
 from tacit.randomness import Source, secure
 
 EPSILON = 1.0
-"""Claimed for one visit."""
+"""Epsilon that is claimed for one visit."""
 LEFT = np.array([0.1])
 """A context in one cell."""
 RIGHT = np.array([0.9])
@@ -54,9 +54,9 @@ class TableLearner(LocalLearner):
         """Start with nothing reported.
 
         Args:
-            setting: of the learner.
+            setting: the learner's settings.
             table: (cells, arms) means.
-            source: of randomness.
+            source: the source of randomness.
         """
         self._table = table
         self.answer: int | None = None
@@ -123,13 +123,13 @@ def life_distribution(
 ) -> Distribution:
     """Compute the distribution of what leaves a device in `VISITS_MADE` visits.
 
-    Its budget covers `PAID_VISITS` of them. At the others, the arm is uniform and nothing is
+    Its budget covers `PAID_VISITS` of them. At the other visits, the arm is uniform and nothing is
     reported.
 
     Args:
         make: makes the learner.
-        context: (1,) of all visits.
-        reward: of all visits.
+        context: (1,) the context of all visits.
+        reward: the reward of all visits.
         metered: whether the device stops reporting when its budget is spent; False is a planted
             bug.
     """
@@ -172,7 +172,7 @@ def run_visit(policy: LocalLearner, context: NDArray[np.float64], reward: float)
 
 
 def visits_claim() -> AuditedClaim:
-    """Make the claim about draw and report together.
+    """Make the claim about one visit: the arm that is drawn and the report, together.
 
     The neighbouring visits are one on the left with a click, and one on the right without.
     """

@@ -24,7 +24,7 @@ from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
 
 EPSILON = 1.0
-"""Claimed for one visit."""
+"""Epsilon that is claimed for one visit."""
 PEERS = 3
 """Number of neighbours that combine the bytes that they receive."""
 
@@ -68,9 +68,9 @@ def send_context(
     """Send one context to `PEERS` colluding neighbours.
 
     Args:
-        agreement: between vendors.
+        agreement: the agreement between vendors.
         context: (d,) in [0, 1].
-        source: of randomness.
+        source: the source of randomness.
         asks_all: as in `Vendor`.
 
     Returns:

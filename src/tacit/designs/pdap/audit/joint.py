@@ -11,8 +11,8 @@ Moves       The learner runs over both streams without noise, and over the secon
             choice depends on the noise.
 Replay      Then the learner chooses the arms in both streams. Both get the same random words, and
             the noises of the second stream are those of the first plus the moves. So all releases
-            are equal bit for bit. All beliefs, and the choices for all visitors but that of the
-            visit that differs, must then be equal, too.
+            are equal bit for bit. Then all beliefs must be equal, too, and so must the choices for
+            all visitors except the one whose visit differs.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class VisitRecord(NamedTuple):
     """The choice for one visitor, and the beliefs at that time.
 
     Attributes:
-        arm: of the choice.
-        phase: of the choice.
+        arm: the arm of the choice.
+        phase: the phase of the choice.
         beliefs: bytes of the means and standard deviations of all arms, see `encode_beliefs`.
     """
 
@@ -63,7 +63,7 @@ class StreamResult(NamedTuple):
 
     Attributes:
         numbers: all released numbers in grains, an array for each kind of sum of each release.
-        records: of each visit.
+        records: the record of each visit.
     """
 
     numbers: list[NDArray[np.float64]]
@@ -90,8 +90,8 @@ def run_visits(
 
     Args:
         make: makes the learner.
-        rows: of the stream.
-        source: of its randomness.
+        rows: the stream.
+        source: the source of the learner's randomness.
         prescribes_arms: whether the rows prescribe the arms; otherwise the learner chooses.
     """
     policy = make(source)
@@ -218,7 +218,7 @@ class _Replay(NamedTuple):
     """A run of a learner with replayed randomness.
 
     Attributes:
-        records: of each visit.
+        records: the record of each visit.
         noises: all noises that were added, in the order of their draws.
         draws: a description of each draw.
     """
@@ -240,11 +240,11 @@ def _replay(
 
     Args:
         make: makes the learner.
-        rows: of the stream.
-        seed: of the randomness.
+        rows: the stream.
+        seed: the seed of the randomness.
         run_stream: runs the learner over a stream.
         earlier_noises: noises of an earlier run, to use again; None draws new ones.
-        noise_moves: added to the earlier noises; None if there are none.
+        noise_moves: what is added to the earlier noises; None if there are no earlier noises.
     """
     tape = Tape(seed)
     noises: list[NDArray[np.int64]] = []
@@ -283,9 +283,9 @@ def replace_visit(rows: Rows, visit: int, feature: float, reward: float) -> Rows
 
 
 EPSILON = 1.0
-"""Claimed for one visit, learned or not learned."""
+"""Epsilon that is claimed for one visit, learned or not learned."""
 LARGE_EPSILON = 8.0
-"""Claimed for one visit that is replaced."""
+"""Epsilon that is claimed for one visit that is replaced."""
 _LEFT = 0.0
 """A feature at one end of the cube, where the norm of phi is at its bound."""
 _RIGHT = 1.0
@@ -297,7 +297,10 @@ _STREAM_VISITS = 6
 
 
 def make_setting(**changes: Any) -> JointSetting:
-    """Return a setting with two own videos, a neighbour with rewards in [-1, 2], and 3 terms."""
+    """Return a setting with two own videos and a neighbour with rewards in [-1, 2].
+
+    By default, phi has 3 terms.
+    """
     sizes = {"videos": 2, "neighbours": 1, "dimension": 1, "horizon": 100, "epsilon": EPSILON}
     defaults = {"neighbour_range": (-1.0, 2.0), "degree": 2}
     return JointSetting(**{**sizes, **defaults, **changes})
@@ -423,7 +426,7 @@ def _check_stream(
     """Return a check of everything that is released, and of all choices in a replay.
 
     Args:
-        name: of the pair.
+        name: the name of the pair.
         setting_of_learner: the public settings of the audited learner.
         rows_a: (visits, 4) one of two neighbouring streams.
         rows_b: (visits, 4) the other stream.
@@ -454,4 +457,4 @@ LINES: tuple[Callable[[], AuditedClaim], ...] = (
     replaced_log_row_claim,
     replaced_visit_claim,
 )
-"""Each makes one line of the audit's table."""
+"""Functions that each make the claim in one line of the audit's table."""

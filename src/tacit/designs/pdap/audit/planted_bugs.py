@@ -39,9 +39,9 @@ from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
 from tacit.designs.pdap.waiting_visits import WaitingVisits
 
 LIKES = 0
-"""Position of L in exact sums (K, 2, M)."""
+"""Index of the sums of likes, L, on the second axis of exact sums (K, 2, M); see `sums.py`."""
 DISLIKES = 1
-"""Position of D in exact sums (K, 2, M)."""
+"""Index of the sums of dislikes, D, on the same axis."""
 
 # The correct methods. The faulty methods below call them, and are put in their place.
 _shipped_add_to = SumNoise.add_to
@@ -89,7 +89,7 @@ def release_twice(sums: EpochSums, epoch: int) -> Release:
 
 
 def add_to_two_arms(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Add each visit to the sums of the arm before its own, too; to those of the last for arm 0."""
+    """Add each visit also to the sums of the arm before its own; for arm 0, of the last arm."""
     _shipped_add(sums, arms, phi, rewards)
     _shipped_add(sums, arms - 1, phi, rewards)
 
@@ -134,7 +134,7 @@ def release_and_remember(sums: EpochSums, epoch: int) -> Release:
 
 
 def observe_exact_shares(policy: JointLearner, release: Release) -> Observation:
-    """Take each arm's exact share of the learned visits for the policy of an epoch."""
+    """Use each arm's exact share of the learned visits as the chance that the policy chose it."""
     observation = _shipped_make_observation(policy, release)
     exact_shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
     points = len(observation.shares)
@@ -142,7 +142,7 @@ def observe_exact_shares(policy: JointLearner, release: Release) -> Observation:
 
 
 def observe_learned_visits_as_arrivals(policy: JointLearner, release: Release) -> Observation:
-    """Take the exact number of learned visits for the number of arrivals of an epoch."""
+    """Use the exact number of learned visits as the number of arrivals of an epoch."""
     observation = _shipped_make_observation(policy, release)
     return replace(observation, arrivals=int(_exact_counts[0].sum()))
 
@@ -178,14 +178,14 @@ class StreamBug:
     """A fault in the joint learner, and two neighbouring streams that show it.
 
     Attributes:
-        name: in words.
+        name: the fault in words.
         fault: for each class, the methods that are replaced, by name.
         rows: one of the two streams.
         visit: position of the row that is not learned in the second stream; None if `other` is set.
         tool: the kind of audit that shows the fault: "exact" computes the loss, "grey-box" looks
             for differences that the releases do not explain.
         rule_of: None; a field of `Bug` that is for bugs in a rule.
-        epsilon: claimed for one visit.
+        epsilon: what is claimed for one visit.
         other: the second stream; None if `visit` is set.
         run_stream: runs the learner over a stream.
     """

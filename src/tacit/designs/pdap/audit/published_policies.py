@@ -59,8 +59,8 @@ def teach_arms(policy: PDap, context: NDArray[np.float64], rewards: Sequence[flo
     """Run visits until the policy exploits in the cell of the context.
 
     Args:
-        policy: that learns.
-        context: (1,) of all visits.
+        policy: the policy that learns.
+        context: (1,) the context of all visits.
         rewards: the reward of each arm.
     """
     choice = policy.select(context)
@@ -160,7 +160,10 @@ def forwarded_reward_claim() -> AuditedClaim:
 
 
 def tree_claim_with_too_few_levels() -> AuditedClaim:
-    """Make the claim about a tree with Lemma 5's noise at M = 2, which is for log2 T levels."""
+    """Make the claim about a tree with Lemma 5's noise for M = 2 vendors.
+
+    This noise is enough for log2 T levels; the tree has one more.
+    """
     checks = _check_trees("lemma 5")
     return _published_claim("lap-dap, log2 T levels", REWARD_EPSILON, "reward", checks, "0 or 1")
 
@@ -200,7 +203,7 @@ def _check_samplers(
     """Return a check of two samplers.
 
     Args:
-        name: of the pair.
+        name: the name of the pair.
         make_samplers: makes the samplers anew for each run of the check.
         sample_divisor: one in `sample_divisor` of an audit's samples is drawn for this pair.
     """
@@ -262,7 +265,7 @@ def _check_trees(reading: Reading) -> tuple[Check, ...]:
     The reward is in one node of each level of its tree.
 
     Args:
-        reading: of the paper's scale of the noise.
+        reading: which of the paper's scales the noise has.
     """
 
     def check_tree(horizon: int) -> Check:
@@ -307,7 +310,7 @@ def _check_first_reward(
     """Return a check of reward streams that differ in the first reward, 1 or 0; all others are 0.
 
     Args:
-        name: of the pair.
+        name: the name of the pair.
         send_rewards: maps rewards to what is sent.
         horizon: number of rewards.
         sample_divisor: one in `sample_divisor` of an audit's samples is drawn for this pair.
@@ -338,4 +341,4 @@ LINES: tuple[Callable[[], AuditedClaim], ...] = (
     tree_claim_with_all_levels,
     geometric_claim,
 )
-"""Each makes one line of the audit's table."""
+"""Functions that each make the claim in one line of the audit's table."""

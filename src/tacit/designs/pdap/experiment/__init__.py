@@ -5,5 +5,5 @@ network.py (vendors and their policies) -> run.py (training and tests) -> summar
 seeds) -> orderings.py, claims.py, bounds.py (comparison with the paper) -> report.py (tables and
 page) -> commands.py. paper_figures.py has the numbers that the paper prints, sparse_contexts.py
 generates people with thousands of features, off_policy.py estimates clicks from the log of another
-policy for log_replay.py, and tour.py makes the screen of `tacit tour`.
+policy for log_replay.py, and tour.py makes the screen of `tacit demo` about P-DAP.
 """

@@ -2,14 +2,15 @@
 
 Lemmas 1, 4, 6       bound regret in one cell. The regret of training visits is split by their
                      purpose: exploring an own video (1), training or exploring a neighbour (4),
-                     exploiting (6). At each level, the bound is compared with the largest such
-                     regret of any cell, and for 1 and 4 of any arm in it, in any run.
+                     exploiting (6). At each level, the bound is compared with the largest regret
+                     in any run: of a cell for Lemma 6, of one arm in a cell for Lemmas 1 and 4.
 Theorems 1, 2,       bound the loss by draws of the exponential mechanism. It is computed exactly,
 Lemma 3              from the weights by which the policy draws, in one chosen example each.
 Theorem 3,           bound the regret of a vendor. They are compared with the largest regret of any
 Corollary 2          run.
 Lemmas 5, 7          bound the noise in a total of rewards, and the level of the deepest cell.
-Theorem 6            bounds from below what GP-DAP saves of P-DAP's regret: the mean over seeds.
+Theorem 6            bounds from below the regret that GP-DAP saves compared with P-DAP. The saving
+                     is averaged over seeds.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Outcome = Literal["holds", "says nothing", "refuted", "does not apply"]
 POLICIES = ("dap", "p-dap", "gp-dap")
 """Policies whose regret the paper bounds."""
 _ROUNDING = 1e-9
-"""A measurement refutes a bound only if it is above it by more than this share, not by rounding."""
+"""A measurement refutes a bound only if it exceeds the bound by more than this share of the bound;
+a smaller excess may be due to rounding."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,15 @@ class Bound:
         item: its name in the paper, such as "Lemma 1".
         quantity: the bounded quantity, in words.
         policy: its name on the command line.
-        epsilon: of the policy; inf without noise.
-        level: of the cell; None if the bound is about all cells.
+        epsilon: epsilon of the policy; inf without noise.
+        level: level of the cell; None if the bound is about all cells.
         printed: the paper's bound.
         corrected: the correct bound; equal to `printed` where that is correct. For Theorem 6 it is
             the difference of two upper bounds, which bounds nothing itself.
         measured: the value in this experiment.
-        verdict: on the printed bound. It "says nothing" if no run could exceed it, and "does not
-            apply" if it was exceeded, but assumes another policy than the one that is run.
+        verdict: the verdict on the printed bound. The bound "says nothing" if no run could exceed
+            it. It "does not apply" if it was exceeded, but assumes another policy than the one that
+            is run.
     """
 
     item: str
@@ -74,11 +77,11 @@ def check_bounds(
     rows: Sequence[Row],
     level_regrets: Mapping[tuple[str, float, int], Sequence[LevelRegret]],
 ) -> list[Bound]:
-    """Compare all bounds of the policies that were run with the measurements.
+    """Compare the measurements with all bounds of the policies that were run.
 
     Args:
         world: the settings of the experiment.
-        rows: of all runs.
+        rows: the rows of all runs.
         level_regrets: the regret of each run by level of the cells; keys are policy, epsilon and
             seed.
     """
@@ -105,8 +108,8 @@ def draw_loss(policy: PDap, level: int, means: Sequence[float]) -> tuple[float, 
     """Compute the exact expected loss of one draw among own videos.
 
     Args:
-        policy: that draws.
-        level: of the cell.
+        policy: the policy that draws.
+        level: level of the cell.
         means: mean reward of each own video in the cell.
 
     Returns:
@@ -186,8 +189,9 @@ def _bounds_of_draws(world: World, contender: Contender) -> list[Bound]:
 def _check_theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
     """Check Theorem 1 where one video has mean 1, and all others have mean 1 minus the shortfall.
 
-    By the theorem, a draw is the shortfall (2 Delta u / epsilon) (ln K + t) or more below the best
-    video with a chance of at most e^-t. The paper chooses t = ln T. But a mean is at least 0, so
+    The shortfall is (2 Delta u / epsilon) (ln K + t), where Delta u is how much a mean varies in
+    the cell. By the theorem, the chance is at most e^-t that the mean of the drawn video is the
+    shortfall or more below the best mean. The paper chooses t = ln T. But a mean is at least 0, so
     the shortfall is at most 1, and t is at most epsilon / (2 Delta u) - ln K. If this is negative,
     t is 0, and the bound says nothing.
     """
@@ -387,8 +391,8 @@ def _bounds_of_all_cells(
 ) -> list[Bound]:
     """Check the bounds that are not about one cell: Lemmas 5 and 7, Theorem 3 and Corollary 2.
 
-    Lemma 5 is checked for P-DAP with noise and neighbours alone, and Corollary 2 not for GP-DAP and
-    only where contexts are uniform.
+    Lemma 5 is checked only for P-DAP with noise, and only if there are neighbours. Corollary 2 is
+    checked only for DAP and P-DAP, and only if contexts are uniform.
 
     Args:
         world: the settings of the experiment.
@@ -516,7 +520,7 @@ def _bounds_of_saving(
 
     Args:
         world: the settings of the experiment.
-        last_rows: of all runs, at the end of the training.
+        last_rows: the rows of all runs at the end of the training.
         contenders: the policies that were run, each with its epsilon.
     """
     bounds: list[Bound] = []

@@ -42,9 +42,9 @@ class Claim:
 
     Attributes:
         item: the paper's figure.
-        claim: in words.
-        policy: whose regret it is, by its name on the command line.
-        epsilon: of the policy; inf without noise.
+        claim: the claim in words.
+        policy: name, on the command line, of the policy whose regret it is.
+        epsilon: epsilon of the policy; inf without noise.
         least: smallest value that the paper allows; -inf without a lower limit.
         most: largest value that the paper allows; inf without an upper limit.
         measured: mean over seeds with its 95 % interval.
@@ -65,7 +65,7 @@ def check_claims(rows: Sequence[Row]) -> list[Claim]:
     """Check the paper's claims about the policies that were run.
 
     Args:
-        rows: of all runs, at all checkpoints.
+        rows: the rows of all runs, at all checkpoints.
     """
     # The protocol of the training is called "cumulative": regret adds up from visit to visit.
     training = [row for row in rows if row.protocol == "cumulative"]
@@ -97,7 +97,7 @@ def _judge_claim(
 
     Args:
         item: the paper's figure.
-        claim: in words.
+        claim: the claim in words.
         contender: the policy that the claim is about.
         values: the measured value of each seed.
         least: smallest value that the paper allows.
@@ -161,7 +161,10 @@ def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
 
 
 def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
-    """Check that P-DAP's regret at each smaller epsilon is at least that at the largest epsilon."""
+    """Check that P-DAP's regret is the smallest at the largest epsilon.
+
+    Each smaller epsilon is compared with the largest one.
+    """
     epsilons = sorted(epsilon for name, epsilon in regrets if name == "p-dap")
     if not epsilons:
         return []
@@ -178,7 +181,7 @@ def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
 
 
 def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
-    """Check that GP-DAP's regret is 32 % or more below P-DAP's, at each epsilon of both.
+    """Check that GP-DAP's regret is 32 % or more below P-DAP's, at each epsilon with runs of both.
 
     An epsilon at which the two were run with different seeds is left out, and so are seeds at which
     P-DAP has no regret: nothing can be saved there.
@@ -202,8 +205,8 @@ def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
 def _claims_that_regret_is_sublinear(training: Sequence[Row], arrivals_at_end: int) -> list[Claim]:
     """Check that regret grows like visits^a with a below 1 in the second half of the training.
 
-    The exponent a is log(regret at the end / regret at half) / log(visits at the end / at half),
-    where half is the last checkpoint of the first half.
+    The exponent a is log(regret at the end / regret at half) / log(visits at the end / visits at
+    half), where half is the last checkpoint of the first half.
 
     Args:
         training: rows of the training.

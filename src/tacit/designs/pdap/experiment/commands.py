@@ -107,9 +107,9 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
 
 
 def _cost() -> dict[str, float]:
-    """Measure processor seconds of this process and its workers, and the peak memory of one.
+    """Measure the processor seconds of this process and its workers, and the largest peak memory.
 
-    The largest peak is returned. `ru_maxrss` is taken to be in kibibytes, as on Linux.
+    Peak memory is that of one process. `ru_maxrss` is taken to be in kibibytes, as on Linux.
     """
     process = resource.getrusage(resource.RUSAGE_SELF)
     workers = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -42,7 +42,7 @@ def estimate_policy(
     """Estimate the clicks that a policy would get, on visits that it has not learned.
 
     Args:
-        policy: that learned the first visits of the log.
+        policy: the policy, which learned the first visits of the log.
         visits: the whole log.
         n_learned: number of visits that the policy learned.
         propensities: (n,) chance with which the log's policy showed each visit's arm.

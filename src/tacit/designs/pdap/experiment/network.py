@@ -54,10 +54,10 @@ class Network:
     """Vendors that exchange encoded messages and nothing else; under cap they share one learner.
 
     Attributes:
-        vendors: by name.
+        vendors: the vendors by name.
         own_vendor_sees_clicks: whether the visitor's own vendor sees clicks on a neighbour's
             video. If not, as in the paper, the neighbour sees them and reports rewards.
-        visit_epsilon: nats of one visit, as proved; inf if nothing is proved.
+        visit_epsilon: nats that one visit provably costs at most; inf if nothing is proved.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ def make_network(name: str, epsilon: float, world: World, sources: Sequence[Sour
     """Make all vendors of a world with one policy.
 
     Args:
-        name: of the policy, one of NAMES.
-        epsilon: of one visit; ignored by a policy without one.
+        name: name of the policy, one of NAMES.
+        epsilon: nats of one visit; ignored by a policy without an epsilon.
         world: the settings of the experiment.
         sources: randomness of each vendor, in the order of `world.vendor_names`.
 
@@ -166,11 +166,11 @@ def _make_published_vendor(
     """Make a vendor with a published policy other than "cap".
 
     Args:
-        name: of the policy, one of `policy_names.PUBLISHED`.
-        epsilon: that "p-dap" and "gp-dap" claim for one visit; ignored by the other policies.
+        name: name of the policy, one of `policy_names.PUBLISHED`.
+        epsilon: what "p-dap" and "gp-dap" claim for one visit; ignored by the other policies.
         world: the settings of the experiment.
         vendor: number of the vendor, from 0.
-        source: of its randomness.
+        source: the source of the vendor's randomness.
     """
     setting = world.setting
     videos = world.videos_of(vendor)
@@ -207,18 +207,18 @@ def _make_published_vendor(
 def _make_hosting_vendor(
     name: str, epsilon: float, world: World, vendor: int, source: Source
 ) -> tuple[Vendor, float]:
-    """Make a vendor with a sound policy or with "uniform", which also serves forwarded users.
+    """Make a vendor that also serves forwarded users, with a sound policy or with "uniform".
 
     Among vendors, only the visitor's own vendor sees a click. If requests have a context, every
     visit sends one to all neighbours.
 
     Args:
-        name: of the policy: one of `policy_names.SOUND`, or "uniform".
+        name: name of the policy: one of `policy_names.SOUND`, or "uniform".
         epsilon: nats of what is learned from one visit. With "sound-joint", the forwarded context
             costs as many again.
         world: the settings of the experiment.
         vendor: number of the vendor, from 0.
-        source: of its randomness.
+        source: the source of the vendor's randomness.
 
     Returns:
         The vendor, and the nats that one visit costs in all, at most.

@@ -1,13 +1,14 @@
 """Estimates of how often a policy would be clicked, from the log of another policy.
 
-Weights   w = pi(a | x) / p: the chance of the shown arm under the policy, over that under the log.
+Weights   w = pi(a | x) / p: the policy's chance of the shown arm a in the context x, divided by the
+          chance p with which the log's policy showed it. The click of the visit is r.
 IPS       the mean of w r. Unbiased where p is right; Horvitz, Thompson: A generalization of
           sampling without replacement (1952).
 SNIPS     sum w r / sum w: less variance, and a bias that falls with the number of visits.
           Swaminathan, Joachims: The self-normalized estimator for counterfactual learning
           (NeurIPS 2015).
-DR        the mean of v + w (r - q): a model predicts the click q of the shown arm, and v, the
-          expected click under the policy. Unbiased if either p or the model is right; Dudik,
+DR        the mean of v + w (r - q). A model predicts q, the click on the shown arm, and v, the mean
+          click under the policy. Unbiased if either p or the model is right; Dudik,
           Langford, Li: Doubly robust policy evaluation and learning (ICML 2011).
 Interval  95 %, of the mean over visits. Visits are assumed to be independent. The difference to
           the log's own clicks is paired, visit by visit.

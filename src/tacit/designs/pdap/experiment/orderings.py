@@ -32,7 +32,7 @@ class PaperOrdering:
     Attributes:
         above: the policy with the higher accuracy in the paper.
         below: the policy with the lower accuracy in the paper.
-        epsilon: of the policy with noise, or of both; inf if neither has noise.
+        epsilon: epsilon of the policies that have noise; inf if neither has noise.
         protocol: which visits are counted.
         test: number of visits of the test; 0 for the training.
         difference: accuracy of `above` minus that of `below`, with its 95 % interval.
@@ -54,7 +54,7 @@ def check_orderings(rows: Sequence[Row]) -> list[PaperOrdering]:
     Each is checked by each protocol, at each test size and, if a policy has noise, at each epsilon.
 
     Args:
-        rows: of all runs, at all checkpoints.
+        rows: the rows of all runs, at all checkpoints.
     """
     checked: list[PaperOrdering] = []
     final_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]

@@ -63,7 +63,7 @@ class Findings:
 def tables_of(findings: Findings) -> list[Table]:
     """Make the tables that a terminal shows, without empty ones.
 
-    Of the bounds on one cell, it shows those of the whole cube only.
+    Of the bounds on one cell, a terminal shows only those on the whole cube.
     """
     bounds_of_whole_cube = [bound for bound in findings.bounds if bound.level in (None, 0)]
     tables = [
@@ -345,7 +345,7 @@ def _lines(
     """Make a line for each policy in `contenders_shown`, with means over seeds.
 
     Args:
-        rows: from which the values are taken.
+        rows: the rows from which the values are taken.
         contenders: all policies of the page; a policy's position in this list determines its colour
             and dashes.
         contenders_shown: the policies that get a line.

@@ -56,7 +56,7 @@ class Row:
         protocol: which visits are counted: those of the training so far, or of a test after it.
         arrivals: training visits of each vendor so far.
         test: visits of the test, of all vendors; 0 for the training.
-        seed: of the world and its visitors.
+        seed: seed of the world and its visitors.
         accuracy: clicks per visit, over all vendors.
         regret: summed over the visits of a vendor, averaged over vendors.
         average_regret: regret per visit.
@@ -114,10 +114,10 @@ class Tally:
         """Count a visit.
 
         Args:
-            visit: after a video was shown.
+            visit: the visit, after a video was shown.
             clicked: whether the video was clicked.
-            chance: of a click of the video that was shown.
-            best_chance: of a click of the best video of all vendors.
+            chance: chance of a click on the video that was shown.
+            best_chance: chance of a click on the best video of all vendors.
         """
         self.visits += 1
         self.clicks += clicked
@@ -130,10 +130,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class LevelRegret:
-    """The largest regret of any cell of a level and any vendor, for the paper's bounds.
+    """The largest regrets of any cell of a level and any vendor, for the paper's bounds.
 
     Attributes:
-        level: of the cells; 0 is the whole cube.
+        level: level of the cells; 0 is the whole cube.
         cells: the largest number of visited cells of this level at one vendor.
         own_video: regret of exploring one own video in one cell.
         neighbour: regret of training and exploring one neighbour in one cell.
@@ -152,7 +152,7 @@ class CellRegrets:
     """Sums of regret by vendor, cell and arm.
 
     Attributes:
-        videos: own videos of a vendor: the arms below this number.
+        videos: number of own videos of a vendor; the arms below this number are own videos.
         sums: regret by vendor, cell and arm; visits that exploited are under the arm None.
     """
 
@@ -217,7 +217,7 @@ class Run:
             network: the vendors.
             world: the settings of the experiment.
             truth: the chances of a click.
-            seed: of the visitors.
+            seed: seed of the visitors.
         """
         self.network = network
         self.world = world
@@ -285,8 +285,8 @@ class Run:
 
         Args:
             policy: its name on the command line.
-            epsilon: of the policy; inf without noise.
-            seed: of the world and its visitors.
+            epsilon: epsilon of the policy; inf without noise.
+            seed: seed of the world and its visitors.
             tally: the sums, over at least one visit.
             protocol: which visits were summed.
         """
@@ -319,9 +319,10 @@ class Run:
         Args:
             tally: the sums to which the visit is added.
             vendor: number of the vendor.
-            context: (d,) of the visitor.
-            uniform: in [0, 1); the visitor clicks a video if its chance of a click is above it.
-            best_chance: of a click of the best video of all vendors.
+            context: (d,) the visitor's context.
+            uniform: a number in [0, 1); the visitor clicks a video whose chance of a click is
+                larger.
+            best_chance: chance of a click on the best video of all vendors.
         """
         features = context.tolist()
 
@@ -352,7 +353,7 @@ class RunResult:
     """Results of one run.
 
     Attributes:
-        rows: of each checkpoint of the training, then of each test.
+        rows: a row for each checkpoint of the training, then for each test.
         level_regrets: regret of the training by level of the cells; empty for a policy that does
             not choose in a `Cell`.
     """
@@ -367,8 +368,8 @@ def simulate(world: World, policy: str, epsilon: float, seed: int) -> RunResult:
     Args:
         world: the settings of the experiment.
         policy: its name on the command line.
-        epsilon: of one visit; ignored by a policy without one.
-        seed: of the world and its visitors.
+        epsilon: nats of one visit; ignored by a policy without an epsilon.
+        seed: seed of the world and its visitors.
     """
     rows: list[Row] = []
     with randomness.simulation():

@@ -31,7 +31,7 @@ COMMUNITIES = 50
 TAGS = 30
 """Mean number of draws of a tag for each person, at least 1."""
 BATCH_ROWS = 2000
-"""People of a batch, at most."""
+"""Largest number of people of a batch."""
 FITTED_PEOPLE = 20_000
 """Number of people on whom the reduction is fitted."""
 SUBSPACE_PASSES = 4
@@ -91,7 +91,7 @@ class Reduction:
             stream: starts the stream of sparse batches anew, with the same batches each time.
             features: number of columns of a batch.
             dimensions: d, number of components of the result, at most `features`.
-            seed: of the random subspace that the iteration starts from.
+            seed: seed of the random subspace that the iteration starts from.
         """
         columns = min(dimensions + SPARE_COMPONENTS, features)
         subspace = np.random.default_rng([seed, _STREAM_OF_SUBSPACE]).normal(
@@ -133,7 +133,7 @@ class Reduction:
             people: number of rows of the stream.
 
         Returns:
-            (features, columns).
+            (features, columns) the product.
         """
         product = np.zeros_like(basis)
         for batch in stream():

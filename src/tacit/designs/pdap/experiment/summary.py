@@ -19,7 +19,7 @@ class Contender(NamedTuple):
 
     Attributes:
         policy: its name on the command line.
-        epsilon: of one visit; inf for a policy without noise.
+        epsilon: nats of one visit; inf for a policy without noise.
     """
 
     policy: str
@@ -125,7 +125,7 @@ def regret_over_time(rows: Sequence[Row]) -> list[RegretPoint]:
 
 
 def _average_rows(rows: Sequence[Row]) -> SummaryRow:
-    """Average rows that differ only in their seed, and in what was measured."""
+    """Average rows of the same policy, epsilon, protocol and test, one row for each seed."""
     first = rows[0]
     accuracy = mean_interval([row.accuracy for row in rows], bounds=(0.0, 1.0))
     first_forwarded = [row.first_forwarded for row in rows if row.first_forwarded is not None]

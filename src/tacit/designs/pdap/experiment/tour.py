@@ -1,4 +1,4 @@
-"""One screen about P-DAP: what a vendor learns from clicks, and a neighbour about a visit."""
+"""One screen about P-DAP: what a vendor learns from clicks, and its neighbour about a visit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DRAWS = 1000
 EPSILON = 1.0
 """Nats of one visit, for the learner and for the context that is sent."""
 VISITS = 30_000
-"""Visits of the vendor, each with one click or none."""
+"""Number of visits of the vendor, each with one click or none."""
 VIDEOS = 10
-"""Videos of the vendor."""
+"""Number of videos of the vendor."""
 FEATURES = 2
-"""Numbers of a context."""
+"""Number of features of a context."""
 BLOCK = 500
-"""Visits that are served before their clicks are learned."""
+"""Number of visits that are served before their clicks are learned."""
 SEED = 1
 """Seed of the videos, the visitors and their clicks; the learner's noise has none."""
 CONTEXT = (0.9, 0.1)
@@ -37,7 +37,8 @@ CELL = (1, 0)
 def tour() -> Tour:
     """Learn from the clicks of one vendor's visitors, and send one context many times.
 
-    A neighbour that believes the cell it was sent is right in a share `right` of the messages.
+    A message has a randomised cell. The share of the messages that have the true cell is how often
+    a neighbour is right if it believes them.
     """
     world = clicks.generate(vendors=1, videos=VIDEOS, dimension=FEATURES, lipschitz=2.0, seed=SEED)
     generator = np.random.default_rng(SEED)

@@ -83,7 +83,7 @@ class Policy:
 
         Args:
             context: (d,) in [0, 1].
-            arms: that may be chosen now; None is all of them.
+            arms: the arms that may be chosen now; None is all of them.
 
         Raises:
             ConfigError: `arms` is empty, or has an arm that never joined or has left.
@@ -130,8 +130,8 @@ class Policy:
         """Choose again for a visit whose first choice could not be shown.
 
         Args:
-            context: (d,) of the visit.
-            arms: that may be chosen now.
+            context: (d,) the visit's context.
+            arms: the arms that may be chosen now.
             instead: the first choice, which the new one replaces. The default method does not use
                 it, and chooses as `select` does.
         """
@@ -166,7 +166,7 @@ class Policy:
         """List the arms that may be chosen: own videos, then neighbours.
 
         Args:
-            arms: to choose from; None is all that have joined and not left.
+            arms: the arms to choose from; None is all that have joined and not left.
 
         Raises:
             ConfigError: `arms` is empty, or has an arm that never joined or has left.
@@ -176,7 +176,9 @@ class Policy:
             return joined
         allowed = set(arms)
         if not allowed or not allowed.issubset(joined):
-            raise ConfigError("The arms to choose from are one or more of those that have joined.")
+            raise ConfigError(
+                "The arms to choose from are one or more of those that have joined and not left."
+            )
         return [arm for arm in joined if arm in allowed]
 
 

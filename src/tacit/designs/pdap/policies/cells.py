@@ -1,7 +1,8 @@
 """A partition of the space of contexts into cells that split: Algorithm 1, phase 3.
 
 A cell of level l has sides of length m^-l. In the paper, it splits into m^d children after
-A m^(p l) contexts; here, after the number of contexts that `Partition.thresholds` has for level l.
+A m^(p l) contexts, with A and p of `Setting`; here, after the number of contexts that
+`Partition.thresholds` has for level l.
 All cells are unions of cells of ONE finest grid, so that children lie exactly within their parents.
 A cell is stored from its first context on: to store all m^d children at a split would be too many.
 """

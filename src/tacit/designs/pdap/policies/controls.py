@@ -1,5 +1,8 @@
 """Control functions: how often an arm is tried in a cell before its mean is trusted.
 
+l is the level of the cell, t the round, and Gamma a bound of a neighbour's noise. `Setting` names
+the paper's m, alpha, d, K and T.
+
 paper   here                as printed
 G1      explore_own         m^(2 alpha l) ln T
 K G3    train_neighbour     m^(2 alpha l) ln t: each of a neighbour's K videos is tried
@@ -49,7 +52,7 @@ def controls_by_level(setting: Setting, gamma: float = 0.0, *, geometric: bool =
     """Make DAP's control functions, which depend on the level of the cell.
 
     Args:
-        setting: of the vendor.
+        setting: the vendor's setting.
         gamma: Gamma, a bound of a neighbour's noise; see `theory.neighbour_exploration`.
         geometric: whether gamma is divided by m^(alpha l) in cells of level l, as in GP-DAP.
     """

@@ -3,7 +3,8 @@
 In the cell of the context, the first of these rules that applies is used:
 
 1. explore  the least tried own video, if it was tried less often than G1
-2. train    the least trained neighbour, if less often than K G3; its reward is not learned
+2. train    the least trained neighbour, if it was trained less often than K G3; its reward is not
+            learned
 3. explore  the least tried neighbour, if it was tried less often than G2; its reward is learned
 4. exploit  the arm with the largest mean, among own videos and neighbours
 
@@ -33,7 +34,7 @@ class Dap(Policy):
     The paper's other policies are subclasses with other cells, control functions, or rule 4.
 
     Attributes:
-        setting: of the vendor.
+        setting: the vendor's setting.
         controls: how often an arm is tried in a cell.
         partition: the cells, with what was learned in each.
         arrivals: number of visits that `update` was called for so far; round t is arrivals + 1.
@@ -50,10 +51,10 @@ class Dap(Policy):
         """Start with nothing learned.
 
         Args:
-            setting: of the vendor.
-            neighbours: number of arms to forward to; None means that of the setting.
-            controls: None means DAP's.
-            partition: None means cells that split by the setting's thresholds.
+            setting: the vendor's setting.
+            neighbours: number of neighbours; None means the setting's.
+            controls: the control functions; None means DAP's.
+            partition: the cells; None means cells that split by the setting's thresholds.
         """
         if neighbours is None:
             neighbours = setting.neighbours
@@ -119,7 +120,7 @@ class Dap(Policy):
         """Choose an arm by rule 4.
 
         Args:
-            level: of the cell.
+            level: level of the cell.
             statistics: what the cell has learned.
             own: own videos that may be chosen.
             neighbours: neighbours that may be chosen.
@@ -133,7 +134,7 @@ class Dap(Policy):
         """Return the own videos, and the neighbours, among the arms that may be chosen.
 
         Args:
-            arms: that may be chosen now; None is all of them.
+            arms: the arms that may be chosen now; None is all of them.
 
         Raises:
             ConfigError: `arms` is empty, or has an arm that never joined or has left.
