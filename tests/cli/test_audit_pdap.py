@@ -15,7 +15,7 @@ from tacit.designs.pdap.audit.published_policies import past_visit_claim
 @pytest.fixture
 def small(monkeypatch):
     """One published line, one that holds, one bug."""
-    monkeypatch.setattr(published_policies, "LINES", (past_visit_claim,))
+    monkeypatch.setattr(published_policies, "CLAIMS", (past_visit_claim,))
     monkeypatch.setattr(plan, "SOUND", (forwards_claim,))
     monkeypatch.setattr(plan, "BUGS", plan.BUGS[2:3])
 
@@ -56,7 +56,7 @@ def test_table_for_a_person(capsys):
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
     lines = (lambda: replace(forwards_claim(), published=True),)
-    monkeypatch.setattr(published_policies, "LINES", lines)
+    monkeypatch.setattr(published_policies, "CLAIMS", lines)
     assert main(["audit", "pdap", "--variant", "published", "--samples", "1000"]) == 1
     assert "messages, context:" in capsys.readouterr().out
 

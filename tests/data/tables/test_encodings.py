@@ -178,3 +178,20 @@ def test_json_in_another_encoding_is_read_when_it_is_named(write: Callable[[byte
         tacit.read_ratings(path)
     ratings = tacit.read_ratings(path, encoding="cp1252")
     assert "Größe 1" in ratings.item_ids.tolist()
+
+
+@pytest.mark.parametrize("content", [b"user,item,rating\n1,7,5\n", b'[{"user": 1, "item": 7}]'])
+def test_an_unknown_encoding_is_refused_as_unknown(
+    content: bytes, write: Callable[[bytes], Path]
+) -> None:
+    """A misspelt name of an encoding is not taken for bytes that are in another encoding."""
+    with pytest.raises(DataError, match="there is no such encoding"):
+        tacit.read_ratings(write(content), encoding="utf-9")
+
+
+def test_a_list_of_json_without_objects_is_asked_for_objects(
+    write: Callable[[bytes], Path],
+) -> None:
+    """The error for a JSON list names the form of a list, not that of JSON lines."""
+    with pytest.raises(DataError, match="a list of objects"):
+        tacit.read_ratings(write(b"[1, 2]"))

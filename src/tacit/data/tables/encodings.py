@@ -106,8 +106,8 @@ def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
         in cp1252.
 
     Raises:
-        DataError: The text is not in the named encoding; or none is named, and the text is probably
-            in another encoding than UTF-8 and cp1252.
+        DataError: There is no encoding of this name, or the text is not in it; or none is named,
+            and the text is probably in another encoding than UTF-8 and cp1252.
     """
     if encoding is None and raw.isascii() and b"\0" not in raw[:_START]:
         return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
@@ -117,9 +117,10 @@ def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
         return _decode_each_line(raw).removeprefix(b"\xef\xbb\xbf"), MIXED
     try:
         raw = raw.decode(encoding, "replace" if encoding == _USUAL else "strict").encode()
-    except (LookupError, UnicodeError):
+    except (LookupError, UnicodeError) as error:
+        is_unknown = isinstance(error, LookupError)
         raise DataError(
-            "the text is not in this encoding",
+            "there is no such encoding" if is_unknown else "the text is not in this encoding",
             path=path,
             found=encoding,
             fix="Name another with --encoding, such as utf-8, cp1252 or utf-16.",

@@ -125,13 +125,14 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
         history: Whether the JSON may be {item: stars} of one person.
 
     Raises:
-        DataError: The text is not in this encoding, or is no JSON of these forms.
+        DataError: There is no such encoding, or the text is not in it or is no JSON of these forms.
     """
     try:
         text = raw.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
-    except (LookupError, UnicodeError):
+    except (LookupError, UnicodeError) as error:
+        is_unknown = isinstance(error, LookupError)
         raise DataError(
-            "the JSON is not in this encoding",
+            "there is no such encoding" if is_unknown else "the JSON is not in this encoding",
             path=path,
             found=encoding or "utf-8",
             fix="Name another with --encoding, such as cp1252 or utf-16.",

@@ -452,9 +452,9 @@ def _check_stream(
     return check
 
 
-LINES: tuple[Callable[[], AuditedClaim], ...] = (
+CLAIMS: tuple[Callable[[], AuditedClaim], ...] = (
     unlearned_visit_claim,
     replaced_log_row_claim,
     replaced_visit_claim,
 )
-"""Functions that each make the claim in one line of the audit's table."""
+"""Functions that each make one claim of the audit."""

@@ -14,7 +14,7 @@ SOUND: tuple[Callable[[], AuditedClaim], ...] = (
     visits_claim,
     lives_claim,
     forwards_claim,
-    *joint.LINES,
+    *joint.CLAIMS,
 )
 """Audits of this library's claims."""
 SAMPLES = 5_000
@@ -24,7 +24,7 @@ SAMPLES = 5_000
 def audit() -> AuditPlan:
     """Return all audits and planted bugs of `tacit audit pdap`."""
     return AuditPlan(
-        {"published": published_policies.LINES, "sound": SOUND},
+        {"published": published_policies.CLAIMS, "sound": SOUND},
         BUGS,
         SAMPLES,
         conclusion="All results are as expected. Finding no violation is not a proof.",

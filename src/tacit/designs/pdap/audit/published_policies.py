@@ -332,7 +332,7 @@ def _check_first_reward(
     return check
 
 
-LINES: tuple[Callable[[], AuditedClaim], ...] = (
+CLAIMS: tuple[Callable[[], AuditedClaim], ...] = (
     draw_claim,
     choice_claim,
     past_visit_claim,
@@ -341,4 +341,4 @@ LINES: tuple[Callable[[], AuditedClaim], ...] = (
     tree_claim_with_all_levels,
     geometric_claim,
 )
-"""Functions that each make the claim in one line of the audit's table."""
+"""Functions that each make one claim of the audit."""
