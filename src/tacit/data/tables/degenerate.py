@@ -19,7 +19,7 @@ def refuse_unlearnable_ratings(
     Args:
         ratings: The ratings; fewer than `FEW` are never refused.
         path: The file they are from, for messages.
-        liked_from: Lowest rating that is a like; None: that of their scale.
+        liked_from: Lowest rating that is a like; None: the one of the ratings' scale.
     """
     if len(ratings) < FEW:
         return

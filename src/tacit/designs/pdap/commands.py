@@ -58,11 +58,11 @@ class ReplaySettings:
 def replay(settings: ReplaySettings, run: Run) -> Result:
     """Learn from a log of visits, and estimate what would be clicked.
 
-    The learner learns the first part of the log. How often its choices would have been clicked is
-    estimated on the other visits, beside the log's own clicks: by inverse propensities (IPS),
-    normalised (SNIPS), and with the learner's own model (DR). Noise has no seed, so another call
-    learns something else. The estimates are computed from the log as it is, and protect nobody in
-    it.
+    The learner learns the first part of the log. On the other visits, it is estimated how often its
+    choices would have been clicked: by inverse propensities (IPS), by normalised ones (SNIPS), and
+    with the learner's own model (DR). The log's own clicks are shown beside this. Noise has no
+    seed, so another call learns something else. The estimates are computed from the log as it is,
+    and protect nobody in it.
     """
     from tacit.data.visits import VisitColumns, read_visits
     from tacit.designs.pdap import guarantees

@@ -167,7 +167,7 @@ def largest_degree(dimension: int, *, horizon: int, epsilon: float, arms: int) -
         arms: K, number of arms at the start.
 
     Returns:
-        0 to 3; 0, which leaves the constant alone, if not even degree 1 is possible.
+        0 to 3. It is 0 if even degree 1 is not possible; phi is then only the constant.
     """
     for degree in range(HIGHEST_DEGREE, 0, -1):
         terms = math.comb(dimension + degree, degree)

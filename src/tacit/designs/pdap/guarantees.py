@@ -229,7 +229,7 @@ def forwarded_context_card(
         agreement: the agreement between vendors.
         visits: visits of one person that are forwarded at most; None if nothing limits them.
         asks_all: whether the `Vendor` asks all neighbours at every visit. If not, the card covers
-            the content of a request alone.
+            only the content of a request.
 
     Raises:
         ConfigError: The agreement sends contexts without noise.

@@ -6,7 +6,7 @@ Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 20
 Draw     The device draws among own videos AND neighbours by the exponential mechanism, from the
          published means of the visitor's cell. Means are clamped to [0, 1], so the means of an arm
          in two cells differ by 1 at most; nothing else is assumed. With probability `explore` the
-         arm is uniform instead. `draw_loss` is the loss of such a draw, exact but rounded up.
+         arm is uniform instead. `draw_loss` is the exact loss of such a draw, rounded up.
 Report   The cell, and whether the visitor liked the video, are ONE of 2 x cells answers, sent by
          randomised response. The vendor learns from reports alone, so its tables reveal no more
          than these. It must not see the context, which never leaves the device.
@@ -138,7 +138,7 @@ class LocalLearner(Policy):
 
     @property
     def draw_loss(self) -> float:
-        """Nats of one draw among all arms, exact but rounded up."""
+        """The exact nats of one draw among all arms, rounded up."""
         arms = len(self.allowed_arms())
         return theory.mixed_loss(self._exponent(arms), arms, float(self.explore))
 

@@ -1,7 +1,7 @@
 """Audit of joint privacy: whole streams of visits through JointLearner, end to end.
 
-Neighbours  two streams that differ in one visit: it is learned in one stream alone, or it has
-            another content in the other stream. That it takes place is public.
+Neighbours  two streams that differ in one visit: it is learned in only one of them, or its content
+            differs. In both, the visit takes place, which is public.
 Log         rows of a log are learned, for which another policy chose. Two neighbouring logs differ
             in the content of one row.
 Moves       The learner runs over both streams without noise, and over the second one also with one
