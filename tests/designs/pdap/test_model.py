@@ -171,3 +171,16 @@ def test_a_repr_holds_no_context():
     visits = bandit.choose([[0.12345, 0.5]])
     for shown in (repr(visits), repr(visits.choices), repr(bandit)):
         assert "0.12345" not in shown
+
+
+def test_what_was_not_learned_before_fit_is_not_counted():
+    """Answers that come before `fit` are refused, and the card is that of one fit."""
+    other = PDap(["a", "b"], epsilon=1.0, dimension=2, horizon=100).fit()
+    visits = other.choose([[0.5, 0.5]])
+    bandit = PDap(["a", "b"], epsilon=1.0, dimension=2, horizon=100)
+    with pytest.raises(NotFittedError):
+        bandit.learn(visits, [1.0])
+    (card,) = bandit.fit(["a"], [1.0], [[0.5, 0.5]]).guarantees()
+    (alone,) = other.guarantees()
+    assert card.lifetime_epsilon == alone.lifetime_epsilon
+    assert card.sentence == alone.sentence

@@ -203,10 +203,11 @@ class PDap:
         answered = np.flatnonzero(~np.isnan(reward_array)).tolist()
         answers = reward_array[answered]
         _check_range(answers)
+        policy = self.policy  # before `fit` this raises, and nothing was learned
         if answered:
             self._has_learned = True
         choices = [visits.choices[number] for number in answered]
-        self.policy.update_many(choices, answers.tolist())
+        policy.update_many(choices, answers.tolist())
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:

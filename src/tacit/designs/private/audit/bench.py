@@ -32,7 +32,7 @@ def make_line(world: FittedWorld) -> AuditedClaim:
     return line
 
 
-LINES: tuple[Callable[[], AuditedClaim], ...] = tuple(
+CLAIMS: tuple[Callable[[], AuditedClaim], ...] = tuple(
     partial(make_line, world) for world in AUDITED_WORLDS
 )
 """Functions that each make one line of the audit."""
@@ -41,7 +41,7 @@ LINES: tuple[Callable[[], AuditedClaim], ...] = tuple(
 def audit() -> AuditPlan:
     """Return everything that `tacit audit private` runs."""
     return AuditPlan(
-        {"": LINES},
+        {"": CLAIMS},
         (*BUGS, *PLAN_BUGS, *LARGE_BUGS),
         studies=(STUDY,),
         conclusion="No violation was found, and that is no proof.",
