@@ -181,7 +181,8 @@ def find_columns(
         path: The table, for messages.
 
     Raises:
-        DataError: A needed column, or one that the caller named, is missing.
+        DataError: A needed column, or one that the caller named, is missing; or two roles have the
+            same column.
         ConfigError: The table has numbers of plays in place of stars.
     """
     columns: dict[Role, str] = {}
@@ -189,6 +190,13 @@ def find_columns(
     for role in roles:
         index = find_column(role, headers, column_names.get(role))
         if index is not None:
+            if headers[index] in columns.values():
+                raise DataError(
+                    "one column cannot be two things",
+                    path=path,
+                    column=headers[index],
+                    fix="Name another column.",
+                )
             columns[role] = headers[index]
         elif role in ("user", "item") or column_names.get(role) is not None:
             raise missing_column_error(role, headers, column_names.get(role), path)

@@ -1,11 +1,11 @@
 """Parquet files read in bounded memory: rows are sorted into buckets of people on disk.
 
+Buckets    All rows of a person are in one bucket, and a bucket has the rows of many people.
 On disk    A temporary folder, which only this user can read (mode 0700), holds all ids and rows, as
            unprotected as the original files. It lies in TMPDIR or the system's folder for temporary
            files. It is deleted when the work ends or fails; a process that is killed leaves a
            folder `tacit-...` behind.
-Memory     holds a chunk of rows of the files, and later one bucket. All rows of a person are in one
-           bucket.
+Memory     holds a chunk of rows of the files, and later one bucket, beside the ids of all items.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from tacit.data.stored_ratings import (
 from tacit.data.tables.cells import read_cells
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.names import Role
+from tacit.data.tables.times import is_text_type
 from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
@@ -44,16 +45,17 @@ LEAST_MEMORY = 2**30
 _PROCESS_MEMORY = 0.45 * 2**30
 """Bytes that the process needs before it reads anything."""
 BYTES_PER_ROW = 320
-"""Largest number of bytes of memory for each row while a chunk is split or a bucket is sorted,
-without ids that are texts."""
+"""Largest number of bytes of memory for each row while a chunk is split or a bucket is sorted. Ids
+that are texts are not counted."""
 ID_COPIES = 6
-"""Largest number of copies of an id that is a text while a chunk is split or a bucket is sorted."""
+"""Largest number of copies in memory of an id that is a text, while a chunk is split or a bucket is
+sorted."""
 _SAMPLE = 10_000
-"""Number of rows of each file whose texts are measured."""
+"""Number of first rows of each file whose texts are measured."""
 _FILL = 1.2
 """Factor by which there are more buckets than if all were equally full."""
 _CHUNKS_IN_MEMORY = 4
-"""Number of chunks for which there is memory while one is read."""
+"""Number of chunks that would fit into memory while one is read."""
 _IDS: tuple[Role, ...] = ("user", "item")
 """The roles whose columns hold ids."""
 
@@ -62,7 +64,7 @@ class Buckets(StoredRatings):
     """Ratings in buckets on disk, which `open_parquet` makes.
 
     Args:
-        folder: A folder with a folder for each bucket, which is replaced by one file.
+        folder: A folder with a subfolder for each bucket. Each subfolder is replaced by one file.
         catalogue: The items and the scale, as ratings without people.
 
     Raises:
@@ -130,12 +132,15 @@ def open_parquet(
         The ratings.
 
     Raises:
-        ConfigError: The memory is too small.
-        DataError: A file cannot be read, or files differ in their columns.
+        ConfigError: The memory is too small, the files have plays in place of stars, or a scale is
+            given for events.
+        DataError: A file cannot be read, a column or all rows are missing, a cell is bad, the files
+            differ in their columns or in the type of their ids, the scale cannot be found, or no
+            item of the public list has a rating.
         OutputError: The buckets cannot be written.
     """
     if memory < LEAST_MEMORY:
-        raise ConfigError("Streaming takes a memory of 1GiB or more.")
+        raise ConfigError("Streaming needs a memory of 1GiB or more.")
     files = _list_files(path) if path.is_dir() else [path]
     for file in files:
         with file.open("rb") as stream:
@@ -170,28 +175,34 @@ def open_parquet(
         yield buckets
 
 
-def _is_whole_file(file: Path, folder: Path) -> bool:
-    """Tell whether this is a file, and neither it nor a folder above it is hidden or temporary.
+def _is_data_file(file: Path, folder: Path) -> bool:
+    """Tell whether a path is that of a file that is neither hidden nor temporary.
 
-    Names of those begin with a full stop or an underscore.
+    A name that begins with a full stop or an underscore, of the file or of a folder above it, marks
+    hidden and temporary files.
 
     Args:
         file: A path below the folder.
-        folder: The folder that is read.
+        folder: The folder that is read. Its own name and those above it do not count.
     """
     parts = file.relative_to(folder).parts
     return file.is_file() and not any(part[0] in "._" for part in parts)
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder and its subfolders; DataError if it has none or others."""
+    """List the Parquet files of a folder and its subfolders.
+
+    Raises:
+        DataError: There is none, there is another file beside them, or `tacit data import` wrote
+            the folder.
+    """
     if is_folder(folder):
         raise DataError(
             "this is a folder of  tacit data import",
             path=folder,
             fix="Name its ratings.parquet or events.parquet.",
         )
-    files = [file for file in sorted(folder.rglob("*")) if _is_whole_file(file, folder)]
+    files = [file for file in sorted(folder.rglob("*")) if _is_data_file(file, folder)]
     if not files:
         raise DataError("there is no Parquet file in this folder", path=folder)
     for file in files:
@@ -205,7 +216,7 @@ def _list_files(folder: Path) -> list[Path]:
 
 
 def _digest_files(files: list[Path]) -> bytes:
-    """Hash all bytes of the files to a digest that does not depend on their names and order."""
+    """Hash all bytes of the files to a digest (SHA-256) that depends on neither names nor order."""
     digests = []
     for file in files:
         with file.open("rb") as stream:
@@ -220,11 +231,11 @@ def _fill_buckets(
     public: PublicInputs,
     memory: int,
 ) -> Ratings:
-    """Write the rows of the files to buckets, in their order; those of a person to the same bucket.
+    """Write the rows of the files to buckets; all rows of a person go to the same bucket.
 
     Args:
-        folder: A folder, in which a folder for each bucket is made.
-        files: The files.
+        folder: A folder, in which a subfolder for each bucket is made.
+        files: The files, which all have these columns.
         header_of_role: Role to the header of its column.
         public: The scale and the items, if they do not come from the ratings.
         memory: Largest memory of the process in bytes.
@@ -233,11 +244,13 @@ def _fill_buckets(
         The catalogue: items and scale, as ratings without people.
 
     Raises:
-        DataError: The files have no rows, or differ in the type of their ids.
+        DataError: The files have no rows, a cell is bad, the files differ in the type of their ids,
+            or the catalogue or the scale cannot be used or found.
+        ConfigError: A scale is given for events.
     """
     sizes = [int(_read_rows(file, pl.len()).item()) for file in files]
     if not sum(sizes):
-        raise DataError("the files have no rows", path=files[0].parent)
+        raise DataError("there are no rows", path=files[0])
     id_columns = [header_of_role[role] for role in _IDS]
     bytes_of_ids = max(_mean_text_bytes(_read_rows(file, id_columns, 0, _SAMPLE)) for file in files)
     bytes_per_row = BYTES_PER_ROW + ID_COPIES * bytes_of_ids
@@ -258,13 +271,15 @@ def _fill_buckets(
         first_id_types = first_id_types or id_types
         if id_types != first_id_types:
             raise DataError(
-                "the ids of some files are integers, and of others text", path=files[0].parent
+                "the ids of some files are integers, and of others text",
+                path=file,
+                fix=f"Write the ids of this file as those of {files[0]}.",
             )
         if public.catalogue is None:
             items = _add_values(items, chunk["item"])
         if "rating" in header_of_role and public.scale is None and len(stars) <= MOST_VALUES:
             stars = _add_values(stars, chunk["rating"])
-        # Any seed serves, if it is the same for all chunks.
+        # Any seed will do if it is the same for all chunks.
         with_buckets = chunk.with_columns(bucket=pl.col("user").hash(seed=7) % bucket_count)
         for (bucket,), rows in with_buckets.partition_by("bucket", as_dict=True).items():
             bucket_folder = folder / str(bucket)
@@ -276,12 +291,14 @@ def _fill_buckets(
 
 
 def _mean_text_bytes(rows: pl.DataFrame) -> float:
-    """Compute the mean number of bytes of all texts of a row."""
-    return rows.select(pl.col(pl.String)).estimated_size() / max(len(rows), 1)
+    """Compute the mean number of bytes of the texts of a row, all columns together."""
+    text_columns = [column for column in rows.get_columns() if is_text_type(column.dtype)]
+    texts = [column.cast(pl.String) for column in text_columns]
+    return sum(column.estimated_size() for column in texts) / max(len(rows), 1)
 
 
 def _add_values(values: pl.Series, column: pl.Series) -> pl.Series:
-    """Add the values of a column to a list of different values, so that each is in it once."""
+    """Add the values of a column to a series of different values, so that each is in it once."""
     return values.append(column.unique()).unique() if len(values) else column.unique()
 
 
@@ -289,13 +306,17 @@ def _read_rows(file: Path, columns: Any, start: int = 0, size: int | None = None
     """Read rows of one Parquet file.
 
     Signs such as * in the file's name are no pattern of several files, and names of folders above
-    it are no columns. Errors do not have the message of polars, which may hold a person's row.
+    it such as `day=3` are no columns. Errors do not have the message of polars, which may hold a
+    person's row.
 
     Args:
         file: The file.
         columns: Names or expressions of polars.
-        start: First row.
-        size: Number of rows; None: all rows from `start` on.
+        start: First row, counted from 0.
+        size: Largest number of rows; None: all rows from `start` on.
+
+    Raises:
+        DataError: The file cannot be read.
     """
     try:
         table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
@@ -314,7 +335,16 @@ def _read_headers(file: Path) -> list[str]:
 
 
 def read_column_in_parts(path: Path, name: str, size: int) -> Iterator[list[Any]]:
-    """Yield the cells of a column of a Parquet file, `size` at a time, without empty ones."""
+    """Yield the cells of a column of a Parquet file, part by part, without empty ones.
+
+    Args:
+        path: The file.
+        name: Header of the column.
+        size: Largest number of cells of a part.
+
+    Raises:
+        DataError: The file cannot be read, or it has no such column.
+    """
     headers = _read_headers(path)
     if name not in headers:
         raise DataError("no such column", path=path, found=", ".join(headers), expected=name)
@@ -323,7 +353,7 @@ def read_column_in_parts(path: Path, name: str, size: int) -> Iterator[list[Any]
 
 
 def _number_items(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
-    """Turn ids into numbers of the catalogue.
+    """Turn ids of items into their numbers in the catalogue.
 
     Ids are compared as integers if all are integers, else by their text.
 

@@ -1,11 +1,16 @@
 r"""Cells of a table read as ids, stars, plays and times; bad rows are refused or dropped.
 
 Errors name the file, the row and the column, but never show a cell, which is private.
-Missing   A cell is missing if it is empty, null, NaN, None, N/A or \N, and so on: `MISSING_TEXTS`.
-Ids       Texts become integers if every id of the column is written as one (no sign, no leading
-          zero, below 2**63), else they stay strings. Whole numbers stored as floats become
-          integers. Other ids stay as they are stored.
-Numbers   may have a decimal point or comma in each cell; a cell with both is no number.
+
+Missing   A cell is missing if it is empty, null or NaN, or one of `MISSING_TEXTS`.
+Ids       In a text file, the ids of a column become integers if all that are kept are whole
+          numbers such as 17850 or 17850.0, without a sign or a leading zero and below 2**63; else
+          they stay texts. In other files, texts and integers keep their type, whole numbers that
+          are stored as floats become integers, and dates and integers of 2**63 or more become
+          texts. The caller can name the type instead.
+Numbers   have a decimal point or a decimal comma, which may differ from cell to cell unless the
+          caller names one. A cell with both is no number, unless it is a number of plays and one of
+          them stands between thousands.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from tacit.data.tables.times import (
     TimeForm,
     depends_on_order,
     find_time_form,
+    is_text_type,
     to_seconds,
 )
 from tacit.errors import ConfigError, DataError
@@ -73,11 +79,11 @@ MISSING_TEXTS = (
     "(null)",
     "(not set)",
 )
-"""Texts of missing cells; those with a # are errors of a spreadsheet."""
+"""Texts that stand for a missing value; those with a # are errors of a spreadsheet."""
 _UNITS_AFTER_NUMBER = (
     r"(?i)\s*(?:(?:/|out of|von|sur)\s*\d+(?:\s+stars?|\s+sternen?)?|%|stars?|sterne?|points?|★)$"
 )
-"""The end of a cell that is cut off before its number is read, as in `4/5` or `4 stars`."""
+"""The pattern of what may follow a number in a cell and is not read, as in `4/5` or `4 stars`."""
 ANSWERS = {
     "true": "1",
     "yes": "1",
@@ -98,7 +104,7 @@ ANSWERS = {
     "thumbs down": "0",
     "👎": "0",
 }
-"""Words, in lower case, that stand for a like or a dislike, and the numbers they become."""
+"""Word in lower case that stands for a like or a dislike, to the number it becomes, 1 or 0."""
 OPINIONS = (
     "like",
     "liked",
@@ -111,23 +117,22 @@ OPINIONS = (
     "thumbs down",
     "👎",
 )
-"""Those words of `ANSWERS` that mean a like or a dislike under any header, unlike yes and no."""
+"""The words of `ANSWERS` that mean a like or a dislike whatever the header is; yes is none."""
 _NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "znamka"}
 """Normalized headers of school grades."""
 _MOST_OFF_SCALE = 0.05
 """Largest share of the stars that may lie off the scale that was found for them, if bad rows are
 dropped."""
 _LARGEST_EXACT_FLOAT = 2.0**53
-"""Whole numbers below this bound are exact as floats."""
+"""Bound below which every whole number is exact as a float."""
 _WITH_THOUSANDS = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
-"""Sign between thousands to the pattern of a number with this sign."""
+"""Sign between thousands to the pattern of a number with this sign, such as 1,234."""
 _SAMPLE = 2000
-"""Number of cells that are searched for shortened ids."""
+"""Number of first cells that are searched for shortened ids."""
 _SHORTENED = r"^\d[.,]\d+E\+\d+$"
-"""The pattern of an id that a spreadsheet has rounded, such as 4.71E+12."""
+"""The pattern of an id that a spreadsheet has shortened to a rounded number, such as 4.71E+12."""
 _WHOLE_ID = r"^(?:0|[1-9]\d*)(?:\.0+)?$"
 """The pattern of a whole number as an id, such as 17850 or 17850.0."""
-
 
 IdKind = Literal["integer", "text"]
 """The type of ids."""
@@ -144,15 +149,16 @@ class Rules:
     least_plays: float = 1
     """Fewest plays of an item by a person that are a like."""
     dates: Dates | None = None
-    """Whether the day or the month comes first in dates; None: found in the column."""
+    """Whether the day or the month comes first in dates with the year last; None: found in the
+    column."""
     decimal: str | None = None
     """The only decimal sign, a comma or a point; None: each cell may have either."""
     guessing: bool = False
-    """Whether the form of numbers in the column of times is found in the column; if not, it is
+    """Whether what the numbers in the column of times are is found in the column; if not, they are
     "usual". Not used if `times` is given."""
     ids: Mapping[Role, IdKind] = field(default_factory=dict)
-    """Role to the type of its ids. For a role that is missing, ids are integers if all ids of the
-    column are written as integers."""
+    """Role to the type of its ids. For a role that is missing, the type is found in the column, as
+    the docstring of the module says."""
     thousands: str | None = None
     """Sign between thousands in numbers of plays; "": no sign; None: found in the column."""
     times: TimeForm | None = None
@@ -172,6 +178,14 @@ class Rules:
         if self.dates not in (None, "dayfirst", "monthfirst"):
             raise ConfigError(f"--dates is dayfirst or monthfirst; got {self.dates!r}.")
 
+    @property
+    def are_fixed(self) -> bool:
+        """Whether they are those of a written format, so that no row changes how another is read.
+
+        Only a written format says what numbers of times are and what stands between thousands.
+        """
+        return self.times is not None and self.thousands is not None
+
 
 @dataclass(frozen=True)
 class CleanColumns:
@@ -180,16 +194,15 @@ class CleanColumns:
     columns: dict[str, Any]
     """Role to its column: an array of numbers, or a list of texts."""
     scale: RatingScale | None
-    """Scale of the ratings; EVENTS if there are plays; None if there are neither ratings nor
-    plays."""
+    """Scale of the stars; EVENTS if there are plays; None if there are neither stars nor plays."""
     dropped: dict[str, int]
-    """Number of dropped rows, by rule."""
+    """Number of dropped rows, by rule, also of those that could not be read."""
     read: int
-    """Number of rows that were read."""
+    """Number of rows of the table, also of those that could not be read."""
 
 
 def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> CleanColumns:
-    """Read the cells of a table, and drop or refuse bad rows.
+    """Read the cells of a table, and drop or refuse bad rows. Rows of 0 plays are always dropped.
 
     Args:
         table: The table.
@@ -197,8 +210,8 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
         rules: How cells are read.
 
     Raises:
-        DataError: There is a bad row and the rules refuse it, no row is left, or it is not clear
-            how a column is to be read.
+        DataError: There is a bad row and the rules refuse it, no row is left, a column has a type
+            that its role cannot have, or it is not clear how a column is to be read.
     """
     values: dict[Role, pl.Series] = {}
     scale = EVENTS if "plays" in positions else None
@@ -207,7 +220,14 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
     first_errors: list[tuple[int, DataError]] = []  # the first error of each rule, with its row
 
     def mark_bad(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
-        """Mark the rows of a mask (rows of the table,) as bad by one rule; count each row once."""
+        """Mark rows as bad by one rule; a row that is bad already is not counted again.
+
+        Args:
+            rows: (rows of the table,) whether each row is bad.
+            what: Rule that the rows break; it is the message of the error.
+            column: Header of the column.
+            expected: Description of a valid cell.
+        """
         if rows.any():
             error = DataError(what, column=column, expected=expected, fix=DROP)
             first_errors.append((int(rows.argmax()), error))
@@ -263,7 +283,7 @@ def _raise_first_error(table: Table, first_errors: list[tuple[int, DataError]]) 
         table: The table, whose `row_errors` are of rows that could not be read.
         first_errors: The first error of each rule about cells, with its row from 0.
     """
-    errors = list(table.row_errors[:1])
+    errors = list(table.row_errors)
     if first_errors:
         row, first_error = min(first_errors, key=itemgetter(0))
         errors.append(first_error.with_place(row=table.line(row)))
@@ -277,9 +297,10 @@ def _select_rows(
     """Select the rows that are kept, and turn the columns into arrays of numbers or lists of texts.
 
     Args:
-        values: Role to its column; emptied, so that only one column at a time is in memory twice.
+        values: Role to its column. The dict is emptied, so that only one column at a time is in
+            memory twice.
         is_kept: (rows,) which rows are kept.
-        guessed_ids: Roles whose texts become integers if all that are kept are written as integers.
+        guessed_ids: Roles whose texts become integers if all that are kept are whole numbers.
     """
     columns: dict[str, Any] = {}
     for role in [*values]:
@@ -300,20 +321,24 @@ def read_cells(
     scale: RatingScale | None,
     path: object = None,
 ) -> pl.DataFrame:
-    """Read the cells of some rows of a stored table, as `clean_rows` does; a bad cell is an error.
+    """Read the cells of a part of the rows of a stored table; a bad cell is an error.
+
+    Cells are read as in `clean_rows`, but nothing is found in the column, since other parts may
+    differ.
 
     Args:
         frame: The rows; columns are named by their roles.
         header_of_role: Role to the header of its column, for messages.
-        scale: The stars a rating can take; None: any number.
+        scale: The stars a rating can take; None: any finite number.
         path: The file, for messages.
 
     Returns:
-        Columns by their roles: ids are Int64 or text, times are seconds.
+        Columns by their roles: ids are Int64 or text, stars are Float64, times are Int64 seconds
+        since 1970.
 
     Raises:
-        DataError: A cell is bad; or a column has dates of which only other rows could tell whether
-            the day or the month comes first. The error names no row.
+        DataError: A cell is bad; or a column has dates with the year last, of which only other rows
+            could tell whether the day or the month comes first. The error names no row.
     """
     columns = {}
     for role, header in header_of_role.items():
@@ -321,8 +346,10 @@ def read_cells(
         expected = _EXPECTED[role]
         try:
             if role == "time" and depends_on_order(column, None):
-                what = "day and month are not told apart in a part of the rows"
-                raise DataError(what, expected=expected)
+                raise DataError(
+                    "a part of the rows cannot tell whether the day or the month comes first",
+                    expected="dates with the year first, or seconds since 1970",
+                )
             values, missing = _READERS[role](column, False, Rules())
             if missing.any():
                 fix = "Leave such rows out."
@@ -342,7 +369,7 @@ def read_cells(
 def read_arrow_cells(
     rows: Any, header_of_role: Mapping[Role, str], scale: RatingScale | None = None
 ) -> Any:
-    """Do what `read_cells` does, from an Arrow table to an Arrow table."""
+    """Read the cells of an Arrow table into another one, as `read_cells` does."""
     frame = pl.DataFrame(pl.from_arrow(rows))
     return read_cells(frame, header_of_role, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
 
@@ -352,12 +379,13 @@ def _find_scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rule
 
     Args:
         table: The table, for messages.
-        stars: (rows,) stars, NaN for a cell without.
+        stars: (rows,) stars, NaN for a cell without stars.
         name: Header of the column.
         rules: How cells are read.
 
     Raises:
-        DataError: No scale holds the stars, or only the caller can know what the numbers mean.
+        DataError: No common scale holds the stars, or only the caller can know what they mean:
+            grades, or a number that may mean "no rating".
     """
     filled = stars[~np.isnan(stars)]
     if rules.scale is not None or not filled.size:
@@ -376,7 +404,7 @@ def _find_scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rule
 
 
 def _grades_error(table: Table, name: str) -> DataError:
-    """Make the error for grades from 1 to 6, of which 1 or 6 may be the best."""
+    """Make the error for school grades from 1 to 6, of which either end may be the best."""
     return DataError(
         "grades from 1 to 6 may have the best at either end",
         path=table.path,
@@ -386,7 +414,14 @@ def _grades_error(table: Table, name: str) -> DataError:
 
 
 def _code_error(code: float, stars: NDArray[np.float64], table: Table, name: str) -> DataError:
-    """Make the error for a frequent number off the scale, which may mean "no rating"."""
+    """Make the error for a frequent number off the scale, which may mean "no rating".
+
+    Args:
+        code: The number.
+        stars: (n,) the numbers of the column.
+        table: The table, for messages.
+        name: Header of the column.
+    """
     scale, _ = RatingScale.nearest(stars[stars != code])
     low = min(code, scale.minimum)
     high = max(code, scale.maximum)
@@ -396,7 +431,7 @@ def _code_error(code: float, stars: NDArray[np.float64], table: Table, name: str
         f"{code:g} may mean no rating",
         path=table.path,
         column=name,
-        expected="a word on what it means",
+        expected="an option that says what it means",
         fix=f"If it means no rating:  --scale {scale}  leaves these rows out (with --on-bad drop "
         f"where they are most). If it is a star, name a scale that holds it, such as "
         f"--scale {low:g}:{high:g}:{scale.step:g}.",
@@ -404,21 +439,22 @@ def _code_error(code: float, stars: NDArray[np.float64], table: Table, name: str
 
 
 ReadCells = tuple[pl.Series, pl.Series]
-"""Values of a column, null for a cell that cannot be read; and whether each cell is missing."""
-
-
-def _is_text(kind: pl.DataType) -> bool:
-    """Tell whether a type of polars holds texts."""
-    return kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
+"""(rows,) values of a column, null for a cell that is missing or cannot be read; and (rows,)
+Booleans: whether each cell is missing."""
 
 
 def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) -> ReadCells:
     """Read texts without blanks around them.
 
     Args:
-        column: Cells of any type.
+        column: Cells of any type but lists and objects.
         is_stripped: Whether the cells come from a text file, whose cells are stripped already.
+
+    Raises:
+        DataError: The cells are lists or objects.
     """
+    if column.dtype.is_nested():
+        raise DataError("a text is one plain value", found="nested values")
     if not is_stripped:
         column = column.cast(pl.String).str.strip_chars()
     if (column.str.len_bytes() != column.str.len_chars()).any():
@@ -427,15 +463,21 @@ def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) ->
     return column, column.is_null()
 
 
-def _read_ids(column: pl.Series, is_stripped: bool, _: Rules) -> ReadCells:
-    """Read ids as integers or texts, as the module's docstring says."""
+def _read_ids(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
+    """Read ids as integers or texts, as the module's docstring says.
+
+    Raises:
+        DataError: The cells are neither numbers nor texts nor dates, or were shortened by a
+            spreadsheet.
+    """
     kind = column.dtype
-    if _is_text(kind):
+    if is_text_type(kind):
         numbers = _read_canonical_integers(column) if is_stripped else None
         if numbers is not None:
             return numbers, column.is_null()
         column, missing = _read_texts(column, is_stripped)
-        _refuse_shortened_ids(column)
+        if not rules.are_fixed:
+            _refuse_shortened_ids(column)
         return _remove_unusable_ids(column), missing
     if kind.is_integer():
         numbers = column.cast(pl.Int64, strict=False)
@@ -456,7 +498,7 @@ def _read_ids(column: pl.Series, is_stripped: bool, _: Rules) -> ReadCells:
 
 
 def _refuse_shortened_ids(column: pl.Series) -> None:
-    """Raise DataError for ids such as 4.71E+12, which a spreadsheet has rounded."""
+    """Raise DataError if more than half of the first ids are shortened, such as 4.71E+12."""
     cells = column.drop_nulls().head(_SAMPLE)
     if 2 * int(cells.str.contains(_SHORTENED).sum()) > len(cells):
         raise DataError(
@@ -470,7 +512,7 @@ def _read_canonical_integers(column: pl.Series) -> pl.Series | None:
     """Read texts as integers if each cell is an integer of 0 or more without a leading zero.
 
     Returns:
-        Int64, null for an empty cell; None if another cell is not written so.
+        Int64, null for an empty cell; None if any other cell is not written like this.
     """
     numbers = column.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
@@ -485,21 +527,24 @@ def _remove_unusable_ids(column: pl.Series) -> pl.Series:
     """Replace ids by null that are too long, hold control characters, or are damaged.
 
     Zero-width joiners are allowed, since words of Persian and many emoji need them. An id with
-    U+FFFD is damaged: this sign replaces bytes that cannot be decoded.
+    U+FFFD is damaged, since this sign replaces bytes that cannot be decoded. A shortened id, such
+    as 4.71E+12, is damaged too: several ids became the same.
     """
     is_long = column.str.len_chars() > LONGEST_ID
     is_damaged = column.str.contains(r"[[\p{C}--[\x{200C}\x{200D}]]\x{FFFD}]")
-    return column.set((is_long | is_damaged).fill_null(value=False), None)
+    is_shortened = column.str.contains(_SHORTENED)
+    is_unusable = is_long | is_damaged | is_shortened
+    return column.set(is_unusable.fill_null(value=False), None)
 
 
 def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     """Read texts as finite floats.
 
-    Of texts such as `4/5`, `80%` and `4 stars`, only the number is read. Drawn stars such as ★★★
-    are counted, and words such as yes and dislike are 1 or 0.
+    Of texts such as `4/5`, `80%` and `4 stars`, only the first number is read. Drawn stars such as
+    ★★★ are counted, and the words of `ANSWERS` become 1 or 0.
 
     Args:
-        column: Texts.
+        column: Texts without blanks around them.
         decimal: The only decimal sign, a comma or a point; None: each cell may have either.
 
     Returns:
@@ -523,9 +568,9 @@ def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
 
 
 def _read_stars(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
-    """Read stars as floats; DataError for a column of dates or lists."""
+    """Read stars as finite floats; DataError unless the cells are numbers, Booleans or texts."""
     kind = column.dtype
-    if _is_text(kind):
+    if is_text_type(kind):
         integers = _read_canonical_integers(column) if is_stripped else None
         if integers is not None:
             return integers.cast(pl.Float64), column.is_null()
@@ -538,21 +583,34 @@ def _read_stars(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells
 
 
 def find_thousands_sign(column: pl.Series) -> str:
-    """Find the sign between thousands in a column of numbers of plays; "" if there is none.
+    """Find the sign between thousands in a column of numbers of plays.
 
     A comma or a point is such a sign if every cell that has it is written as `1,234`.
+
+    Args:
+        column: Cells of any type.
+
+    Returns:
+        The sign; "" if there is none, or if cells are not texts.
     """
+    if not is_text_type(column.dtype):
+        return ""
+    texts = column.cast(pl.String).str.strip_chars()
     for sign in (",", "."):
-        has_sign = column.str.contains(sign, literal=True)
-        has_thousands = column.str.contains(_WITH_THOUSANDS[sign])
+        has_sign = texts.str.contains(sign, literal=True)
+        has_thousands = texts.str.contains(_WITH_THOUSANDS[sign])
         if has_sign.any() and bool((has_thousands | ~has_sign).fill_null(value=True).all()):
             return sign
     return ""
 
 
 def _read_plays(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
-    """Read numbers of plays as floats of 0 or more."""
-    if _is_text(column.dtype) and (rules.decimal is None or rules.thousands):
+    """Read numbers of plays as floats of 0 or more; DataError as in `_read_stars`.
+
+    Unless the rules name the sign between thousands, it is looked for if they do not name the
+    decimal sign either.
+    """
+    if is_text_type(column.dtype) and (rules.decimal is None or rules.thousands):
         column, _ = _read_texts(column, is_stripped)
         sign = find_thousands_sign(column) if rules.thousands is None else rules.thousands
         if sign:
@@ -564,11 +622,16 @@ def _read_plays(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells
 
 
 def _read_times(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
-    """Read times as seconds since 1970; DataError for a column of lists."""
+    """Read times, which are numbers, dates or texts, as Int64 seconds since 1970.
+
+    Raises:
+        DataError: The cells have another type, or their dates do not tell whether the day or the
+            month comes first.
+    """
     kind = column.dtype
-    if not (_is_text(kind) or kind.is_numeric() or kind in (pl.Date, pl.Datetime)):
+    if not (is_text_type(kind) or kind.is_numeric() or kind in (pl.Date, pl.Datetime)):
         raise DataError("a time is a number, a date or text", found=str(kind))
-    if _is_text(kind):
+    if is_text_type(kind):
         column, missing = _read_texts(column, is_stripped)
     else:
         missing = column.is_null() | column.cast(pl.Float64).is_nan()
@@ -596,14 +659,18 @@ _EXPECTED: dict[Role, str] = {
     "time": TIME,
     "domain": "the item's domain",
 }
-"""Role to the description of its cells in messages."""
+"""Role to the description of a valid cell in messages."""
 
 
 def to_ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
     """Turn ids into integers or into texts; no id affects how another one is read.
 
+    Args:
+        column: Ids as texts or integers, null for a missing one.
+        kind: The type they get.
+
     Returns:
-        Int64, null for an id that is no whole number such as 17850 or 17850.0; or String.
+        String; or Int64, null for an id that is no whole number such as 17850 or 17850.0.
     """
     if kind == "text":
         return column.cast(pl.String)
@@ -617,7 +684,7 @@ def to_ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
 
 
 def to_ids(column: pl.Series | list[str]) -> Any:
-    """Turn texts into an array of integers if all are whole numbers, else into a list of texts."""
+    """Turn texts into an int64 array if all are whole numbers below 2**63, else into a list."""
     column = pl.Series(column)
     numbers = to_ids_of_kind(column, "integer")
     return column.to_list() if numbers.null_count() else numbers.to_numpy()

@@ -1,9 +1,10 @@
 """Files of ratings, users and items, and the folder that `tacit data import` writes.
 
-Files are written whole or not at all. The files of the folder, which every command reads:
+Files are written whole or not at all. Every command reads the folder, which has these files:
 
 data.json            describes the other files, and says what in them is public
-ratings.parquet      user_id, item_id, rating, and timestamp if known; events are in events.parquet
+ratings.parquet      user_id, item_id, rating, and timestamp if known
+events.parquet       the same without rating, in place of ratings.parquet, if all rows are events
 catalogue.parquet    item_id and all metadata of each item but `Ratings.row_texts`
 texts_of_rows.parquet   item_id and the `row_texts`, if there are any
 users.parquet        user_id and attributes, if there are any
@@ -39,8 +40,9 @@ from tacit.data.tables.written_format import READING, WrittenFormat
 from tacit.errors import ConfigError, DataError, OutputError
 
 PathLike = str | Path
+"""A path in either form."""
 _ENDINGS = (".csv", ".tsv", ".parquet")
-"""Endings of tables that can be written."""
+"""Endings of tables that can be written, in lower case."""
 FILE = "data.json"
 """Name of the file that describes the folder."""
 FORMAT = 1
@@ -48,15 +50,16 @@ FORMAT = 1
 KIND = "tacit data"
 """Value of the key `kind` in the description."""
 _CATALOGUE = "catalogue.parquet"
+"""Name of the file of item metadata."""
 _TEXTS = "texts_of_rows.parquet"
-"""Names of the files of public item metadata, and of texts that people may have written."""
+"""Name of the file of texts that people may have written."""
 
 
 def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> None:
     """Write a table of the ratings.
 
-    Its columns are user_id, item_id, rating unless all are events, and timestamp and domain if
-    known.
+    Its columns are user_id and item_id; rating, unless all are events; timestamp, in seconds since
+    1970, and domain, if known.
 
     Args:
         ratings: Ratings or events.
@@ -65,6 +68,7 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
 
     Raises:
         ConfigError: The file has another ending.
+        OutputError: The file cannot be written.
     """
     columns: dict[str, Any] = {
         "user_id": ratings.user_ids[ratings.users],
@@ -81,14 +85,18 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
 
 
 def has_stars(ratings: Ratings) -> bool:
-    """Tell whether the ratings say more than that each rated item was liked."""
+    """Tell whether ratings are more than events: not all of them are likes on the scale 0, 1."""
     return ratings.scale != EVENTS or not bool(ratings.likes.all())
 
 
 def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
-    """Describe the format of a file that `write_ratings` writes.
+    """Describe the format of a file that `write_ratings` writes with all its columns.
 
     A file in a written format is read row by row, which a proof of privacy needs.
+
+    Args:
+        ratings: The ratings.
+        path: The file, which ends in .csv, .tsv or .parquet.
     """
     is_text = path.suffix != ".parquet"
     columns: dict[Role, str] = {"user": "user_id", "item": "item_id"}
@@ -112,18 +120,67 @@ def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
 
 
 def write_format(written: WrittenFormat, path: Path) -> None:
-    """Write a written format as JSON, for the option `--format`."""
+    """Write a written format as JSON, for the option `--format`.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
     write_whole(path, (json.dumps(written.to_json(), indent=2) + "\n").encode())
 
 
 def write_users(ratings: Ratings, path: PathLike) -> None:
-    """Write a table of user_id and all user attributes."""
-    write_columns({"user_id": ratings.user_ids, **ratings.user_attributes}, path)
+    """Write a table of user_id and all user attributes.
+
+    Args:
+        ratings: The ratings.
+        path: The file, which ends in .csv, .tsv or .parquet.
+
+    Raises:
+        ConfigError: The file has another ending.
+        DataError: An attribute is called user_id.
+        OutputError: The file cannot be written.
+    """
+    write_columns(add_ids("user_id", ratings.user_ids, ratings.user_attributes), path)
 
 
 def write_items(ratings: Ratings, path: PathLike) -> None:
-    """Write a table of item_id and all item metadata but `Ratings.row_texts`."""
-    write_columns({"item_id": ratings.item_ids, **ratings.public_metadata}, path)
+    """Write a table of item_id and all item metadata but `Ratings.row_texts`.
+
+    Args:
+        ratings: The ratings.
+        path: The file, which ends in .csv, .tsv or .parquet.
+
+    Raises:
+        ConfigError: The file has another ending.
+        DataError: A column of metadata is called item_id.
+        OutputError: The file cannot be written.
+    """
+    write_columns(add_ids("item_id", ratings.item_ids, ratings.public_metadata), path)
+
+
+def add_ids(name: str, ids: Column, columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Put a column of ids before other columns.
+
+    Args:
+        name: Header of the ids.
+        ids: (n,) ids.
+        columns: Header to column, (n,) each.
+
+    Raises:
+        DataError: Another column has the header of the ids.
+    """
+    refuse_second_ids(name, columns)
+    return {name: ids, **columns}
+
+
+def refuse_second_ids(name: str, columns: Mapping[str, Column]) -> None:
+    """Raise DataError if attributes or metadata have a column with the header of the ids."""
+    if name in columns:
+        raise DataError(
+            "a column of attributes or metadata has the name of the ids",
+            column=name,
+            fix="Give this column another name first.",
+        )
 
 
 def check_ending(path: Path) -> None:
@@ -139,11 +196,12 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
     """Write a table in the form that the file's ending names.
 
     Args:
-        columns: Header to column.
+        columns: Header to column; all have the same length.
         path: The file, which ends in .csv, .tsv or .parquet.
 
     Raises:
         ConfigError: The file has another ending.
+        OutputError: The file cannot be written.
     """
     path = Path(path)
     check_ending(path)
@@ -157,7 +215,7 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
 
 
 def frame_of_arrays(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """Make a polars frame of arrays; a column of objects gets the type of its values."""
+    """Make a frame of polars from arrays (n,); a column of objects gets the type of its values."""
     series = {}
     for name, column in columns.items():
         series[name] = pl.Series(column.tolist() if column.dtype == object else column)
@@ -174,17 +232,29 @@ def _read_description(path: Path) -> dict[str, Any] | None:
     return description if is_ours else None
 
 
+def _require_keys(description: Mapping[str, Any], path: Path) -> None:
+    """Raise DataError if the data.json of a folder lacks a key that readers need."""
+    for key in ("table", "scale", "public", "guesses"):
+        if key not in description:
+            raise DataError(
+                "the description of the folder is incomplete",
+                path=path / FILE,
+                expected=f"the key '{key}'",
+                fix="Import the files again.",
+            )
+
+
 def is_folder(path: Path) -> bool:
     """Tell whether `write_folder` wrote this folder."""
     return _read_description(path) is not None
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder that `write_folder` cannot write, before ratings are read.
+    """Refuse a path at which `write_folder` cannot write, before ratings are read.
 
     Raises:
-        OutputError: The folder holds files but is no imported folder, or its parent folder is
-            missing.
+        OutputError: There is a file, or a folder that is neither empty nor an imported one; or the
+            parent folder is missing.
     """
     is_empty = path.is_dir() and not any(path.iterdir())
     if path.exists() and not is_empty and not is_folder(path):
@@ -202,6 +272,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
         written: Format of the original file; None if its rows cannot be read one by one.
 
     Raises:
+        DataError: An attribute or a column of metadata has the name of the ids.
         OutputError: The folder holds something else, or cannot be written.
     """
     check_folder(path)
@@ -227,7 +298,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
         write_items(ratings, temporary / _CATALOGUE)
         if ratings.row_texts:
             texts = {name: ratings.item_metadata[name] for name in ratings.row_texts}
-            write_columns({"item_id": ratings.item_ids, **texts}, temporary / _TEXTS)
+            write_columns(add_ids("item_id", ratings.item_ids, texts), temporary / _TEXTS)
         if ratings.user_attributes:
             write_users(ratings, temporary / "users.parquet")
         (temporary / FILE).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
@@ -250,12 +321,12 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         scale: A public scale that replaces the folder's; None: the folder's.
 
     Raises:
-        DataError: This is no imported folder; it has another format; or a scale is given for
-            events.
+        DataError: This is no imported folder; it has another format; a file of it is missing,
+            damaged or incomplete; or a scale is given for events.
     """
     description = _read_description(path)
     if description is None:
-        raise DataError("this is no folder of tacit data import", path=path)
+        raise DataError("this is no folder of  tacit data import", path=path)
     if description.get("format") != FORMAT:
         raise DataError(
             "the folder has another format",
@@ -264,6 +335,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
             expected=f"format {FORMAT}",
             fix="Import the files again with this version.",
         )
+    _require_keys(description, path)
     if scale is not None and description["scale"] == str(EVENTS):
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
@@ -309,12 +381,16 @@ def find_public_list(path: Path) -> Path:
     """Return the file of a public list of items.
 
     Args:
-        path: The file, or an imported folder, whose list is its catalogue.parquet.
+        path: The file; or an imported folder, whose file is catalogue.parquet.
 
     Raises:
-        DataError: The list is in an imported folder, and was found in private ratings.
+        DataError: The path is that of an imported folder or of a file in one, and the items of the
+            folder were found in private ratings.
     """
-    description = _read_description(path if path.is_dir() else path.parent)
+    folder = path if path.is_dir() else path.parent
+    description = _read_description(folder)
+    if description is not None:
+        _require_keys(description, folder)
     if description is not None and not description["public"]["catalogue"]:
         raise DataError(
             "this list was read off private ratings, so it is no public catalogue",

@@ -1,11 +1,12 @@
-"""The import of files of any form: it is found what each file holds, and then they are read.
+"""Import of files of any form: a plan says what each file holds, and is then carried out.
 
 Ratings    tables with people and items; several tables are read as one
-Items      tables with items and no people, or the file `items`: titles and so on
-Users      tables with people and no items, or the file `users`: their attributes
-Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user), LensKit (schema.json)
-Catalogue  the file `catalogue` comes from elsewhere, so its items are public. Items that are found
-           in the ratings are not, unless the caller says that they are.
+Items      tables with items and no people, or the file `items`: titles and other metadata
+Users      tables with people and no items, or the file `users`: attributes of people
+Folders    MovieLens in three layouts; RecBole (NAME.inter, .item, .user); LensKit (schema.json); or
+           a folder of tables
+Catalogue  the file `catalogue` does not come from the ratings, so its items are public. Items that
+           are found in the ratings are not, unless the caller says that they are.
 """
 
 from __future__ import annotations
@@ -53,53 +54,59 @@ from tacit.errors import ConfigError, DataError
 _MOST_BAD = 0.5
 """Largest share of bad rows that are dropped if the caller did not say what to do about them."""
 _MATCHED = 0.5
-"""A table without known names holds people (or items) if its first column has at least this share
-of the rated people (or items). If it holds people, and more than this share of the ids in its
-second column are people, too, it connects people with people."""
+"""Share of ids that decides what a table without known names holds: people, if its first column has
+this share of the rated people; items, if it has this share of the rated items. A table of people
+connects people with people if more than this share of its second column are rated people, too."""
 _PAIR: tuple[Role, ...] = ("user", "item")
 """The two roles that a rating needs."""
 _MANY_REPEATS = 0.7
 """A warning is given if more than this share of the rows repeat an item of a person."""
 _FEWEST_ABOVE = 0.01
-"""A warning is given if a smaller share of the ratings lie in the upper half of the scale."""
+"""A warning is given if less than this share of the ratings lie in the upper half of the scale."""
 _MANY_EVENTS = 5_000
-"""A warning is given if a person has more rows."""
+"""A warning is given if a person has more than this number of ratings."""
 _MOST_WITHOUT_TIME = 0.2
-"""Largest share of rows without a time at which such rows are dropped; with more, the column of
-times is not read."""
-_LARGE_SHARE, _TIMES_THE_MEAN = 0.05, 4
-"""A warning is given if one person has more than this share of all rows, and more than so many
-times the mean of people."""
+"""Largest share of rows without a time at which such rows are dropped. With a larger share, the
+rows stay, and the column of times is not read."""
+_LARGE_SHARE = 0.05
+_TIMES_THE_MEAN = 4
+"""A warning is given if one person has more than `_LARGE_SHARE` of all ratings, and more than
+`_TIMES_THE_MEAN` times as many as people have on average."""
 _CELLS_SEEN = 20_000
-"""Number of cells, spread over a column of times, that are read to judge the column."""
+"""About how many cells, spread over a column of times, are read to judge the column."""
 _NEITHER_STARS_NOR_PLAYS = (
     "it has people and items, but neither stars nor plays as the other file has"
 )
-"""Reason to leave out a table."""
+"""Reason to leave out a table of people and items if another one has stars or plays."""
 _LETTERS_OF_NAME = 4
-"""Fewest letters of a known name, such as kunde, by which a file such as kunden.csv is
-recognised."""
+"""Fewest letters of a known name of people or items, such as kunde, that says what a file such as
+kunden.csv holds."""
 _MOST_TABLES = 50
-"""Largest number of tables in a folder."""
+"""Largest number of tables in a folder that is imported."""
 _PACKED = r"(\.(gz|zst|xz|bz2|zip))?$"
-"""The pattern of the end of a file's name, perhaps with the ending of a compressed file."""
+"""The pattern of the ending of a compressed file, if there is one, and of the end of the name."""
 _NAME_OF_TABLE = re.compile(
     r"(?i)\.(csv|tsv|tab|psv|dat|data|txt|json|jsonl|ndjson|parquet|pq|arrow|feather|db|sqlite3?)"
     + _PACKED
 )
-"""Names of files that may be tables."""
+"""The pattern of names of files that may be tables."""
 _NAME_OF_ANY_TEXT = re.compile(r"(?i)\.(txt|json|dat|data|db)" + _PACKED)
-"""Names of files that may hold something else than a table, and are left out if they do."""
+"""The pattern of names of files that may also hold something else, and are left out if they do."""
 _NAME_OF_PROSE = re.compile(r"(?i)(readme|licen[cs]e|notice|about|citation)\b")
-"""Beginnings of the names of files that describe a data set and hold no table."""
+"""The pattern of the beginning of names of files that describe a data set and hold no table."""
 
 
 @dataclass
 class Plan:
-    """The plan of an import: the tables found in the files, and what each holds."""
+    """The plan of an import: the tables found in the files, and what each holds.
+
+    The ratings come from the tables `ratings`, from a MovieLens folder, or from a file in a written
+    format.
+    """
 
     ratings: list[ColumnGuess] = field(default_factory=list)
-    """The tables of ratings, and what their columns are."""
+    """The tables of ratings, and what their columns are; empty if the ratings come from
+    elsewhere."""
     items: list[Table] = field(default_factory=list)
     """Tables of item metadata."""
     users: list[Table] = field(default_factory=list)
@@ -109,20 +116,20 @@ class Plan:
     notes: tuple[str, ...] = ()
     """Sentences that say which tables were joined."""
     movielens: Path | None = None
-    """The MovieLens folder that is imported; None: tables are imported."""
+    """The MovieLens folder of the ratings; None if they come from elsewhere."""
     written: tuple[Path, WrittenFormat] | None = None
-    """A file of ratings and the written format it is read in; None: its format is guessed."""
+    """The file of the ratings and its written format; None if they come from elsewhere."""
 
     @property
     def path(self) -> object:
-        """The file or folder of the ratings."""
+        """The file or folder of the ratings; of several tables, the first."""
         if self.written is not None:
             return self.written[0]
         return self.movielens or self.ratings[0].table.path
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what the caller should check: joins, guesses, and what is left out."""
+        """Sentences on what the caller should check: joins, guesses, files that are left out."""
         sentences = [*self.notes]
         for columns in self.ratings:
             sentences += columns.warnings
@@ -145,30 +152,36 @@ def plan_import(
     """Open the files and find what each holds; no ratings are made yet.
 
     Args:
-        files: Tables and folders.
+        files: Tables and folders, at least one.
         column_names: The roles to find, each with the column that the caller named, or None.
         events: Whether every row is an event.
         delimiter: Text between the cells of a text file; None: found in the file.
         encoding: Encoding of a text file; None: found in the file.
         header: Whether a text file names its columns; None: found in the file.
-        table: Name of the table in a database.
-        where: Conditions on the rows. Of several tables, those that have all columns of the
-            conditions are filtered; a single table must have them.
-        layout: Layout of the first table if it has several ratings in a row; None: found.
+        table: Name of the table in a database; None: the only one, or the only one with people and
+            items.
+        where: Conditions on the rows, as in `where.keep_rows`. The tables that have all columns of
+            the conditions are filtered; there must be one.
+        layout: Layout of the first table if it has several ratings in a row; None: one rating a
+            row, unless only another layout is possible.
 
     Raises:
-        DataError: A file or a column is missing, or it is not clear what a file holds.
-        ConfigError: A MovieLens folder is imported with other files or with names of columns.
+        DataError: A file or a column is missing, no row fulfils the conditions, or it is not clear
+            what a file holds.
+        ConfigError: A MovieLens folder is imported with other files, names of columns or
+            conditions; or a condition is not written as one.
     """
     tables: list[Table] = []
     unnamed: list[Table] = []  # tables of a folder, which the caller did not name
-    no_tables: dict[object, str] = {}
+    no_tables: dict[object, str] = {}  # path of each file that is no table, to the reason
     for path in files:
         if not path.exists():
             raise DataError("no such file or folder", path=path, fix="Check the path.")
         if path.is_dir() and is_movielens(path):
             if len(files) > 1 or any(column_names.values()) or where:
-                raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
+                raise ConfigError(
+                    f"{path}: import a MovieLens folder alone, without columns and --where."
+                )
             return Plan(movielens=path)
         if path.is_dir() and not _is_plain_folder(path):
             tables += _open_research_folder(path)
@@ -191,9 +204,7 @@ def plan_import(
                 )
             )
     if where:
-        for number, opened_table in enumerate(tables):
-            if len(tables) == 1 or has_columns_of(opened_table, where):
-                tables[number] = keep_rows(opened_table, where)
+        tables = _keep_rows_of_tables(tables, where)
     plan = _classify_tables(tables, column_names, events=events, layout=layout, unnamed=unnamed)
     plan.left_out |= no_tables
     # A column that the caller named must be in one of the tables of ratings.
@@ -207,13 +218,52 @@ def plan_import(
     return plan
 
 
+def _keep_rows_of_tables(tables: Sequence[Table], where: Sequence[str]) -> list[Table]:
+    """Filter the tables that have all columns of some conditions; the others stay as they are.
+
+    Args:
+        tables: The tables.
+        where: Conditions on rows, at least one.
+
+    Raises:
+        DataError: No table has all columns, or a table has no row that fulfils the conditions.
+        ConfigError: A condition is not written as one.
+    """
+    are_filtered = [has_columns_of(table, where) for table in tables]
+    if not any(are_filtered):
+        if len(tables) == 1:
+            keep_rows(tables[0], where)  # raises the error for the first missing column
+        raise DataError(
+            "no table has the columns of all conditions",
+            found="; ".join(where),
+            expected="conditions on columns of one table",
+            fix="Check the names of the columns in --where.",
+        )
+    return [
+        keep_rows(table, where) if is_filtered else table
+        for table, is_filtered in zip(tables, are_filtered, strict=True)
+    ]
+
+
 def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
-    """Plan to read the first file in a written format; further files hold items or people."""
+    """Plan to read the first file in a written format; further files hold items or people.
+
+    Raises:
+        DataError: A further file cannot be read, or its names do not say which of the two it holds.
+    """
     plan = Plan(written=(files[0], written))
     for path in files[1:]:
         table = open_table(path)
-        is_of_people = find_column("user", table.headers, None) is not None
-        tables = plan.users if is_of_people else plan.items
+        roles = _find_roles(table, {"user": None, "item": None})
+        if not roles:
+            raise DataError(
+                "nothing says whether this table holds people or items",
+                path=path,
+                found=", ".join(table.headers),
+                expected="a well-known header of the ids, such as user_id or item_id",
+                fix="Name the file with --items or --users.",
+            )
+        tables = plan.users if "user" in roles else plan.items
         tables.append(table)
     return plan
 
@@ -233,9 +283,10 @@ def _classify_tables(
         tables: Tables in the order in which they were named.
         column_names: The roles to find, each with the column that the caller named, or None.
         events: Whether every row is an event.
-        layout: Layout of the first table if it has several ratings in a row; None: found.
+        layout: Layout of the first table if it has several ratings in a row; None: one rating a
+            row, unless only another layout is possible.
         unnamed: Tables that the caller did not name. If it is not clear whether one holds people or
-            items, it is left out; for the other tables, that is an error.
+            items, it is left out, with the reason; for the other tables, that is an error.
         notes: Sentences that say which tables were joined.
 
     Raises:
@@ -291,7 +342,7 @@ def _classify_tables(
 
 
 def _find_roles(table: Table, column_names: ColumnNames) -> set[Role]:
-    """Return the roles of the columns that the caller named or that have a known name."""
+    """Return the roles that have a column in a table, by the caller or by known names."""
     names = _names_in_table(table, column_names)
     return set(guess_columns(table, names, contents=False).positions)
 
@@ -301,8 +352,8 @@ def _add_other_table(table: Table, roles: set[Role], plan: Plan, *, is_named: bo
 
     Args:
         table: The table.
-        roles: The roles of its columns.
-        plan: The plan, which has tables of ratings already.
+        roles: The roles of its columns, by the caller or by known names.
+        plan: The plan, which has tables of ratings already. The table is added to it.
         is_named: Whether the caller named the table.
 
     Raises:
@@ -328,7 +379,7 @@ def _add_other_table(table: Table, roles: set[Role], plan: Plan, *, is_named: bo
 
 
 def _names_in_table(table: Table, column_names: ColumnNames) -> ColumnNames:
-    """Replace the names of columns that the table does not have by None."""
+    """Return the roles with the columns that the caller named, or None if the table lacks one."""
     return {
         role: name if find_column(role, table.headers, name) is not None else None
         for role, name in column_names.items()
@@ -342,7 +393,8 @@ def _find_role_by_ids(table: Table, plan: Plan) -> Role:
     ids of people and of items, the name of the file decides.
 
     Raises:
-        DataError: The table holds neither, or may hold both, or connects people with people.
+        DataError: The ids are those of neither; or of both, and the name of the file does not
+            decide; or the table connects people with people.
     """
     columns = plan.ratings[0]
     rated_ids = {role: _ids_in(columns.table, columns.positions.get(role)) for role in _PAIR}
@@ -357,7 +409,7 @@ def _find_role_by_ids(table: Table, plan: Plan) -> Role:
         raise DataError(
             "this table connects people with people",
             path=table.path,
-            fix="Leave it out: it holds no ratings of items.",
+            fix="Leave it out: it holds neither ratings nor attributes of people.",
         )
     role = max(shares, key=shares.__getitem__)
     if min(shares.values()) > _MATCHED:
@@ -398,14 +450,14 @@ def _ids_in(table: Table, position: int | None) -> set[str]:
 
 
 def _name_title_column(table: Table) -> Table:
-    """Name the second column of a table without a header `title` if it is text."""
+    """Name the second column of a table of items `title` if it is text and has no header."""
     if table.has_header or len(table.headers) < 2 or ColumnSample(table.frame[:, 1]).is_numeric:
         return table
     return replace(table, frame=table.frame.rename({table.headers[1]: "title"}))
 
 
 def _is_plain_folder(path: Path) -> bool:
-    """Tell whether a folder is not one that tacit, RecBole or LensKit wrote."""
+    """Tell whether a folder was written by none of tacit, RecBole and LensKit."""
     has_schema = (path / "schema.json").is_file()
     return not has_schema and not is_folder(path) and not any(path.glob("*.inter"))
 
@@ -415,12 +467,18 @@ def _open_plain_folder(
 ) -> tuple[list[Table], dict[object, str]]:
     """Open the tables of a folder of files, such as customers.csv, products.csv and orders.csv.
 
+    Args:
+        path: The folder.
+        delimiter: Text between the cells of text files; None: found in each file.
+        encoding: Encoding of text files; None: found in each file.
+        header: Whether text files name their columns; None: found in each file.
+
     Returns:
         The tables; and the path of each other file to the reason why it is no table.
 
     Raises:
-        DataError: There is no table or there are too many, or a file that is named like a table
-            cannot be read as one.
+        DataError: There is no table or there are too many, or a file whose name says that it is a
+            table cannot be read as one and is not empty.
     """
     files = [file for file in sorted(path.iterdir()) if file.name[0] not in "._"]
     tables: list[Table] = []
@@ -459,7 +517,11 @@ def _open_plain_folder(
 
 
 def _open_research_folder(path: Path) -> list[Table]:
-    """Open the tables of a RecBole or LensKit folder; DataError for a folder of tacit."""
+    """Open the tables of a RecBole or LensKit folder.
+
+    Raises:
+        DataError: `tacit data import` wrote the folder, or a table cannot be read.
+    """
     if (path / "schema.json").is_file():
         return _open_lenskit_folder(path)
     if is_folder(path):
@@ -473,12 +535,15 @@ def _open_research_folder(path: Path) -> list[Table]:
 def _open_lenskit_folder(path: Path) -> list[Table]:
     """Open the tables of a LensKit folder.
 
-    Its table of ratings holds numbers of people and items, which are rows of the tables user and
+    Its table of ratings holds numbers of people and items: rows, from 0, of the tables user and
     item. The numbers are replaced by the ids in these rows.
 
     Returns:
         The table of ratings, and then the tables of people and of items, unless they hold ids
         alone.
+
+    Raises:
+        DataError: A table or an id is missing, or the description is not that of a LensKit folder.
     """
     entities = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
     try:
@@ -521,8 +586,9 @@ def carry_out_plan(
     """Read the ratings of a plan, the attributes of people and the metadata of items.
 
     Args:
-        plan: What to read.
-        rules: How cells are read.
+        plan: What to read. Columns of times that cannot be read lose their role in it.
+        rules: How cells are read. Of a MovieLens folder or a file in a written format, only what is
+            done about bad rows is used.
         on_bad: What the caller said to do about bad rows. If None, the caller said nothing, and it
             is an error if the rules would drop more than half of the rows.
         events: Whether every rating is an event.
@@ -532,11 +598,15 @@ def carry_out_plan(
             is none.
         public_items: Whether it is public which items were rated.
         items_from_ratings: Whether titles in columns beside the ratings are public.
-        domain: Header of the domain in the catalogue and the files of items.
-        encoding: Encoding of the files of users and items.
+        domain: Header of the domain in the catalogue and the files of items; None: 'domain'.
+        encoding: Encoding of the files of users and items; None: found in each file.
+
+    Returns:
+        The ratings with all attributes and metadata, and counts of the dropped rows.
 
     Raises:
         DataError: A needed column is missing, or the rows cannot be read or used.
+        ConfigError: A scale is given for events, plays or a MovieLens folder.
     """
     for columns in plan.ratings:
         _require_roles(columns, rules)
@@ -555,7 +625,7 @@ def carry_out_plan(
     dropped = dict(reading.dropped)
     ratings = ratings.as_events() if events else ratings
     bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, SUMMED, NO_EVENT))
-    # In a written format, a row must not decide whether others are read, so nothing is refused.
+    # In a written format, no row may decide whether others are read, so the ratings are not judged.
     is_guessed = plan.written is None
     if is_guessed and on_bad is None and bad > _MOST_BAD * reading.read:
         raise DataError(
@@ -588,8 +658,10 @@ def carry_out_plan(
 def _require_roles(columns: ColumnGuess, rules: Rules) -> None:
     """Raise DataError if a table lacks a column that is needed.
 
-    If it lacks the people, but another file in the folder has them, the error says how to join the
-    two files.
+    If it lacks the people, but another file beside it has them, the error says how to join the two.
+
+    Raises:
+        ConfigError: A scale is given for events or plays.
     """
     try:
         columns.require_roles(rules)
@@ -609,9 +681,10 @@ def _require_roles(columns: ColumnGuess, rules: Rules) -> None:
 
 
 def _refuse_ids_that_never_repeat(plan: Plan, ratings: Ratings) -> None:
-    """Raise DataError if each person or each item has one rating, and the column was guessed.
+    """Raise DataError if each person or each item has one rating, and its column was guessed.
 
-    Such a column probably holds something else, such as the number of the row.
+    Such a column probably holds something else, such as the number of the row. A few ratings are
+    not refused.
     """
     distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
     for role, number in distinct.items():
@@ -631,8 +704,12 @@ def _refuse_ids_that_never_repeat(plan: Plan, ratings: Ratings) -> None:
 def _leave_out_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGuess:
     """Take the role from a column of times if many of its cells are empty or cannot be read.
 
-    A warning says so. A column that the caller named keeps its role. If most times can be read but
-    lie before 1980 or after 2100, the column keeps its role, with a warning.
+    A warning says so. If most times can be read but lie before 1980 or after 2100, the column keeps
+    its role, with a warning. A column that the caller named keeps its role without a check.
+
+    Args:
+        columns: A table of ratings, and what its columns are.
+        rules: How times are read.
     """
     position = columns.positions.get("time")
     if position is None or columns.reasons["time"] == "asked":
@@ -664,7 +741,7 @@ def _leave_out_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGue
 
 
 def _leave_out_times(columns: ColumnGuess, warning: str) -> ColumnGuess:
-    """Take the role of times from its column, and add a warning."""
+    """Return the columns without one of times, and with a further warning."""
     positions = dict(columns.positions)
     del positions["time"]
     return replace(columns, positions=positions, warnings=(*columns.warnings, warning))

@@ -4,7 +4,7 @@ wide      a person in each row and an item in each column; cells hold stars, 1 a
 baskets   a person in each row, with the items in further cells of the line or as a list in one cell
 
 A table is unfolded if the caller names its layout, or if no other layout is possible. A table that
-only seems to have such a layout is refused; the error names the option by which it is read so.
+only seems to have such a layout is refused; the error names the option that unfolds it.
 """
 
 from __future__ import annotations
@@ -29,27 +29,28 @@ _FEWEST_BLANK = 0.2
 """Least share of empty cells in a table that is taken for wide although the caller did not say
 so."""
 _MOST_OFF_SCALE = 0.05
-"""Largest share of the numbers of such a table that may lie off their scale."""
+"""Largest share of the numbers of such a wide table that may lie off their scale."""
 _CELLS_SEEN = 1000
 """Number of first cells of a column that are tested before the whole column is, to save time."""
 _FEW = 50
 """A column of fewer cells is taken for lists only if the caller says so."""
 _DISTINCT_LISTS = 0.9
-"""Least share of different cells in a column of lists."""
+"""Least share of different cells in a column that is refused because it seems to hold lists."""
 _CELLS_OF_SEVERAL = 0.45
-"""Least share of cells with several parts in a column of lists."""
+"""Share of cells with several parts above which such a column is refused."""
 _SEPARATORS = ("|", ";", ",", "\t", " ")
 """Signs that may separate the items of a list, in the order in which they are tried."""
 _ID = r"^[A-Za-z_#-]{0,6}\d+$"
 """The pattern of an id; most words of a title do not fit it."""
 _ITEM_AND_CLICK = r"^(.+)-([01])$"
-"""The pattern of an item that was shown and of 1 if it was clicked, else 0, as in the MIND data."""
+"""The pattern of an item that was shown, and of 1 if it was clicked or 0 if not, as in the MIND
+data."""
 _ITEM_AND_STARS = r"^(.+):(\d+(?:\.\d+)?)$"
 """The pattern of an item and its stars."""
 _LINE = "\0line"
-"""Name of a column for the number of the row; no column of a file has this name."""
+"""Name of a column for the row of the table, from 0; no column of a file has this name."""
 _STARS = "\0stars"
-"""Name of a column for the stars that were read from lists."""
+"""Name of a column for the stars that were read from lists; no column of a file has this name."""
 
 
 def guess_rating_columns(
@@ -64,9 +65,13 @@ def guess_rating_columns(
         layout: The layout with several ratings in a row; None: one rating a row, unless only
             another layout is possible.
 
+    Returns:
+        The columns of the table, or of the table that it was unfolded to.
+
     Raises:
         DataError: A column that the caller named is missing, it is not clear what a column is, the
-            table seems to hold lists of items, or no two columns of a wide table can be items.
+            table seems to have several ratings in a row, no two columns of a wide table can be
+            items, or no column of baskets holds people or lists.
     """
     if layout == "wide":
         return _unfold_wide(table, column_names, events=events)
@@ -82,7 +87,7 @@ def guess_rating_columns(
 
 
 def _find_by_name(table: Table, column_names: ColumnNames) -> dict[Role, int]:
-    """Find the position of each role's column if the caller named it or its name is known."""
+    """Find the columns that the caller named or that have known names: role to position."""
     return guess_columns(table, column_names, contents=False).positions
 
 
@@ -117,7 +122,11 @@ def _is_no_item(header: str) -> bool:
 
 
 def _read_numbers(table: Table, positions: Sequence[int]) -> pl.DataFrame:
-    """Read columns as numbers, null for an empty cell or another text."""
+    """Read columns as Float64 numbers, null for an empty cell or a text that is no number.
+
+    Returns:
+        The columns, each named by its position.
+    """
     columns = []
     for position in positions:
         column = table.frame[:, position]
@@ -130,10 +139,10 @@ def _read_numbers(table: Table, positions: Sequence[int]) -> pl.DataFrame:
 def _is_clearly_wide(table: Table, column_names: ColumnNames) -> bool:
     """Tell whether a table can only have a person in each row and an item in each column.
 
-    Such a table has a header, more than `FEWEST_WIDE_COLUMNS` columns, and a column of people in
-    which nobody repeats. Each other column has a name of known meaning or holds stars, nearly all
-    of them on one scale. At least a fifth of the cells for stars are empty: without empty cells,
-    these columns could be attributes of the people.
+    Such a table has a header and a column of people in which nobody repeats. Each other column has
+    a name of known meaning or holds stars, and at least `FEWEST_WIDE_COLUMNS` columns hold stars,
+    nearly all of them on one scale. At least the share `_FEWEST_BLANK` of their cells is empty:
+    without empty cells, these columns could be attributes of the people.
     """
     if (
         not table.has_header
@@ -170,13 +179,26 @@ def _is_clearly_wide(table: Table, column_names: ColumnNames) -> bool:
 def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> ColumnGuess:
     """Unfold a wide table: each filled cell of an item becomes a row with person, item and stars.
 
-    If no cell is empty and all are 1 or 0, or if `events` is True, rows of 0 are dropped and the
+    If no cell is empty and all are 1 or 0, or if `events` is True, cells of 0 are left out and the
     others are events.
+
+    Args:
+        table: The table.
+        column_names: The roles to find, each with the column that the caller named, or None; only
+            people and times are looked for. Without a column of people, it is the first one if its
+            cells are all different, else each row is a person.
+        events: Whether every filled cell but 0 is an event.
+
+    Raises:
+        DataError: A column that the caller named is missing, or no two columns can be items.
     """
     positions = _find_by_name(table, {role: column_names.get(role) for role in ("user", "time")})
     warnings = []
-    if "user" not in positions and table.has_header and _has_ids_in_first_column(table):
-        positions["user"] = 0
+    found_by = "asked" if column_names.get("user") else "name"
+    if "user" not in positions:
+        found_by = "content"
+        if table.has_header and _has_ids_in_first_column(table):
+            positions["user"] = 0
     used = [*positions.values()]
     items = _find_item_columns(table, used)
     if "user" not in positions and items and _is_count_of(table, items[0], items[1:]):
@@ -194,7 +216,9 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
     warnings.append(f"Each of {len(items):,} columns was taken for an item (--layout wide).")
     left_out = len(table.headers) - len(used) - len(items)
     if left_out:
-        warnings.append(f"{left_out:,} columns are no items by their names or cells: not read.")
+        warnings.append(
+            f"{left_out:,} columns were not read: by their names or cells, they are no items."
+        )
     rows = _list_filled_cells(table, positions, items)
     numbers = to_numbers(rows["rating"].cast(pl.String))
     has_empty_cells = len(rows) < len(items) * len(table.frame)
@@ -208,7 +232,7 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
     new_positions = {role: rows.columns.index(role) for role in roles if role in rows.columns}
     rows = rows.rename({"user": person if person not in rows.columns else "user"})
     reasons = dict.fromkeys(new_positions, "content")
-    reasons["user"] = "asked" if column_names.get("user") else "name"
+    reasons["user"] = found_by
     unfolded = _make_unfolded_table(table, rows, lines)
     return ColumnGuess(
         unfolded, new_positions, reasons, events, tuple(warnings), rests_on_names=False
@@ -222,13 +246,13 @@ def _list_filled_cells(
 
     Args:
         table: The table.
-        positions: Positions of the columns of people and times; without one of people, each row is
-            a person, numbered from 1.
+        positions: Role to position, of people and times if there are columns of them. Without one
+            of people, each row is a person, numbered from 1.
         items: Positions of the item columns.
 
     Returns:
-        Rows in the order of the table, with the columns line (the row of the table, from 0), user,
-        time if the table has times, item (its header) and rating (the cell).
+        Rows in the order of the table, with the columns `line` (the row of the table, from 0),
+        `user`, `time` if the table has times, `item` (the header) and `rating` (the cell).
     """
     frame = pl.DataFrame({"line": np.arange(len(table.frame))})
     if "user" in positions:
@@ -238,7 +262,7 @@ def _list_filled_cells(
     frame = frame.with_columns(people.alias("user"))
     if "time" in positions:
         frame = frame.with_columns(table.frame[:, positions["time"]].alias("time"))
-    # Items get names that differ from "user", "line" and "time".
+    # In this frame, items get names that differ from "user", "line" and "time".
     item_names = {f"item {position}": table.headers[position] for position in items}
     cells = [
         _filled_cells(table.frame[:, position]).alias(f"item {position}") for position in items
@@ -251,7 +275,7 @@ def _list_filled_cells(
 
 
 def _filled_cells(column: pl.Series) -> pl.Series:
-    """Return the cells of an item, with null for empty ones, and numbers of any type as floats."""
+    """Return the cells of an item: null for empty ones, and numbers and Booleans as Float64."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.cast(pl.Float64).fill_nan(None)
     if column.dtype != pl.String:
@@ -260,7 +284,7 @@ def _filled_cells(column: pl.Series) -> pl.Series:
 
 
 def _has_ids_in_first_column(table: Table) -> bool:
-    """Tell whether no cell of the first column is empty and no two are the same."""
+    """Tell whether the first column has at least two cells, none empty and no two the same."""
     first = table.frame[:, 0]
     return first.null_count() == 0 and first.n_unique() == len(first) and len(first) > 1
 
@@ -268,11 +292,12 @@ def _has_ids_in_first_column(table: Table) -> bool:
 def _is_count_of(table: Table, first: int, others: Sequence[int]) -> bool:
     """Tell whether a column holds the number of ratings of its row, as in the Jester data.
 
+    Either only empty cells are no ratings, or empty cells and 99 are none, or empty cells and 0.
+
     Args:
         table: The table.
         first: Position of that column.
-        others: Positions of the columns whose ratings are counted. A cell is no rating if it is
-            empty, or 99, or 0.
+        others: Positions of the columns whose ratings are counted.
     """
     if not others:
         return False
@@ -287,15 +312,17 @@ def _is_count_of(table: Table, first: int, others: Sequence[int]) -> bool:
 
 
 def _make_unfolded_table(table: Table, frame: pl.DataFrame, rows: Any) -> Table:
-    """Make the table with one rating a row.
+    """Make the table with one rating a row. Its rows can no longer be read one by one.
 
     Args:
         table: The table as it was read.
         frame: The new rows.
-        rows: (new rows,) the row of `table` that each new row is made of, and whose line it keeps.
+        rows: (new rows,) integers: the row of `table`, from 0, that each new row is made of. The
+            new row keeps its line.
     """
 
     def lines() -> list[int]:
+        """Return the line of each new row."""
         old_lines = [*itertools.islice(table.lines(), len(table.frame))]
         return [old_lines[row] for row in rows.tolist()]
 
@@ -324,10 +351,11 @@ def _find_list_columns(table: Table, used: Sequence[int]) -> list[int]:
 
 
 def _find_separator(column: pl.Series) -> str | None:
-    """Find the separator of lists in text cells: the first that at least half of the cells contain.
+    """Find the separator of lists in text cells.
 
     Returns:
-        None if there is none.
+        The first of `_SEPARATORS` that at least half of the filled cells contain; None if there is
+        none.
     """
     cells = _strip_brackets(column.drop_nulls())
     for separator in _SEPARATORS:
@@ -343,9 +371,10 @@ def _strip_brackets(cells: pl.Series) -> pl.Series:
 
 
 def _has_clear_lists(table: Table, column_names: ColumnNames) -> bool:
-    """Tell whether a table has a column of people and an item column that can only be lists of ids.
+    """Tell whether a table has a column of people, and one of items that can only be lists of ids.
 
-    The parts of text cells then look like ids, and are there at least twice on average.
+    Such a table has no column of stars or plays. If the lists are texts, all their parts look like
+    ids, and each part occurs at least twice on average.
     """
     positions = _find_by_name(table, column_names)
     if "user" not in positions or "item" not in positions or {"rating", "plays"} & set(positions):
@@ -375,7 +404,17 @@ def _split_lists(column: pl.Series, separator: str) -> pl.Series:
 def _unfold_baskets(table: Table, column_names: ColumnNames, *, events: bool) -> ColumnGuess:
     """Unfold lists of items: each item of a list becomes a row, with stars if the list has them.
 
-    Lists may also hold objects, whose fields become columns.
+    Lists may also hold objects. Their fields become columns, in place of columns of the table with
+    the same names; but the column of people stays.
+
+    Args:
+        table: The table.
+        column_names: The roles to find, each with the column that the caller named, or None.
+        events: Whether every item of a list is an event.
+
+    Raises:
+        DataError: A column that the caller named is missing, there is no column of people, it is
+            not clear which column holds the lists, or what the fields of objects are.
     """
     roles: tuple[Role, ...] = ("user", "item", "time")
     positions = _find_by_name(table, {role: column_names.get(role) for role in roles})
@@ -392,8 +431,13 @@ def _unfold_baskets(table: Table, column_names: ColumnNames, *, events: bool) ->
     has_objects = isinstance(frame[item_header].dtype, pl.Struct)
     if has_objects:
         fields = frame[item_header].struct.unnest()
+        frame = frame.drop(item_header)
+        person_header = table.headers[positions["user"]]
+        if person_header in fields.columns:
+            names = [*frame.columns, *fields.columns]
+            fields = fields.rename({person_header: _make_unused_name(person_header, names)})
         shared = [name for name in fields.columns if name in frame.columns]
-        frame = pl.concat([frame.drop(item_header, *shared), fields], how="horizontal")
+        frame = pl.concat([frame.drop(shared), fields], how="horizontal")
     lines = frame[_LINE].to_numpy()
     frame = frame.drop(_LINE)
     unfolded = _make_unfolded_table(table, frame, lines)
@@ -433,17 +477,23 @@ def _find_header_of_lists(
 
     Args:
         table: The table.
-        positions: Positions of the columns of people, and of items and times if they are known.
+        positions: Role to position, of people, and of items and times if they are known.
         is_item_named: Whether the caller named the item column.
 
     Raises:
-        DataError: No column holds lists, or several do.
+        DataError: No column holds lists, several do, or the item column that the caller named holds
+            none.
     """
     lists = _find_list_columns(table, [positions["user"], positions.get("time", -1)])
     position = positions.get("item")
     if position not in lists and (len(lists) != 1 or is_item_named):
+        what = "several columns hold lists"
+        if not lists:
+            what = "no column holds lists of items"
+        elif is_item_named:
+            what = "the column of items holds no lists, but another one does"
         raise DataError(
-            "no column holds lists of items" if not lists else "several columns hold lists",
+            what,
             path=table.path,
             column=None if position is None else table.headers[position],
             found=", ".join(table.headers[number] for number in lists) or None,
@@ -453,7 +503,7 @@ def _find_header_of_lists(
 
 
 def _explode_lists(table: Table, item_header: str) -> pl.DataFrame:
-    """Make a row of each entry of the lists in one column.
+    """Make a row of each entry of the lists in one column; empty entries are left out.
 
     Returns:
         The columns of the table, and `_LINE`: the row of the table, from 0, that a row is made of.
@@ -467,7 +517,7 @@ def _explode_lists(table: Table, item_header: str) -> pl.DataFrame:
 
 
 def _make_unused_name(name: str, others: Sequence[str]) -> str:
-    """Append underscores to a name until no other name is the same."""
+    """Append underscores to a name until it differs from all others."""
     while name in others:
         name += "_"
     return name
@@ -478,8 +528,12 @@ def _split_stars(items: pl.Series) -> list[pl.Series] | None:
 
     In place of stars there may be a 1 for clicked and a 0 for not clicked, as in `item-1`.
 
+    Args:
+        items: The entries of all lists.
+
     Returns:
-        The column of items and the column `_STARS`; None if the cells are items alone.
+        The column of items, with its old name, and the column `_STARS`, both texts; None if the
+        cells are items alone.
     """
     if items.dtype != pl.String:
         return None
@@ -495,8 +549,8 @@ def _split_stars(items: pl.Series) -> list[pl.Series] | None:
 def _refuse_lists_of_items(columns: ColumnGuess) -> None:
     """Raise DataError if the item column seems to hold lists.
 
-    The cells of such a column hardly ever repeat, but many of them have several parts between some
-    separator, and these parts repeat.
+    The cells of such a column hardly ever repeat, but many of them consist of several parts with
+    one of `_SEPARATORS` between them, and these parts repeat.
     """
     if "item" not in columns.positions:
         return

@@ -1,7 +1,8 @@
 """Names of columns in several languages, from `names.toml`, and how headers are compared with them.
 
-Case, accents, blanks, signs and a type suffix as in `user_id:token` make no difference, so
-`Customer ID`, `customerId` and `customer_id` are the same name.
+Headers and names are normalized first: case, accents, blanks, signs and a type suffix as in
+`user_id:token` make no difference. So `Customer ID`, `customerId` and `customer_id` are the same
+name.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ Subject = Literal[
     "other",
     "domain",
 ]
-"""What a name of a column says that the column holds. Columns of some subjects, such as `order`,
-`event`, `price` and `other`, have no role."""
+"""What a column holds, as its name says. Each role is a subject. Columns of other subjects, such as
+`order`, `event`, `price` and `other`, have no role."""
 
 _ID_WORDS = {
     "id",
@@ -63,13 +64,16 @@ _ID_WORDS = {
     "номер",
     "код",
 }
-"""Words that may stand beside a name, as in `customer number`."""
+"""Normalized words that may stand beside a name, as in `customer number`."""
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])")
-"""The boundaries of words in userId, UserIDs and user2."""
+"""The pattern of the boundaries of words in userId, USERId and user2; it matches no character."""
 
 
 def normalize_header(header: str) -> str:
-    """Return a header in lower case, without accents, blanks, signs and type suffix."""
+    """Return a header in lower case, without accents, blanks, signs and type suffix.
+
+    A header of signs alone is only stripped, put in lower case and cut at the first colon.
+    """
     lowered = header.strip().lower().split(":")[0]
     decomposed = unicodedata.normalize("NFKD", lowered)
     letters = [letter for letter in decomposed if letter.isalnum()]
@@ -78,7 +82,10 @@ def normalize_header(header: str) -> str:
 
 @cache
 def usual_names(subject: Subject) -> tuple[str, ...]:
-    """Return the normalized names of a subject that are believed whatever the cells hold."""
+    """Return the normalized names of a subject that are believed whatever the cells hold.
+
+    A subject may have no usual names.
+    """
     return _read_names(subject, "usual")
 
 
@@ -86,18 +93,18 @@ def usual_names(subject: Subject) -> tuple[str, ...]:
 def known_names(subject: Subject) -> tuple[str, ...]:
     """Return all normalized names of a subject, the usual ones first.
 
-    The others are believed only if the cells fit.
+    The names that are not usual are believed only if the cells fit.
     """
     return tuple(dict.fromkeys(usual_names(subject) + _read_names(subject, "more")))
 
 
 def is_named(subject: Subject, header: str) -> bool:
-    """Tell whether a header is a known name of the subject."""
+    """Tell whether a header is a known name of a subject."""
     return normalize_header(header) in known_names(subject)
 
 
 def is_compound_of(subject: Subject, header: str) -> bool:
-    """Tell whether a header consists of names of the subject and words such as id or number."""
+    """Tell whether a header consists of known names of a subject and words such as id or number."""
     if is_named(subject, header):
         return True
     words = re.findall(r"[^\W_]+", _WORD_ENDS.sub(" ", header.strip().split(":")[0]))
@@ -107,7 +114,10 @@ def is_compound_of(subject: Subject, header: str) -> bool:
 
 
 def is_no_candidate(header: str) -> bool:
-    """Tell whether a header says that the column holds neither people, nor items, nor stars."""
+    """Tell whether a header is a name of orders, events, titles, categories or other numbers.
+
+    Such a column holds neither people, nor items, nor stars.
+    """
     return any(
         is_named(subject, header) for subject in ("order", "event", "other", "title", "category")
     )
@@ -115,9 +125,9 @@ def is_no_candidate(header: str) -> bool:
 
 @cache
 def names_that_make_a_header() -> frozenset[str]:
-    """Return the normalized names of people, items, stars, plays and times.
+    """Return the normalized names of columns of people, items, stars, plays and times.
 
-    A first line with several of these names is a header, not a row.
+    A first line with several of these names is a header, not a row of data.
     """
     subjects: Sequence[Subject] = ("user", "item", "rating", "plays", "time")
     return frozenset(itertools.chain.from_iterable(map(known_names, subjects)))

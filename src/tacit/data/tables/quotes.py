@@ -1,8 +1,8 @@
-"""Quoted cells in delimited text, which are found and rewritten in the form that parsers expect.
+"""Quoted cells in delimited text, found and rewritten in the form that parsers expect.
 
-Programs write a quote inside a cell as two quotes or after a backslash, and some put blanks before
-or after a quoted cell. The parsers of csv and polars expect two quotes and no blanks, so text is
-rewritten in that form first.
+Some programs write a quote inside a cell as two quotes, others as a backslash and a quote; and some
+put blanks before or after a quoted cell. The parsers of csv and polars expect two quotes and no
+blanks, so text is rewritten in that form first.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from functools import cache
 
 _ESCAPED_QUOTE = re.compile(rb'\\"(?![,;\t|\r\n]|$)')
-"""A backslash and a quote inside a cell. A quote before a delimiter or a line end closes the
-cell."""
+"""The pattern of a backslash and a quote inside a cell. Before a usual delimiter or a line end, the
+quote closes the cell, and the backslash belongs to its text."""
 _BLANKS = (
     b" ",
     b"\t",
@@ -33,7 +33,7 @@ def tidy_quotes(data: bytes, delimiter: str, quote: str) -> bytes:
         quote: Character around a cell.
 
     Returns:
-        The text, with as many lines as before: `a, "b\"c" ,d` becomes `a,"b""c",d`.
+        The text, with as many lines as before. `a, "b\"c" ,d` becomes `a,"b""c",d`.
     """
     sign = quote.encode()
     if delimiter == "::" or sign not in data:
@@ -69,7 +69,7 @@ def _pattern_of_blank(delimiter: str) -> bytes:
 
 
 def _pattern_between_quotes(quote: str) -> bytes:
-    """Make the pattern of a cell in quotes; inside it, two quotes stand for one of the text."""
+    """Make the pattern of a cell in quotes; inside it, two quotes stand for one quote."""
     return b"%(sign)b(?:[^%(sign)b]|%(sign)b{2})*+%(sign)b" % {b"sign": quote.encode()}
 
 

@@ -1,4 +1,4 @@
-"""Tables that become `Ratings`, or attributes of people and metadata of items."""
+"""Tables turned into `Ratings`, or into attributes of people and metadata of items."""
 
 from __future__ import annotations
 
@@ -28,13 +28,21 @@ from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.rows import open_written
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.table import Table, find_column
-from tacit.data.tables.times import depends_on_order, find_order_of_dates, find_time_form
+from tacit.data.tables.times import (
+    depends_on_order,
+    find_order_of_dates,
+    find_time_form,
+    is_text_type,
+)
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError
 
-# Rules by which rows are dropped, as reports name them.
 REPEATS = "a person's item appears again: the latest counts, then the most stars"
+"""The rule by which repeated rows of stars or events are dropped, as reports name it."""
 SUMMED = "a person's item appears again: its plays are added up"
+"""The rule by which repeated rows of plays become one row, as reports name it."""
+_KINDS_OF_FEEDBACK = ("rating", "plays")
+"""Roles that say how much a person liked an item. A table has one of them, or none."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,8 @@ class TableReading:
     columns: dict[str, str]
     """Role to the header of its column in the first table."""
     written: WrittenFormat | None = None
-    """How the rows are written; None if they cannot be read one by one, or tables differ in it."""
+    """The written format of all tables; None if their rows cannot be read one by one, or if the
+    tables have different formats."""
 
 
 def make_ratings(
@@ -60,17 +69,19 @@ def make_ratings(
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> TableReading:
-    """Make ratings of one or several tables of the same kind.
+    """Make ratings of one or several tables.
 
     Args:
-        tables: The tables, and what their columns are.
+        tables: The tables, at least one, and what their columns are. All have stars, or all have
+            plays, or none has either.
         rules: How cells are read.
         user_attributes: Attributes by name, each of which maps user ids to values; None: no
             attributes.
         item_metadata: Metadata by name, each of which maps item ids to values; None: no metadata.
 
     Raises:
-        DataError: A cell cannot be read, or the tables do not fit together.
+        DataError: A row is bad and the rules refuse it, no row is left, it is not clear how a
+            column is to be read, an item lies in two domains, or the tables do not fit together.
     """
     parts = [clean_rows(guessed.table, guessed.positions, rules) for guessed in tables]
     first = tables[0].table
@@ -134,9 +145,9 @@ def _domain_of_items(
     """Map each item to its domain; DataError if an item has two.
 
     Args:
-        columns: The columns "item" and "domain", with a row for each rating.
+        columns: The columns "item" and "domain" of the rows that are kept.
         guessed: The table that an error names.
-        has_lines: Whether these rows are all rows of the table, so that an error can name the line.
+        has_lines: Whether these are all rows of that table, so that an error can name the line.
     """
     domains: dict[Any, str] = {}
     for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
@@ -154,10 +165,11 @@ def _domain_of_items(
 
 
 def with_row_texts(ratings: Ratings, tables: Sequence[ColumnGuess]) -> Ratings:
-    """Add titles from a column beside the ratings, if no item has several texts in it.
+    """Add the titles of items from columns beside the ratings, as metadata `title`.
 
-    People may have written these texts, so no model uses them: see `Ratings.row_texts`. If the
-    ratings have titles already, nothing is added.
+    A column in which an item has several texts is left out: these are no titles. People may have
+    written the texts, so no model uses them: see `Ratings.row_texts`. If the ratings have titles
+    already, nothing is added.
 
     Args:
         ratings: Ratings made of the tables.
@@ -185,7 +197,11 @@ def with_row_texts(ratings: Ratings, tables: Sequence[ColumnGuess]) -> Ratings:
 
 
 def _find_title_column(guessed: ColumnGuess) -> int | None:
-    """Find the position of a column of titles; None if there is none, or it has another role."""
+    """Find the position of the column with the first known name of titles.
+
+    Returns:
+        None if there is no such column, or if it has a role.
+    """
     headers = [normalize_header(header) for header in guessed.table.headers]
     positions = [headers.index(name) for name in known_names("title") if name in headers]
     if not positions or positions[0] in guessed.positions.values():
@@ -194,7 +210,7 @@ def _find_title_column(guessed: ColumnGuess) -> int | None:
 
 
 def _ids_as_text(column: pl.Series) -> pl.Series:
-    """Turn ids into the texts by which ids of ratings are compared: 17850.0 becomes 17850."""
+    """Turn ids into texts that can be compared with those of ratings: 17850.0 becomes 17850."""
     texts = column.cast(pl.String).str.strip_chars().str.normalize("NFC")
     whole = to_ids_of_kind(texts, "integer").cast(pl.String)
     return whole.fill_null(texts)
@@ -207,6 +223,11 @@ def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableRe
         path: The file.
         written: The format.
         on_bad: What to do about a row that does not fit it.
+
+    Raises:
+        DataError: The file cannot be opened in this format, a row does not fit it and is to be
+            refused, no row is left, or an item lies in two domains.
+        ConfigError: The format has a value that is not allowed.
     """
     table = open_written(path, written)
     positions = {role: table.headers.index(name) for role, name in written.columns.items()}
@@ -217,7 +238,7 @@ def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableRe
 def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
     """List what was found in the rows of a table in order to read them, as keys of `PUBLIC_FACTS`.
 
-    One row may have decided how others were read, so each of these is a condition of a guarantee.
+    One row may have decided how others were read, so guarantee cards state each as a condition.
     """
     table = guessed.table
     names = list(table.guesses)
@@ -225,25 +246,30 @@ def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
         names.append("columns")
     if table.is_text and len(rules.ids) < 2:
         names.append("ids")
-    has_plays_as_text = "plays" in guessed.positions and table.is_text
-    if has_plays_as_text and rules.thousands is None and rules.decimal is None:
-        names.append("decimal")
+    if "plays" in guessed.positions and rules.thousands is None and rules.decimal is None:
+        plays = table.frame[:, guessed.positions["plays"]]
+        if is_text_type(plays.dtype):
+            names.append("decimal")
     if "time" in guessed.positions:
         column = table.frame[:, guessed.positions["time"]]
         if depends_on_order(column, rules.dates):
             names.append("dates")
-        if rules.guessing and rules.times is None and column.dtype != pl.Datetime:
+        has_dates = column.dtype in (pl.Date, pl.Datetime)
+        if rules.guessing and rules.times is None and not has_dates:
             names.append("times")
     return names
 
 
 def _describe_format(guessed: ColumnGuess, rules: Rules, ratings: Ratings) -> WrittenFormat | None:
-    """Describe how the rows of a table are written; None if they cannot be read one by one.
+    """Describe the written format by which each row of a table is read as it was read here.
 
     Args:
         guessed: The table, and what its columns are.
         rules: How its cells were read.
-        ratings: The ratings made of it.
+        ratings: The ratings made of it, perhaps together with other tables.
+
+    Returns:
+        The format; None if the rows cannot be read one by one.
     """
     table = guessed.table
     if table.kind is None:
@@ -251,7 +277,7 @@ def _describe_format(guessed: ColumnGuess, rules: Rules, ratings: Ratings) -> Wr
     columns = {role: table.headers[position] for role, position in guessed.positions.items()}
     values = {role: table.frame[:, position] for role, position in guessed.positions.items()}
     thousands = rules.thousands
-    if thousands is None and "plays" in values and table.is_text:
+    if thousands is None and rules.decimal is None and "plays" in values:
         thousands = find_thousands_sign(values["plays"])
     times = rules.times
     dates = rules.dates
@@ -282,16 +308,24 @@ def _describe_format(guessed: ColumnGuess, rules: Rules, ratings: Ratings) -> Wr
 
 
 def kind_of_ids(ids: Column) -> IdKind:
-    """Tell whether the ids of ratings are integers or text."""
+    """Tell whether (n,) ids of ratings, int64 or objects of str, are integers or text."""
     return "text" if ids.dtype == object else "integer"
 
 
 def _sum_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
-    """Replace numbers of plays by ratings of 1 for a like and 0 for none.
+    """Replace numbers of plays by ratings of 1 for a like and 0 for no like.
 
     The plays of an item by a person are added up over their rows. A sum of `rules.least_plays` or
     more is a like. Other columns keep the cell of the latest of these rows, or without times, of
-    the last. Without a column of plays, all columns are returned unchanged.
+    the last.
+
+    Args:
+        columns: Role to its column; all columns have the same length.
+        rules: How cells are read.
+
+    Returns:
+        The columns with one row for each pair of person and item, and with `rating` in place of
+        `plays`; without a column of plays, the columns as they are.
     """
     if "plays" not in columns:
         return columns
@@ -312,19 +346,24 @@ def _sum_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
 
 
 def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Concatenate the columns of several tables; a column that some of them lack is left out.
+    """Concatenate the columns of several tables; times or domains that one lacks are left out.
+
+    Args:
+        parts: For each table, role to its column. If ids are integers in one table and texts in
+            another, all become texts.
 
     Raises:
-        DataError: Some tables have stars or plays and others have neither.
+        DataError: Some tables have stars or plays and others have neither, or some have stars and
+            others have plays.
     """
     if len(parts) == 1:
         return dict(parts[0])
-    have_feedback = {"rating" in part or "plays" in part for part in parts}
-    if len(have_feedback) == 2:
-        raise DataError(
-            "some of the files have ratings and some have none",
-            fix="Import them apart, or all as events with --events.",
-        )
+    kinds = {tuple(role for role in _KINDS_OF_FEEDBACK if role in part) for part in parts}
+    if len(kinds) > 1:
+        what = "some of the files have stars and some have numbers of plays"
+        if () in kinds:
+            what = "some of the files have ratings and some have none"
+        raise DataError(what, fix="Import them apart, or all as events with --events.")
     joined: dict[str, Any] = {}
     for role in parts[0]:
         columns = [part[role] for part in parts if role in part]
@@ -344,7 +383,7 @@ def read_columns_by_id(
 
     Args:
         source: The file, or its table.
-        role: "user" or "item": what its ids are ids of.
+        role: "user" if the ids are those of people, "item" if they are those of items.
         id_header: Header of the id column. If it is None or the file does not have it, the column
             with the first well-known header is used, else the first column.
         fewest: Smallest number of columns that the file may have, including the ids.
@@ -354,7 +393,8 @@ def read_columns_by_id(
         the text of the cell, or to None for an empty one.
 
     Raises:
-        DataError: The file has too few columns, or an id is missing or repeated.
+        DataError: The file cannot be read, a row of it cannot be read, it has too few columns, or
+            an id is missing or repeated.
     """
     table = source if isinstance(source, Table) else open_table(source, column_names=(id_header,))
     headers = table.require_whole().headers
@@ -372,11 +412,13 @@ def read_columns_by_id(
     seen = set()
     for row, key in enumerate(ids):
         if key is None or key in seen:
-            what = "the id is missing" if key is None else "the id has appeared before"
-            line = table.line(row)
-            column = headers[position]
-            expected = "one row per id"
-            raise DataError(what, path=table.path, row=line, column=column, expected=expected)
+            raise DataError(
+                "the id is missing" if key is None else "the id has appeared before",
+                path=table.path,
+                row=table.line(row),
+                column=headers[position],
+                expected="one row per id",
+            )
         seen.add(key)
     columns = {}
     for name in headers[:position] + headers[position + 1 :]:
@@ -394,16 +436,16 @@ def match_columns(
 
     Args:
         source: The file, or its table.
-        role: "user" or "item": what its ids are ids of.
+        role: "user" if the ids are those of people, "item" if they are those of items.
         id_header: Header of the id column, as in `read_columns_by_id`.
-        ratings: Ratings whose ids decide the order.
+        ratings: Ratings whose people or items decide the order.
 
     Returns:
-        Each column by its header: (ids of the ratings,) texts, with None for an id that the file
-        does not have.
+        Each column by its header: (n_users,) or (n_items,) texts, with None for an empty cell and
+        for an id that the file does not have.
 
     Raises:
-        DataError: No id of the file is an id of the ratings.
+        DataError: No id of the file is an id of the ratings, or as in `read_columns_by_id`.
     """
     ids, columns = read_columns_by_id(source, role, id_header)
     ids_by_text = {str(key): key for key in ids}

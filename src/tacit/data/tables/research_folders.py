@@ -1,13 +1,12 @@
-"""Folders of ratings for RecBole and LensKit, which `tacit data import` reads, too.
+"""Folders of ratings written for RecBole and LensKit. `tacit data import` reads such folders, too.
 
 RecBole   NAME/NAME.inter, NAME.item and NAME.user: tab-separated text whose header names the type
           of each column, as RecBole 1.2 documents its atomic files
 LensKit   schema.json with user.parquet, item.parquet and one table of ratings, as LensKit 2025
-saves
-          a data set. The table of ratings holds numbers of users and items, which are rows of the
-          other two tables
+          saves a data set. The table of ratings holds numbers of users and items: rows, from 0, of
+          the other two tables
 
-`Ratings.row_texts` are not written, since people may have written them.
+`Ratings.row_texts` are left out, since people may have written them.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 from tacit.atomic_writes import explain_write_error
 from tacit.data.domains import SEPARATOR
 from tacit.data.ratings import Column, Ratings
-from tacit.data.tables.folder import frame_of_arrays, has_stars
+from tacit.data.tables.folder import add_ids, frame_of_arrays, has_stars, refuse_second_ids
 from tacit.errors import ConfigError, DataError, OutputError
 
 LENSKIT_FORMAT = "2025.3"
@@ -37,14 +36,16 @@ def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
     Args:
         ratings: Ratings or events.
         kind: A key of `WRITERS`.
-        path: A new or empty folder. Its name is the name of the data set for RecBole.
+        path: A new or empty folder in one that exists. Its name becomes the name of RecBole's data
+            set.
 
     Returns:
         Names of the files, sorted.
 
     Raises:
         ConfigError: There is no such kind.
-        DataError: A text cannot be written in such a file.
+        DataError: A text cannot be written in such a file, or an attribute or a column of metadata
+            has the name of the ids.
         OutputError: The folder holds something, or cannot be written.
     """
     if kind not in WRITERS:
@@ -71,8 +72,8 @@ def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
 def _write_recbole(ratings: Ratings, folder: Path, name: str) -> None:
     """Write RecBole's atomic files NAME.inter, NAME.item and NAME.user.
 
-    The last two are written only if there is more than ids in them. The type of ids, whole numbers
-    and texts is token, and that of stars, times and other numbers is float.
+    NAME.item and NAME.user are written only if items and people have more than ids. Ids have the
+    type token, stars and times the type float, and other columns a type as in `_typed_columns`.
     """
     rows: dict[str, Column] = {
         "user_id:token": ratings.user_ids[ratings.users],
@@ -83,6 +84,8 @@ def _write_recbole(ratings: Ratings, folder: Path, name: str) -> None:
     if ratings.timestamps is not None:
         rows["timestamp:float"] = ratings.timestamps
     _write_atomic_file(rows, folder / f"{name}.inter")
+    refuse_second_ids("item_id", ratings.public_metadata)
+    refuse_second_ids("user_id", ratings.user_attributes)
     items = {"item_id:token": ratings.item_ids, **_typed_columns(ratings.public_metadata)}
     users = {"user_id:token": ratings.user_ids, **_typed_columns(ratings.user_attributes)}
     if len(items) > 1:
@@ -94,8 +97,15 @@ def _write_recbole(ratings: Ratings, folder: Path, name: str) -> None:
 def _typed_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Add RecBole's types to the names of columns: NAME:float, NAME:token or NAME:token_seq.
 
-    If a text of a column has several values, joined by '|', the column becomes a token_seq, with a
-    blank between values. A column with a blank in a text becomes one as well.
+    Floats are of type float, other numbers of type token. A column of texts becomes a token_seq,
+    whose values have a blank between them, if a text has several values, joined by '|', or has a
+    blank; else it is of type token.
+
+    Args:
+        columns: Name to column, (n,) each.
+
+    Returns:
+        NAME:TYPE to column, (n,) each; objects are texts or None.
     """
     typed: dict[str, Column] = {}
     for name, column in columns.items():
@@ -114,12 +124,16 @@ def _typed_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _separate_by_blanks(text: str | None) -> str | None:
-    """Replace blanks inside values by `_`, and '|' between values by a blank, as in RecBole."""
+    """Replace blanks inside values by `_`, and '|' between values by a blank; None stays None."""
     return None if text is None else text.replace(" ", "_").replace(SEPARATOR, " ")
 
 
 def _write_atomic_file(columns: Mapping[str, Column], path: Path) -> None:
     """Write one tab-separated file.
+
+    Args:
+        columns: NAME:TYPE to column, (rows,) each.
+        path: The file.
 
     Raises:
         DataError: A text holds a tab or the end of a line, which would end its cell or its row.
@@ -130,7 +144,7 @@ def _write_atomic_file(columns: Mapping[str, Column], path: Path) -> None:
         for text in column.tolist():
             if isinstance(text, str) and any(sign in text for sign in "\t\r\n"):
                 raise DataError(
-                    "a text holds a tab or the end of a line, which RecBole's files cannot",
+                    "a text holds a tab or the end of a line, which RecBole's files cannot hold",
                     column=name.partition(":")[0],
                     fix="Replace it by a blank, or write --to lenskit.",
                 )
@@ -138,7 +152,10 @@ def _write_atomic_file(columns: Mapping[str, Column], path: Path) -> None:
 
 
 def _write_lenskit(ratings: Ratings, folder: Path, name: str) -> None:
-    """Write LensKit's tables of users, items and ratings or interactions, and the schema."""
+    """Write LensKit's tables of users, of items and of ratings or interactions, and the schema.
+
+    `name`, the name of the folder, is not used.
+    """
     del name  # only RecBole names its files after the data set
     relation = "rating" if has_stars(ratings) else "interaction"
     ids: dict[str, Column] = {
@@ -151,8 +168,8 @@ def _write_lenskit(ratings: Ratings, folder: Path, name: str) -> None:
     if ratings.timestamps is not None:
         attributes["timestamp"] = ratings.timestamps
     rows = ids | attributes
-    users = {"user_id": ratings.user_ids, **ratings.user_attributes}
-    items = {"item_id": ratings.item_ids, **ratings.public_metadata}
+    users = add_ids("user_id", ratings.user_ids, ratings.user_attributes)
+    items = add_ids("item_id", ratings.item_ids, ratings.public_metadata)
     for file, columns in (("user", users), ("item", items), (relation, rows)):
         frame_of_arrays(columns).write_parquet(folder / f"{file}.parquet")
     schema = {
@@ -176,7 +193,7 @@ def _write_lenskit(ratings: Ratings, folder: Path, name: str) -> None:
 
 
 def _describe_entity(ids: Column, attributes: Mapping[str, Column]) -> dict[str, Any]:
-    """Describe users or items for LensKit's schema."""
+    """Describe users or items, with (n,) ids and (n,) attributes, for LensKit's schema."""
     kind = "str" if ids.dtype == object else "int"
     return {"id_type": kind, "attributes": _describe_scalars([*attributes])}
 
@@ -190,4 +207,5 @@ WRITERS: Mapping[str, Callable[[Ratings, Path, str], None]] = {
     "recbole": _write_recbole,
     "lenskit": _write_lenskit,
 }
-"""Kind of a folder to the function that writes it."""
+"""Kind of a folder to the function that writes it. It takes the ratings, an empty folder, and the
+name of the data set."""

@@ -1,7 +1,7 @@
 """Text tables with any compression, encoding, delimiter and quotes, read as columns of strings.
 
-Line numbers count the lines of the file from 1, so the header is usually line 1. Empty lines are
-skipped. A file is read at once by polars, or row by row if polars may misread a row of it.
+Lines are counted from 1, so the header is usually line 1. Empty lines are skipped, but count. A
+file is read at once by polars, or row by row if polars may misread a row of it.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ from tacit.data.tables.times import BEGINS_LIKE_TIME
 from tacit.errors import DataError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
-"""Delimiters that are tried if the caller names none; of equally good ones the first is chosen."""
+"""Delimiters that are tried if the caller names none. Of equally good ones, the first is chosen. A
+blank is tried if none of them fits."""
 EMPTY = "the file is empty"
 """Message of the error for a file without a line."""
 _OPEN_QUOTE = "unexpected end of data"
 """Message of the csv module for a quote that is not closed before the end of the file."""
 _SAMPLE = 20
-"""Number of lines that decide on the delimiter and the header."""
+"""Number of first lines that decide on the delimiter and the header."""
 _KNOWN_FILES = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
-"""How messages name the files that can be read."""
+"""Description of the files that can be read, in messages."""
 _RECBOLE_TYPE = re.compile(r":(?:token|float)(?:_seq)?$")
-"""The type at the end of a header of RecBole."""
+"""The pattern of the type at the end of a header of RecBole, as in `user_id:token`."""
 _COMPRESSIONS = {
     b"\x1f\x8b": ".gz",
     b"\xfd7zXZ\0": ".xz",
@@ -59,11 +60,11 @@ _COMPRESSIONS = {
     b"PK\x03\x04": ".zip",
     b"\x28\xb5\x2f\xfd": ".zst",
 }
-"""First bytes of compressed files, and the kind of compression."""
+"""First bytes of a compressed file to the kind of compression, named by its usual ending."""
 _BELOW_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n([^\n]+)")
 """The pattern of a line below an empty line; group 1 is the line."""
 _NO_ROW = "a header again, or a line of totals"
-"""The rule by which lines that are no rows are dropped, as reports name it."""
+"""The rule by which lines that are not rows of data are dropped, as reports name it."""
 _TOTALS = {
     "total",
     "totals",
@@ -81,10 +82,11 @@ _TOTALS = {
 _FEWEST_NUMBERED = 3
 """Fewest columns for which a first line 0, 1, 2, ... is a header."""
 _FEWEST_ALIKE = 0.6
-"""Least share of the rows of a table that have the usual number of cells; with a smaller share, the
-lines are lists."""
+"""Least share of the rows of a table that have the usual number of cells. With a smaller share, the
+lines may be lists."""
+
 Record = list[str] | str
-"""The cells of a row; or the reason why it cannot be read."""
+"""The cells of a row; or, as a text, the reason why it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,10 @@ class Dialect:
 
     Attributes:
         delimiter: Text between two cells.
-        headers: Names of the columns; if the file does not name them, their numbers from 1.
+        headers: Names of the columns; their numbers from 1 if neither the file nor the caller
+            names them.
         header_line: Number of the last line above the rows; 0 if there is none.
-        quote: Character around a cell.
+        quote: Character around a cell that holds a delimiter.
         has_names: Whether the file names its columns.
     """
 
@@ -111,10 +114,13 @@ class Dialect:
 
 
 def read_unpacked(path: Path) -> tuple[bytes, bool]:
-    """Read the bytes of a file, and decompress gzip, zstd, xz, bz2 or zip by its first bytes.
+    """Read a file; if its first bytes are those of gzip, zstd, xz, bz2 or zip, decompress it.
 
     Returns:
         The bytes, and whether they were compressed.
+
+    Raises:
+        DataError: As in `unpack`.
     """
     raw = path.read_bytes()
     for start, kind in _COMPRESSIONS.items():
@@ -132,7 +138,8 @@ def unpack(raw: bytes, kind: str, path: Path) -> bytes:
         path: The file, for messages.
 
     Raises:
-        DataError: The bytes are damaged, or a zip archive does not hold one file.
+        DataError: The bytes are damaged, or a zip archive has a password, is that of a spreadsheet,
+            or does not hold exactly one file.
     """
     try:
         if kind == ".gz":
@@ -144,14 +151,21 @@ def unpack(raw: bytes, kind: str, path: Path) -> bytes:
         if kind == ".zip":
             return _unpack_zip(raw, path)
         return _unpack_zstd(raw)
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, RuntimeError):  # the latter for a password or an unknown method
         raise DataError(
             "this is an Excel or zip file that cannot be opened",
             path=path,
             expected=_KNOWN_FILES,
             fix="Save the sheet as CSV, or unpack the archive first.",
         ) from None
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError) as error:
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        zlib.error,
+        lzma.LZMAError,
+        pl.exceptions.PolarsError,
+    ) as error:
         raise DataError(
             f"the {kind} file cannot be unpacked ({error})",
             path=path,
@@ -160,7 +174,7 @@ def unpack(raw: bytes, kind: str, path: Path) -> bytes:
 
 
 def _unpack_zstd(raw: bytes) -> bytes:
-    """Unpack zstd, by polars; the text must be UTF-8."""
+    """Unpack zstd, by polars; PolarsError unless the text is UTF-8."""
     return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
 
 
@@ -205,16 +219,21 @@ def read_text_table(
 
     Args:
         path: The file, for messages.
-        raw: Its bytes, unpacked.
-        packed: Whether the file is compressed.
+        raw: Its bytes, decompressed.
         encoding: Name of its encoding; None: found in the bytes.
-        layout: With "baskets", lines may have different lengths. None: that is an error if they
-            seem to be lists.
+        packed: Whether the file is compressed.
+        layout: With "baskets", lines may have different lengths. None: lines of different lengths
+            that seem to be lists are an error.
         **dialect_options: The arguments `delimiter`, `headers`, `header` and `column_names` of
-            `_find_dialect`.
+            `_find_dialect`; all four are needed.
+
+    Returns:
+        The table; rows that cannot be read, repeated headers and a line of totals are in its
+        `row_errors`.
 
     Raises:
-        DataError: The text is no table, or it is not clear how it is to be read.
+        DataError: The text is no table, it is not clear how it is to be read, or a quote is open at
+            the end of the file.
     """
     refuse_what_is_no_table(raw, path)
     guesses = [name for name in ("delimiter", "header") if dialect_options[name] is None]
@@ -242,10 +261,7 @@ def read_text_table(
         row_errors += tuple(DataError(_NO_ROW, row=number) for number in no_rows)
         frame = frame.filter(is_row)
         lines = partial(_compress_lines, lines, is_row)
-    for error in row_errors:
-        # This is never dropped as a bad row, since all rows after the quote are lost.
-        if _OPEN_QUOTE in error.what:
-            raise error.with_place(path=path, expected="every quote closed")
+    _refuse_open_quote(path, row_errors)
     if not len(frame) and not row_errors:
         raise DataError("the file has a header but no rows", path=path)
     if layout is None:
@@ -268,10 +284,20 @@ def read_text_table(
     )
 
 
+def _refuse_open_quote(path: Path, row_errors: Sequence[DataError]) -> None:
+    """Raise the error of a quote that is open at the end of the file, if there is one.
+
+    It is never dropped as a bad row, since all rows after the quote are lost.
+    """
+    for error in row_errors:
+        if _OPEN_QUOTE in error.what:
+            raise error.with_place(path=path, expected="every quote closed")
+
+
 def _make_line_function(
     data: bytes, dialect: Dialect, rows: int, block_lines: list[int] | None
 ) -> Callable[[], Iterable[int]]:
-    """Make the function that returns the line of each row, `Table.lines`.
+    """Make the function that returns the line of each row, for `Table.lines`.
 
     If every line below the header is a row, the function does not keep the text in memory.
 
@@ -288,6 +314,7 @@ def _make_line_function(
         return lambda: range(dialect.header_line + 1, last + 1)
 
     def lines() -> Iterator[int]:
+        """Yield the line of each row that was read."""
         for line, cells in _iterate_records(data, dialect):
             if dialect.fits(cells):
                 yield line if block_lines is None else block_lines[line - 1]
@@ -296,7 +323,7 @@ def _make_line_function(
 
 
 def _compress_lines(lines: Callable[[], Iterable[int]], is_kept: pl.Series) -> Iterator[int]:
-    """Return the lines of the rows that are kept."""
+    """Return the lines of the rows for which `is_kept` (rows,) is True."""
     return itertools.compress(lines(), is_kept)
 
 
@@ -325,8 +352,8 @@ def _find_dialect(
         headers: Headers of a file that does not name its columns; None: see `header`.
         header: Whether the file names its columns in the line above the rows; None: found in the
             text.
-        column_names: Headers that the caller named, or None for each that is not named. They help
-            to find the header.
+        column_names: Headers that the caller named, or None for each role without one. They help to
+            find the delimiter and the line of headers.
 
     Raises:
         DataError: The file is empty, the delimiter cannot be used, or two columns have one name.
@@ -395,7 +422,7 @@ class _Line(NamedTuple):
 
 
 def _sample_lines(data: bytes) -> list[_Line]:
-    """Return the first lines of a text that are not empty, at most `_SAMPLE`."""
+    """Return the first `_SAMPLE` lines of a text that are not empty."""
     sample: list[_Line] = []
     for number, raw in enumerate(io.BytesIO(data), 1):
         if len(sample) == _SAMPLE:
@@ -407,7 +434,7 @@ def _sample_lines(data: bytes) -> list[_Line]:
 
 
 def _choose_delimiter(lines: list[str], known_headers: set[str]) -> str:
-    """Choose the delimiter that `_rate_delimiter` rates best; a blank only if all others fail."""
+    """Choose the delimiter that `_rate_delimiter` rates best; a blank only if no other one fits."""
     ratings = {
         delimiter: _rate_delimiter(lines, delimiter, known_headers) for delimiter in DELIMITERS
     }
@@ -435,6 +462,11 @@ def _are_numbers_of_columns(first: list[str], below: list[str], delimiter: str) 
 
     A table of people who are numbered from 0 may begin with such a row, too, but then the 0 repeats
     in its first column.
+
+    Args:
+        first: Stripped cells of the first row.
+        below: Lines below it.
+        delimiter: Text between cells.
     """
     if len(first) < _FEWEST_NUMBERED or first != [str(number) for number in range(len(first))]:
         return False
@@ -491,11 +523,13 @@ def _count_cells(data: bytes, dialect: Dialect) -> list[int]:
 
 
 def _has_one_width(data: bytes, dialect: Dialect) -> bool:
-    """Tell whether most rows have the usual number of cells, `_FEWEST_ALIKE` of them.
+    """Tell whether at least the share `_FEWEST_ALIKE` of the rows has the usual number of cells.
 
     That is the number of headers, or without a header, the most frequent number.
     """
     widths = Counter(_count_cells(data, dialect))
+    if not widths:
+        return True
     usual_width = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
     return widths[usual_width] >= _FEWEST_ALIKE * widths.total()
 
@@ -509,8 +543,8 @@ def _refuse_lines_of_lists(
         path: The file, for messages.
         data: The text.
         dialect: How it is written.
-        unread: Number of rows that could not be read.
-        rows: Number of all rows.
+        unread: Number of rows that could not be read or have a wrong number of cells.
+        rows: Number of all rows, with these.
     """
     if unread <= (1 - _FEWEST_ALIKE) * rows:
         return
@@ -528,14 +562,22 @@ def _read_basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
     """Read lines with many items as two columns: people, and lists of items.
 
     The first cells of the lines are the people if all are different and none is among the items;
-    else each line is a person. First cells that are the number of items in their line are left out.
+    else each line is a person, numbered from 1. First cells that are the number of items in their
+    line are left out.
+
+    Raises:
+        DataError: A quote is open at the end of the file.
     """
     lines: list[int] = []
     baskets: list[list[str]] = []
+    row_errors: list[DataError] = []
     for line, cells in _iterate_records(data, dialect):
-        if not isinstance(cells, str):
+        if isinstance(cells, str):
+            row_errors.append(_row_error(line, cells, dialect.headers))
+        else:
             lines.append(line)
             baskets.append([cell for cell in cells if cell])
+    _refuse_open_quote(path, row_errors)
     firsts = [basket[0] for basket in baskets]
     others: set[str] = set()
     for basket in baskets:
@@ -548,15 +590,24 @@ def _read_basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
     items = [basket[first_item:] for basket in baskets]
     frame = pl.DataFrame({"user" if has_person else ROW_PERSON: people, "item": items})
     return Table(
-        path, frame, lambda: lines, is_text=True, guesses=("encoding", "delimiter", "rows")
+        path,
+        frame,
+        lambda: lines,
+        tuple(row_errors),
+        is_text=True,
+        guesses=("encoding", "delimiter", "rows"),
     )
 
 
 def _find_rows(frame: pl.DataFrame, dialect: Dialect) -> pl.Series | None:
-    """Tell which records are rows; a repeated header and a last line of totals are not.
+    """Tell which records are rows of data; a repeated header and a last line of totals are not.
+
+    Args:
+        frame: The records below the header.
+        dialect: How the text is written.
 
     Returns:
-        A mask (records,); None if all are rows.
+        A mask (records,); None if all are rows of data.
     """
     if not dialect.has_names or not len(frame):
         return None
@@ -592,10 +643,11 @@ def read_at_once(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
     """Read all rows at once, by polars.
 
     Returns:
-        The rows; None if polars may misread one, or one may be too short or too long.
+        The rows, stripped texts with null for an empty cell; None if polars may misread one, or one
+        may be too short or too long.
     """
     separator = dialect.delimiter
-    if separator == "::":  # polars needs a single byte
+    if separator == "::":  # polars needs a single byte; this one is not in any usual text
         data = data.replace(b"::", b"\x1f")
         separator = "\x1f"
     # If the text ends with a delimiter, polars drops the last empty cell. It also reads a quote
@@ -635,7 +687,8 @@ def read_row_by_row(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[
     """Read row by row, by the csv module.
 
     Returns:
-        The rows that have a cell for each header; and an error for each of the other rows.
+        The rows that have a cell for each header, stripped texts with null for an empty cell; and
+        an error, without the path, for each of the other rows.
     """
     rows = []
     row_errors = []
@@ -649,7 +702,7 @@ def read_row_by_row(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[
 
 
 def _row_error(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
-    """Make the error for a row that cannot be read, or is too short or too long."""
+    """Make the error, without the path, for a row that cannot be read or has a wrong length."""
     if isinstance(cells, str):
         return DataError(f"the row cannot be read ({cells})", row=line)
     found = f"{len(cells)} cells"
@@ -662,7 +715,7 @@ def _row_error(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
 
 
 def _iterate_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
-    """Yield each row below the header that is not empty: its line, and its stripped cells.
+    """Yield each row below the header that is not empty: its first line, and its stripped cells.
 
     In place of the cells of a row that cannot be read, the reason is yielded.
     """
@@ -679,7 +732,10 @@ def _iterate_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Recor
 
 
 def _iterate_raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
-    """Yield the first line and the cells of each record, also of headers and empty lines."""
+    """Yield the first line and the cells of each record, also of the header and of empty lines.
+
+    In place of the cells of a record that cannot be read, the reason is yielded.
+    """
     texts = (raw.decode() for raw in io.BytesIO(data))
     if dialect.delimiter == "::":
         for line, text in enumerate(texts, 1):
@@ -697,7 +753,7 @@ def _iterate_raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, R
 
 
 def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
-    """Split one line into cells; a line with an open quote is one cell."""
+    """Split one line into cells; a line that cannot be split is one cell."""
     text = text.rstrip("\r\n")
     if delimiter == "::":
         return text.split("::")
@@ -709,10 +765,10 @@ def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
 
 
 class _DelimiterRating(NamedTuple):
-    """How well a delimiter fits. Ratings are compared field by field; larger ones are better."""
+    """How well a delimiter fits. Two of these are compared field by field; the larger is better."""
 
     known_headers: int
-    """Largest number of known headers in one line."""
+    """Largest number of different known headers in one line."""
     share_alike: float
     """Share of the lines with the usual number of cells; 0 if the usual number is 1."""
     usual_width: int
@@ -754,14 +810,18 @@ def _is_in_single_quotes(cell: str) -> bool:
 
 
 def _check_delimiter(delimiter: str, path: Path) -> str:
-    """Return the delimiter that the caller names, perhaps as `tab` or `space`.
+    r"""Return the delimiter that the caller names, perhaps as `\t`, `tab` or `space`.
 
     Raises:
-        DataError: It is neither a single ASCII character nor `::`.
+        DataError: It is neither `::` nor a single ASCII character, or it is the double quote or
+            ends a line.
     """
     chosen = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
     if chosen != "::" and (len(chosen) != 1 or chosen in '"\r\n' or ord(chosen) > 127):
         raise DataError(
-            "this delimiter cannot be used", path=path, found=delimiter, expected="one sign or '::'"
+            "this delimiter cannot be used",
+            path=path,
+            found=delimiter,
+            expected="one ASCII sign but a double quote, or '::'",
         )
     return chosen

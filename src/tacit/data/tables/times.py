@@ -1,10 +1,11 @@
 """Times of any usual form, read as seconds since 1970.
 
-Numbers   are seconds, or milli-, micro- or nanoseconds; or dates such as YYYYMMDD; or days of a
-          spreadsheet. The size of most numbers of the column decides which of these they are.
-Dates     have the year first (ISO), the day first, the month first, or the month's name. They are
-          in UTC unless they name a time zone. All dates of the column together decide whether the
-          day or the month comes first.
+Numbers   are seconds, milli-, micro- or nanoseconds; or dates in digits alone, such as YYYYMMDD; or
+          days of a spreadsheet. The size of most numbers of the column decides which of these they
+          are. If the form is "usual", the size of each number decides its unit.
+Dates     have the year, the day or the month first, or name the month. They are in UTC unless they
+          name a time zone. Unless the caller says so, all dates of the column together decide
+          whether the day or the month comes first.
 """
 
 from __future__ import annotations
@@ -32,11 +33,10 @@ TimeForm = Literal[
     "yyyymmddhhmmss",
     "spreadsheet days",
 ]
-"""What the numbers of a column are. "usual" is seconds or a smaller unit, which the size of each
-number decides; "spreadsheet days" are days since 1900."""
+"""What the numbers of a column of times are. "usual" numbers are seconds or a smaller unit, and the
+size of each number decides which; "spreadsheet days" are days since 1900."""
 _DIGITS: tuple[TimeForm, ...] = ("yyyymmdd", "yyyymmddhhmm", "yyyymmddhhmmss")
-"""The forms that are dates in digits alone; each name has as many letters as the date has
-digits."""
+"""The forms of dates in digits alone. Each name has as many letters as such a date has digits."""
 UNITS: dict[TimeForm, int] = {
     "seconds": 1,
     "milliseconds": 10**3,
@@ -50,42 +50,12 @@ _SAY_WHICH = (
 )
 """Advice of the errors for dates of which it is not clear whether the day comes first."""
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
-"""How messages describe a time."""
+"""Description of a valid time in messages."""
 OLDEST, NEWEST = 315_532_800, 4_102_444_800
-"""The first seconds of 1980 and 2100, between which times of people lie."""
+"""The first seconds of 1980 and of 2100. Times outside this range are not plausible."""
 LAST_SECOND = 253_402_300_799
 """The last second of the year 9999; larger numbers are in milliseconds or smaller units."""
 
-# Patterns of parts of dates. `_CLOCK` may match nothing, since a date may have no time of day.
-_CLOCK = (
-    r"(?:[T ,;:]+(?:at )?(?P<hour>\d{1,2})[:.h](?P<minute>\d{2})(?:[:.](?P<second>\d{2})"
-    r"(?:[.,]\d+)?)?(?: ?(?P<am_or_pm>[AaPp])\.?[Mm]\.?)?)?"
-    r" ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$"
-)
-_YEAR = r"(?P<year>\d{4}|\d{2})"
-_WEEKDAY, _MONTH = r"^(?:[^\W\d]+\.?,? +)?", r"(?P<name>[^\W\d]{3,})\.?[ /-]+"
-_YEAR_LAST = r"^(?P<a>\d{1,2})(?P<sign>[-/.] ?)(?P<b>\d{1,2})[-/.] ?" + _YEAR + _CLOCK
-"""The pattern of a date such as 03/04/2021."""
-_YEAR_LAST_FORM = re.compile(_YEAR_LAST)
-"""A date such as 03/04/2021; `a` and `b` are its first and its second small number."""
-_YEAR_AND_MONTH_FORM = re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})$")
-"""A month such as 2021-04; `a` is its number."""
-_DATE_FORMS = (
-    re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK),
-    _YEAR_LAST_FORM,
-    re.compile(_WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK),
-    re.compile(_WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK),
-    _YEAR_AND_MONTH_FORM,
-)
-"""Dates with the year first, with the year last, with the name of a month after or before the day,
-and a year and a month alone."""
-_YEAR_AFTER_CLOCK = re.compile(
-    r"^((?:[^\W\d]{2,}\.?,? +)?[^\W\d]{3,}\.? +\d{1,2}) +(\d{1,2}:\d{2}(?::\d{2})?)"
-    r"( +[A-Z]{1,4}| +[+-]\d{2}:?\d{2})? +(\d{4})$"
-)
-"""The form of C's ctime and of Twitter: Tue Apr 03 18:00:09 +0000 2012."""
-_CJK_DATE = re.compile(r"^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]")
-"""A date in Chinese, Japanese or Korean."""
 _ZONES = {
     "EST": "-0500",
     "EDT": "-0400",
@@ -103,27 +73,58 @@ _ZONES = {
     "MSK": "+0300",
     "JST": "+0900",
 }
-"""Names of time zones, and their difference from UTC."""
-_ZONE_NAME = re.compile(r" (" + "|".join(_ZONES) + r")$")
-"""The name of a time zone at the end of a date."""
+"""Name of a time zone to its difference from UTC."""
+
+# Patterns of parts of dates. `_CLOCK` may match nothing, since a date may have no time of day.
+_CLOCK = (
+    r"(?:[T ,;:]+(?:at )?(?P<hour>\d{1,2})[:.h](?P<minute>\d{2})(?:[:.](?P<second>\d{2})"
+    r"(?:[.,]\d+)?)?(?: ?(?P<am_or_pm>[AaPp])\.?[Mm]\.?)?)?"
+    r" ?(?P<zone>Z|UTC|GMT|" + "|".join(_ZONES) + r"|[+-]\d{2}(?::?\d{2})?)?$"
+)
+_YEAR = r"(?P<year>\d{4}|\d{2})"
+_WEEKDAY, _MONTH = r"^(?:[^\W\d]+\.?,? +)?", r"(?P<name>[^\W\d]{3,})\.?[ /-]+"
+_YEAR_LAST = r"^(?P<a>\d{1,2})(?P<sign>[-/.] ?)(?P<b>\d{1,2})[-/.] ?" + _YEAR + _CLOCK
+"""The pattern of a date such as 03/04/2021."""
+_YEAR_LAST_FORM = re.compile(_YEAR_LAST)
+"""A date such as 03/04/2021. Group `a` is its first number, and group `b` its second."""
+_YEAR_AND_MONTH_FORM = re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})$")
+"""A year and a month such as 2021-04. Group `a` is the number of the month."""
+_DATE_FORMS = (
+    re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK),
+    _YEAR_LAST_FORM,
+    re.compile(_WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK),
+    re.compile(_WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK),
+    _YEAR_AND_MONTH_FORM,
+)
+"""The forms of dates: year first, year last, the name of the month after or before the day, and a
+year and a month without a day. Group `a` is the first number beside the year, and `b` the second
+if there is one; group `name` is the name of the month."""
+_YEAR_AFTER_CLOCK = re.compile(
+    r"^((?:[^\W\d]{2,}\.?,? +)?[^\W\d]{3,}\.? +\d{1,2}) +(\d{1,2}:\d{2}(?::\d{2})?)"
+    r"( +[A-Z]{1,4}| +[+-]\d{2}:?\d{2})? +(\d{4})$"
+)
+"""A date with the year after the clock, as in ctime and Twitter: Tue Apr 03 18:00:09 +0000 2012."""
+_CJK_DATE = re.compile(r"^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]")
+"""The beginning of a date in Chinese, Japanese or Korean."""
 _NAMES_OF_SECONDS = {"timestamp", "timestampms", "ts", "epoch", "unixtime", "tstamp"}
 """Normalized headers of columns that never hold days of a spreadsheet."""
 _SAMPLE = 20_000
-"""Number of cells, spread over the column, that decide what its numbers are."""
+"""About how many cells, spread over the column, decide what its numbers are."""
 _MOST = 0.95
-"""Share of the numbers of a column that must fit a form for the column to have it."""
+"""Least share of the numbers of a column that fit a form if the column has it."""
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 60_000
-"""The numbers of days in 1954 and 2064 in a spreadsheet, between which times of people lie."""
+"""The numbers of a day in 1954 and of one in 2064 in a spreadsheet. Numbers outside this range are
+no days of a spreadsheet."""
 _EPOCH_SERIAL = 25_569
 """The number of the day 1970-01-01 in a spreadsheet."""
 _SECONDS_PER_DAY = 86_400
 _LAST_YEAR_OF_20XX = 68
-"""Largest year of two digits that is after 2000: 68 is 2068, and 69 is 1969."""
+"""Largest year of two digits that begins with 20: 68 is 2068, and 69 is 1969."""
 BEGINS_LIKE_TIME = re.compile(
     r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}(\b|T)|"
     r"(\w{2,4},? +)?[^\W\d]{3,} +\d{1,2} +\d{1,2}:\d{2}"
 )
-"""The pattern of the beginning of a cell with a number or a date; no header begins like this."""
+"""The pattern of a number, or of the beginning of a date; no header matches it at its start."""
 _NAMES_OF_MONTHS = (
     "jan ene gen sty",
     "feb fév fev lut",
@@ -145,31 +146,47 @@ for _number, _names in enumerate(_NAMES_OF_MONTHS, 1):
     _MONTHS |= dict.fromkeys(_names.split(), _number)
 
 
+def is_text_type(kind: pl.DataType) -> bool:
+    """Tell whether a type of polars holds texts."""
+    return kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
+
+
 def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
-    """Tell whether the order of day and month in a column is decided by some of its dates for all.
+    """Tell whether some dates of a column decide for all whether the day or the month comes first.
 
     Args:
         column: Cells of any type.
         dates: The order that the caller named, so that no date decides; None: it is found in the
             column.
     """
-    if dates is not None or column.dtype != pl.String:
+    if dates is not None or not is_text_type(column.dtype):
         return False
-    if column.cast(pl.Int64, strict=False).null_count() == column.null_count():
+    texts = column.cast(pl.String).str.strip_chars()
+    if texts.cast(pl.Int64, strict=False).null_count() == texts.null_count():
         return False
-    return bool(column.str.strip_chars().str.contains(_YEAR_LAST).any())
+    return bool(texts.str.contains(_YEAR_LAST).any())
 
 
 def find_order_of_dates(column: pl.Series) -> Dates:
-    """Find whether the day or the month comes first in a column of dates that can be read."""
+    """Find whether the day or the month comes first in a column of times.
+
+    Args:
+        column: Cells of any type.
+
+    Returns:
+        The order; "dayfirst" if no cell is a date with the year last.
+
+    Raises:
+        DataError: The dates do not tell the order, or contradict each other.
+    """
     if not depends_on_order(column, None):
         return "dayfirst"
-    texts = column.drop_nulls().str.strip_chars().unique().to_list()
+    texts = column.cast(pl.String).drop_nulls().str.strip_chars().unique().to_list()
     return "dayfirst" if _is_day_first(texts, None) else "monthfirst"
 
 
 def is_date(text: str) -> bool:
-    """Tell whether a cell is a date with separators or words; a plain number is no date."""
+    """Tell whether a cell is a date with separators or a month's name; a plain number is none."""
     return _parse_date(text, True) is not None or _parse_date(text, False) is not None
 
 
@@ -183,21 +200,25 @@ def find_time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     """Find what the numbers of a column of times are.
 
     Args:
-        column: Numbers, dates or text. Its name matters: `timestamp` holds no days of a
-            spreadsheet.
+        column: Numbers, dates or text. Its name is the header, which matters: a column called
+            `timestamp` holds no days of a spreadsheet.
         guessing: Whether the form is found in the column; if not, it is "usual".
+
+    Returns:
+        The form; "usual" if the column has no numbers.
     """
     if not guessing or isinstance(column.dtype, pl.Datetime) or column.dtype == pl.Date:
         return "usual"
     sampled = column.gather_every(max(1, len(column) // _SAMPLE))
+    if is_text_type(sampled.dtype):
+        sampled = sampled.cast(pl.String)  # not the numbers by which a categorical type is stored
     numbers = sampled.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
     if len(numbers) == 0:
         return "usual"
     # Most numbers, not all, so that one cell does not decide for the others.
     fewest = _MOST * len(numbers)
     for form in _DIGITS:
-        # From the start of 1900 to the end of 2100, with zeros in place of hours, minutes and
-        # seconds.
+        # From 1900 to 2100: 21001232 lies above the last day, whatever time of day follows.
         clock_digits = 10 ** (len(form) - len("yyyymmdd"))
         in_range = numbers.is_between(19_000_101 * clock_digits, 21_001_232 * clock_digits)
         readable = len(numbers) - _numbers_to_seconds(numbers, form).null_count()
@@ -224,8 +245,9 @@ def to_seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm)
 
     Args:
         column: Numbers, dates or text.
-        dates: Whether the day or the month comes first; None: found in the column.
-        form: What numbers are.
+        dates: Whether the day or the month comes first in dates with the year last; None: found in
+            the column.
+        form: What the numbers are.
 
     Returns:
         Int64 seconds, null for a cell that holds no time.
@@ -255,7 +277,7 @@ def to_seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm)
 
 
 def _numbers_to_seconds(column: pl.Series, form: TimeForm) -> pl.Series:
-    """Turn numbers of this form into Int64 seconds; null for a number that is no time."""
+    """Turn numbers of a form into Int64 seconds; null for a number that is no time of this form."""
     if column.dtype.is_float():
         # Rounded, since otherwise a rounding error could move a time to the second before.
         column = column.set(~column.is_finite(), None).round(6)
@@ -286,8 +308,15 @@ def _numbers_to_seconds(column: pl.Series, form: TimeForm) -> pl.Series:
 def _texts_to_seconds(texts: pl.Series, dates: Dates | None) -> pl.Series:
     """Turn dates into Int64 seconds; null for a text that is no date.
 
-    ISO dates are read as a column, which is fast. Of the other texts, each different one is parsed
-    once.
+    ISO dates with a time of day are read as a column, which is fast. Each of the other different
+    texts is parsed once.
+
+    Args:
+        texts: Texts without blanks around them and without nulls.
+        dates: Whether the day or the month comes first; None: found in the texts.
+
+    Raises:
+        DataError: As `_is_day_first`.
     """
     iso = texts.set(~texts.str.contains(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?$"), None)
     iso = iso.str.strip_suffix("Z").str.replace("T", " ")
@@ -305,7 +334,7 @@ def _is_day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     """Tell whether the day comes before the month in dates such as 03/04/2021.
 
     Args:
-        texts: All different dates of a column.
+        texts: All different dates of a column; other texts do not count.
         dates: The order that the caller named; None: found in the dates.
 
     Raises:
@@ -331,13 +360,16 @@ def _is_day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     raise DataError(what, expected="a day above 12 in at least one row", fix=f"{_SAY_WHICH}.")
 
 
-def _tidy_date(text: str) -> str:
-    """Write the year of a date of ctime or Twitter before the clock, and a zone's name as +HHMM."""
-    with_late_year = _YEAR_AFTER_CLOCK.match(text)
-    if with_late_year is not None:
-        day, clock, zone, year = with_late_year.groups()
-        text = f"{day}, {year} {clock}{zone or ''}"
-    return _ZONE_NAME.sub(lambda match: " " + _ZONES[match[1]], text)
+def _move_year_before_clock(text: str) -> str:
+    """Turn the order of ctime and Twitter into the usual one: `Apr 03, 2012 18:00:09 +0000`.
+
+    Other texts are returned unchanged.
+    """
+    match = _YEAR_AFTER_CLOCK.match(text)
+    if match is None:
+        return text
+    day, clock, zone, year = match.groups()
+    return f"{day}, {year} {clock}{zone or ''}"
 
 
 def _match_date(text: str) -> re.Match[str] | None:
@@ -357,7 +389,7 @@ def _parse_date(text: str, day_first: bool) -> int | None:
         day_first: Whether the day comes before the month in a date with the year last, such as
             03/04/2021.
     """
-    text = _tidy_date(_CJK_DATE.sub(r"\1-\2-\3", text))
+    text = _move_year_before_clock(_CJK_DATE.sub(r"\1-\2-\3", text))
     match = _match_date(text)
     if match is None:
         return None
@@ -380,6 +412,7 @@ def _parse_date(text: str, day_first: bool) -> int | None:
     if parts["am_or_pm"]:
         hour = hour % 12 + (12 if parts["am_or_pm"] in "pP" else 0)
     zone = parts["zone"] or "Z"
+    zone = _ZONES.get(zone, zone)
     try:
         time = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
         if zone[0] in "+-":

@@ -1,12 +1,13 @@
 """The written format of a file: how its rows are written, fixed before they are read.
 
-`tacit data import` writes the format that it guessed under the key `reading` into the `data.json`
-of its folder; it can also be written by hand. A file in a written format is read row by row: a row
+`tacit data import` guesses the format and writes it into the `data.json` of its folder, under the
+key `reading`; it can also be written by hand. A file in a written format is read row by row: a row
 that does not fit is dropped, and no row changes how another one is read.
 
-Rows      A row is a line of text, even if a quote is open at its end; a JSON object in a line; or a
-          record of Parquet or Arrow.
-Encoding  must be one in which each line can be decoded without the others: no UTF-16, no UTF-7.
+Rows      are the lines of a text file, even if a quote is open at the end of a line; lines with one
+          JSON object each; or the records of Parquet or Arrow.
+Encoding  A text file must be in one in which each line can be decoded without the others. So UTF-16
+          and UTF-7 are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -26,13 +27,11 @@ from tacit.data.tables.times import Dates, TimeForm
 from tacit.errors import ConfigError, DataError
 
 Kind = Literal["text", "json lines", "typed columns"]
-"""Kind of a file: delimited text, JSON lines, or Parquet and Arrow, whose columns have types."""
+"""Kind of a file: delimited text, JSON lines, or columns that have a type (Parquet and Arrow)."""
 READING = "reading"
 """Key of the written format in the `data.json` of an imported folder."""
 _STATEFUL = ("utf-7", "utf-16", "utf-32", "iso2022", "hz", "unicode", "raw", "puny", "idna")
 """Beginnings of the names of encodings whose lines cannot be decoded one by one."""
-_TEXT_KEYS = ("encoding", "delimiter", "quote", "lines_above", "packed")
-"""Keys of a format as JSON that are fields of `TextForm`."""
 
 
 @dataclass(frozen=True)
@@ -40,29 +39,30 @@ class WrittenFormat:
     """How the rows of one file are written."""
 
     kind: Kind
-    """Delimited text, JSON lines, or columns that have a type: Parquet and Arrow."""
+    """Kind of the file."""
     columns: Mapping[Role, str]
     """Role to the header of its column; without 'rating' and 'plays' every row is an event."""
     ids: Mapping[Role, IdKind]
     """Whether the ids of 'user' and of 'item' are integers or text."""
     text: TextForm | None = None
-    """How lines are written; None if the kind is not text."""
+    """How the lines of delimited text are written; None for a file of another kind."""
     headers: tuple[str, ...] = ()
-    """Names of all columns of a text file, as many as a row has cells; else empty."""
+    """Names of all columns of delimited text, as many as a row has cells; empty for a file of
+    another kind."""
     scale: str | None = None
-    """MIN:MAX:STEP of the stars; None without 'rating'."""
+    """Scale of the stars as MIN:MAX:STEP; None without 'rating'."""
     decimal: str | None = None
-    """Decimal sign; None: each cell may have a comma or a point."""
+    """Decimal sign, a comma or a point; None: each cell may have either."""
     thousands: str = ""
-    """Sign between thousands in numbers of plays; "": no sign."""
+    """Sign between thousands in numbers of plays, a comma or a point; "": no sign."""
     times: TimeForm = "usual"
-    """What the numbers in the column of times are, if they are numbers."""
+    """What the numbers in the column of times are, if it holds numbers."""
     dates: Dates = "dayfirst"
     """Whether the day or the month comes first in a date such as 03/04/2021."""
     least_plays: float = 1
     """Fewest plays of an item by a person that are a like."""
-    where: tuple[str, ...] = field(default=())
-    """Conditions that rows must fulfil to be kept."""
+    where: tuple[str, ...] = ()
+    """Conditions, as in `where.keep_rows`, that rows must fulfil to be kept."""
 
     def __post_init__(self) -> None:
         if not {"user", "item"} <= set(self.columns) or set(self.ids) != {"user", "item"}:
@@ -73,19 +73,30 @@ class WrittenFormat:
             raise ConfigError(
                 "A written format has a scale if it has a column of stars, and only then."
             )
+        if {"rating", "plays"} <= set(self.columns):
+            raise ConfigError("A written format has a column of stars or one of plays, not both.")
+        if len(set(self.columns.values())) < len(self.columns):
+            raise ConfigError("A written format names a different column for each role.")
         if (self.kind == "text") != (self.text is not None):
-            raise ConfigError("A written format of text says how its lines are written.")
-        absent = [name for name in self.columns.values() if name not in self.headers]
+            raise ConfigError(
+                "A written format says how lines are written if it is of text, and only then."
+            )
         if self.text is not None:
             _check_encoding(self.text.encoding)
+            _check_signs(self.text)
+            absent = [name for name in self.columns.values() if name not in self.headers]
             if absent:
                 raise ConfigError(f"The written format has no header {absent[0]!r}.")
 
     def rules(self, on_bad: OnBad) -> Rules:
-        """Make the rules by which cells are read. They are all fixed; nothing is guessed from rows.
+        """Make the rules by which cells are read. All are fixed: nothing is found in the rows.
 
         Args:
             on_bad: What to do about a row with a bad cell.
+
+        Raises:
+            DataError: The scale is no MIN:MAX:STEP.
+            ConfigError: Another value is not allowed.
         """
         return Rules(
             on_bad=on_bad,
@@ -103,11 +114,10 @@ class WrittenFormat:
         return replace(self, scale=str(scale))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the format as values that JSON can hold."""
+        """Return the format as values that JSON can hold, which `read_format` reads again."""
         values: dict[str, Any] = {"kind": self.kind}
         if self.text is not None:
-            for name in _TEXT_KEYS:
-                values[name] = getattr(self.text, name)
+            values |= asdict(self.text)
             values["headers"] = list(self.headers)
         return values | {
             "columns": dict(self.columns),
@@ -136,15 +146,29 @@ def _check_encoding(name: str) -> None:
         )
 
 
+def _check_signs(text: TextForm) -> None:
+    """Raise ConfigError if lines cannot be split by the delimiter and the quote."""
+    delimiter = text.delimiter
+    is_usable = len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n'
+    if delimiter != "::" and not is_usable:
+        raise ConfigError(f"The delimiter is one ASCII sign or '::'; got {delimiter!r}.")
+    if len(text.quote) != 1 or text.quote == delimiter or text.quote in "\r\n":
+        raise ConfigError(f"The quote is one sign, and not the delimiter; got {text.quote!r}.")
+    if text.lines_above < 0:
+        raise ConfigError(f"The lines above the rows are 0 or more; got {text.lines_above}.")
+
+
 def read_format(path: Path) -> WrittenFormat:
     """Read a written format.
 
     Args:
-        path: A file with its description, an imported folder, or the `data.json` of one.
+        path: A JSON file that describes the format, an imported folder, or the `data.json` of one.
 
     Raises:
-        DataError: There is no description, or it is incomplete or wrong.
-        ConfigError: Its parts contradict each other, or its encoding cannot be read row by row.
+        DataError: The file holds no description, the description is incomplete or wrong, or the
+            files that were imported cannot be read row by row.
+        ConfigError: Its parts contradict each other, a sign cannot be used, or the encoding cannot
+            be read row by row.
     """
     file = path / "data.json" if path.is_dir() else path
     try:
@@ -166,6 +190,8 @@ def read_format(path: Path) -> WrittenFormat:
             )
     try:
         return _from_json(values)
+    except DataError as error:
+        raise error.with_place(path=path) from None
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise DataError(
             "the description of the format is incomplete or wrong",
@@ -180,7 +206,8 @@ def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
 
     Raises:
         TypeError, KeyError, ValueError, AttributeError: A value is missing or wrong.
-        ConfigError: The values contradict each other.
+        DataError: The scale is no MIN:MAX:STEP.
+        ConfigError: The values contradict each other, or a sign or the encoding cannot be used.
     """
     kind = _check_choice(values["kind"], get_args(Kind))
     text = None
@@ -190,7 +217,7 @@ def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
             delimiter=str(values["delimiter"]),
             quote=str(values["quote"]),
             lines_above=int(values["lines_above"]),
-            packed=bool(values["packed"]),
+            packed=_check_type("packed", values["packed"], bool),
         )
     columns = {
         _check_choice(role, get_args(Role)): str(name) for role, name in values["columns"].items()
@@ -199,20 +226,33 @@ def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
         _check_choice(role, ("user", "item")): _check_choice(id_kind, get_args(IdKind))
         for role, id_kind in values["ids"].items()
     }
+    scale = values["scale"]
+    if scale is not None:
+        RatingScale.parse(_check_type("scale", scale, str))
+    decimal = values["decimal"]
+    if decimal is not None:
+        _check_choice(decimal, (",", "."))
     return WrittenFormat(
         kind=cast("Kind", kind),
         columns=cast("Mapping[Role, str]", columns),
         ids=cast("Mapping[Role, IdKind]", ids),
         text=text,
-        headers=tuple(map(str, values.get("headers", ()))),
-        scale=values["scale"],
-        decimal=values["decimal"],
+        headers=tuple(map(str, _check_type("headers", values.get("headers", []), list))),
+        scale=scale,
+        decimal=decimal,
         thousands=_check_choice(values["thousands"], ("", ",", ".")),
         times=cast("TimeForm", _check_choice(values["times"], get_args(TimeForm))),
         dates=cast("Dates", _check_choice(values["dates"], get_args(Dates))),
         least_plays=float(values["least_plays"]),
-        where=tuple(map(str, values["where"])),
+        where=tuple(map(str, _check_type("where", values["where"], list))),
     )
+
+
+def _check_type(name: str, value: Any, kind: type) -> Any:
+    """Return the value of a key if it has the type; ValueError if not."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name}: {value!r}, expected a {kind.__name__}")
+    return value
 
 
 def _check_choice(value: Any, choices: tuple[str, ...]) -> str:
