@@ -51,7 +51,7 @@ def seconds(*parts: int) -> int:
     return int(datetime(*parts, tzinfo=UTC).timestamp())  # type: ignore[misc,arg-type]
 
 
-def test_dates_with_the_name_of_a_zone_decide_on_the_order(tmp_path):
+def test_dates_with_the_name_of_a_zone_decide_on_the_order(tmp_path: Path) -> None:
     """The month comes first, as the 25th shows."""
     rows = ["a,1,5,03/04/2021 10:00 EST", "b,2,4,03/25/2021 10:00 EST"]
     ratings = read_ratings(write_rows(tmp_path / "zone.csv", "user,item,rating,time", rows))
@@ -60,7 +60,7 @@ def test_dates_with_the_name_of_a_zone_decide_on_the_order(tmp_path):
     assert "dates" in ratings.guesses
 
 
-def test_dates_with_the_name_of_a_zone_may_leave_the_order_open(tmp_path):
+def test_dates_with_the_name_of_a_zone_may_leave_the_order_open(tmp_path: Path) -> None:
     """Then they are refused, as without a zone."""
     rows = ["a,1,5,03/04/2021 10:00 EST", "b,2,4,05/06/2021 10:00 PDT"]
     path = write_rows(tmp_path / "zone.csv", "user,item,rating,time", rows)
@@ -68,7 +68,7 @@ def test_dates_with_the_name_of_a_zone_may_leave_the_order_open(tmp_path):
         read_ratings(path)
 
 
-def test_categories_of_dates_are_read_like_texts(tmp_path):
+def test_categories_of_dates_are_read_like_texts(tmp_path: Path) -> None:
     """The order that they show is in the written format, and is a guess."""
     days = [f"03/{number % 28 + 1:02d}/2021" for number in range(len(PAIRS))]
     frame = pl.DataFrame(
@@ -87,7 +87,7 @@ def test_categories_of_dates_are_read_like_texts(tmp_path):
     assert np.array_equal(again.timestamps, reading.ratings.timestamps)
 
 
-def test_times_may_be_decimal_numbers(tmp_path):
+def test_times_may_be_decimal_numbers(tmp_path: Path) -> None:
     """Parquet files of databases have such a type."""
     times = [Decimal(1_600_000_000 + number) for number in range(len(PAIRS))]
     frame = pl.DataFrame(
@@ -103,7 +103,7 @@ def test_times_may_be_decimal_numbers(tmp_path):
     assert sorted(ratings.timestamps.tolist()) == [int(time) for time in times]
 
 
-def test_a_column_of_dates_is_no_guess_about_numbers(tmp_path):
+def test_a_column_of_dates_is_no_guess_about_numbers(tmp_path: Path) -> None:
     """Nothing is found in it, so a card has no condition about it."""
     frame = pl.DataFrame(
         {
@@ -116,7 +116,7 @@ def test_a_column_of_dates_is_no_guess_about_numbers(tmp_path):
     assert "times" not in import_files(tmp_path / "in.parquet").ratings.guesses
 
 
-def test_a_named_decimal_sign_is_no_sign_of_thousands(tmp_path):
+def test_a_named_decimal_sign_is_no_sign_of_thousands(tmp_path: Path) -> None:
     """1.250 plays are then a little more than one, in the written format too."""
     rows = [f"p{user},i{item},{1 + item % 2}.250" for user, item in PAIRS]
     path = write_rows(tmp_path / "in.csv", "user_id,item_id,plays", rows)
@@ -128,7 +128,7 @@ def test_a_named_decimal_sign_is_no_sign_of_thousands(tmp_path):
     assert set(again.values.tolist()) == {0.0, 1.0}
 
 
-def test_texts_of_plays_in_json_keep_their_sign_of_thousands(tmp_path):
+def test_texts_of_plays_in_json_keep_their_sign_of_thousands(tmp_path: Path) -> None:
     """The sign was found in the rows, so it is a guess and is in the written format."""
     rows = [
         json.dumps({"user": f"p{user}", "item": f"i{item}", "plays": f"{1 + item % 2},250"})
@@ -144,7 +144,7 @@ def test_texts_of_plays_in_json_keep_their_sign_of_thousands(tmp_path):
     assert np.array_equal(again.values, reading.ratings.values)
 
 
-def test_an_id_that_a_spreadsheet_shortened_is_bad(tmp_path):
+def test_an_id_that_a_spreadsheet_shortened_is_bad(tmp_path: Path) -> None:
     """Different ids became this one, also where most ids are short enough to stay."""
     rows = [f"p{user},i{item},5" for user, item in PAIRS] + ["p1,4.71E+12,3", "p2,4.71E+12,3"]
     path = write_rows(tmp_path / "in.csv", "user_id,item_id,rating", rows)
@@ -153,7 +153,7 @@ def test_an_id_that_a_spreadsheet_shortened_is_bad(tmp_path):
     assert len(read_ratings(path, on_bad="drop")) == len(PAIRS)
 
 
-def test_shortened_ids_do_not_refuse_a_file_in_a_written_format(tmp_path):
+def test_shortened_ids_do_not_refuse_a_file_in_a_written_format(tmp_path: Path) -> None:
     """No number of bad rows changes how the others are read."""
     good = [f"p{user},i{item},{1 + item % 5}" for user, item in PAIRS]
     path = write_rows(tmp_path / "in.csv", "user_id,item_id,rating", good)
@@ -164,7 +164,7 @@ def test_shortened_ids_do_not_refuse_a_file_in_a_written_format(tmp_path):
     assert len(read_in_format(worse, written, "drop").ratings) == len(PAIRS)
 
 
-def test_stars_and_plays_are_no_common_table(tmp_path):
+def test_stars_and_plays_are_no_common_table(tmp_path: Path) -> None:
     """Neither is left out without a word."""
     stars = [f"{user},{item},{1 + item % 5}" for user, item in PAIRS]
     plays = [f"{user},{item},{1 + 7 * item % 40}" for user, item in PAIRS]
@@ -176,7 +176,7 @@ def test_stars_and_plays_are_no_common_table(tmp_path):
         import_files(*files)
 
 
-def test_a_condition_on_no_table_is_refused(tmp_path):
+def test_a_condition_on_no_table_is_refused(tmp_path: Path) -> None:
     """A misspelt column must not keep all rows."""
     rows = [f"{user},{item},paid" for user, item in PAIRS]
     orders = write_rows(tmp_path / "orders.csv", "user_id,item_id,status", rows)
@@ -187,7 +187,7 @@ def test_a_condition_on_no_table_is_refused(tmp_path):
     assert plan.ratings[0].table.where == ("status=paid",)
 
 
-def test_customers_beside_a_written_format_are_people(tmp_path):
+def test_customers_beside_a_written_format_are_people(tmp_path: Path) -> None:
     """Their attributes must not become public metadata of items with the same numbers."""
     rows = [f"{user},{item},{1 + item % 5}" for user, item in PAIRS]
     path = write_rows(tmp_path / "in.csv", "user_id,item_id,rating", rows)
@@ -220,7 +220,7 @@ def test_customers_beside_a_written_format_are_people(tmp_path):
         ("columns", {"user": "user_id", "item": "user_id", "rating": "rating"}),
     ],
 )
-def test_a_format_written_by_hand_is_checked(tmp_path, key, value):
+def test_a_format_written_by_hand_is_checked(tmp_path: Path, key: str, value: object) -> None:
     """A value that cannot be used gives a sentence, whichever it is."""
     rows = [f"{user},{item},{1 + item % 5}" for user, item in PAIRS]
     reading = import_files(write_rows(tmp_path / "in.csv", "user_id,item_id,rating", rows))
@@ -233,7 +233,7 @@ def test_a_format_written_by_hand_is_checked(tmp_path, key, value):
         read_format(file)
 
 
-def test_a_written_format_has_stars_or_plays(tmp_path):
+def test_a_written_format_has_stars_or_plays(tmp_path: Path) -> None:
     """With both, it would not be clear which of them counts."""
     rows = [f"{user},{item},{1 + item % 5},1" for user, item in PAIRS]
     reading = import_files(write_rows(tmp_path / "in.csv", "user_id,item_id,rating,plays", rows))
@@ -245,7 +245,9 @@ def test_a_written_format_has_stars_or_plays(tmp_path):
         read_format(tmp_path / "format.json")
 
 
-def test_a_quote_that_stays_open_is_refused_in_baskets(tmp_path, capsys):
+def test_a_quote_that_stays_open_is_refused_in_baskets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """All lines after it would be lost."""
     lines = [
         f"p{user} " + " ".join(f"i{user % 3 + item}" for item in range(user))
@@ -259,7 +261,7 @@ def test_a_quote_that_stays_open_is_refused_in_baskets(tmp_path, capsys):
     assert "every quote closed" in json.loads(capsys.readouterr().err)["error"]["message"]
 
 
-def test_the_people_of_lists_of_objects_stay(tmp_path):
+def test_the_people_of_lists_of_objects_stay(tmp_path: Path) -> None:
     """An object may have a field with the header of the people."""
     rows = [
         {"user": f"p{user}", "items": [{"item": item, "user": "a seller"} for item in range(user)]}
@@ -271,7 +273,7 @@ def test_the_people_of_lists_of_objects_stay(tmp_path):
     assert ratings.user_ids.tolist() == [f"p{user}" for user in range(2, 9)]
 
 
-def test_a_named_column_without_lists_is_said_to_have_none(tmp_path):
+def test_a_named_column_without_lists_is_said_to_have_none(tmp_path: Path) -> None:
     """Another column has them, but only one."""
     frame = pl.DataFrame({"user": ["a", "b"], "item": [1, 2], "seen": [[1, 2], [2, 3]]})
     frame.write_parquet(tmp_path / "in.parquet")
@@ -279,7 +281,7 @@ def test_a_named_column_without_lists_is_said_to_have_none(tmp_path):
         read_ratings(tmp_path / "in.parquet", layout="baskets", item="item")
 
 
-def test_a_domain_that_is_a_list_is_refused(tmp_path):
+def test_a_domain_that_is_a_list_is_refused(tmp_path: Path) -> None:
     """It is no plain value."""
     rows = [{"user": 1, "item": item, "domain": ["a", "b"]} for item in range(3)]
     path = tmp_path / "in.jsonl"
@@ -288,7 +290,7 @@ def test_a_domain_that_is_a_list_is_refused(tmp_path):
         read_ratings(path, domain="domain", events=True)
 
 
-def test_the_first_bad_row_is_named(tmp_path):
+def test_the_first_bad_row_is_named(tmp_path: Path) -> None:
     """A header that is repeated above a row of wrong length comes first."""
     header = "user_id,item_id,rating"
     path = write_rows(tmp_path / "in.csv", header, ["1,2,3", header, "1,4,5", "2,2", "2,3,4"])
@@ -297,7 +299,7 @@ def test_the_first_bad_row_is_named(tmp_path):
     assert error.value.row == 3
 
 
-def test_a_zip_with_a_password_is_refused(tmp_path):
+def test_a_zip_with_a_password_is_refused(tmp_path: Path) -> None:
     """No traceback is shown."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -310,7 +312,7 @@ def test_a_zip_with_a_password_is_refused(tmp_path):
         read_ratings(tmp_path / "in.zip")
 
 
-def test_a_cut_bz2_file_is_refused(tmp_path):
+def test_a_cut_bz2_file_is_refused(tmp_path: Path) -> None:
     """No traceback is shown."""
     packed = bz2.compress(b"user_id,item_id,rating\n1,2,3\n" * 99)
     (tmp_path / "in.csv.bz2").write_bytes(packed[:-9])
@@ -318,7 +320,7 @@ def test_a_cut_bz2_file_is_refused(tmp_path):
         read_ratings(tmp_path / "in.csv.bz2")
 
 
-def test_baskets_of_one_line_of_numbers_are_refused(tmp_path):
+def test_baskets_of_one_line_of_numbers_are_refused(tmp_path: Path) -> None:
     """The line is a header of pandas, without rows below."""
     (tmp_path / "in.txt").write_text("0,1,2\n")
     with pytest.raises(DataError, match="no rows"):
@@ -334,7 +336,7 @@ def ratings_with_metadata(name: str) -> Ratings:
     return Ratings.from_arrays(users, items, values, scale=scale, item_metadata=metadata)
 
 
-def test_metadata_cannot_replace_the_ids(tmp_path):
+def test_metadata_cannot_replace_the_ids(tmp_path: Path) -> None:
     """A column of the name of the ids would be written in their place."""
     ratings = ratings_with_metadata("item_id")
     for write in (
@@ -348,7 +350,7 @@ def test_metadata_cannot_replace_the_ids(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_with_an_incomplete_description_is_refused(tmp_path):
+def test_a_folder_with_an_incomplete_description_is_refused(tmp_path: Path) -> None:
     """The error names the key that is missing."""
     write_folder(ratings_with_metadata("title"), tmp_path / "folder")
     file = tmp_path / "folder" / "data.json"
@@ -360,7 +362,7 @@ def test_a_folder_with_an_incomplete_description_is_refused(tmp_path):
             read(tmp_path / "folder")
 
 
-def test_one_column_cannot_be_people_and_items(tmp_path):
+def test_one_column_cannot_be_people_and_items(tmp_path: Path) -> None:
     """A stream of Parquet is no exception."""
     frame = pl.DataFrame({"user_id": [1, 2], "item_id": [3, 4], "rating": [5, 4]})
     frame.write_parquet(tmp_path / "in.parquet")
