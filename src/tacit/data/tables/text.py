@@ -822,6 +822,6 @@ def _check_delimiter(delimiter: str, path: Path) -> str:
             "this delimiter cannot be used",
             path=path,
             found=delimiter,
-            expected="one ASCII sign but a double quote, or '::'",
+            expected="one sign of ASCII, no double quote; or '::'",
         )
     return chosen
