@@ -84,6 +84,8 @@ def test_categories_of_dates_are_read_like_texts(tmp_path: Path) -> None:
     assert reading.written.dates == "monthfirst"
     assert "dates" in reading.ratings.guesses
     again = read_in_format(tmp_path / "in.parquet", reading.written, "refuse").ratings
+    assert again.timestamps is not None
+    assert reading.ratings.timestamps is not None
     assert np.array_equal(again.timestamps, reading.ratings.timestamps)
 
 
