@@ -114,7 +114,10 @@ class OutputError(TacitError):
 
 
 class ModelFileError(TacitError):
-    """A model file cannot be read or made, is damaged, or is none. Nothing in it was used."""
+    """A model file cannot be read or made, is damaged, or is not a model file.
+
+    Nothing in it was used.
+    """
 
     exit_code = 4
 

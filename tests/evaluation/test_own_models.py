@@ -246,7 +246,7 @@ def test_arguments_of_a_model_that_is_no_text_are_refused(model):
 
 def test_arguments_are_for_as_many_models_as_there_are():
     """A sentence, not an error of Python."""
-    with pytest.raises(ConfigError, match="arguments for 1 models, and 2 models"):
+    with pytest.raises(ConfigError, match="got 1 mappings for 2 models"):
         entries_of_models([Coin, Coin], [{}])
 
 

@@ -7,10 +7,12 @@ an eighth of the memory.
 
 Shapes   votes: (n,) uint16, the number of the object that each voter voted for. alive: (n,) uint64,
          one bit for each client.
-Source   the p-REC paper, its two algorithms. Without credits (D = R = 0), a voter no longer counts
-         for a client once they voted against the client's answer. With credits, a voter begins with
-         creditD = 2D and creditR = 2R + 1; a disliked object costs its voters one creditR, a liked
-         one costs all other voters one creditD. A voter counts while creditR > 0 and
+Source   the p-REC paper, its two algorithms. D is the number of rounds in which a client may like
+         several objects. R is the number of votes that a peer may cast on objects that the client
+         dislikes. Without credits (D = R = 0), a voter no longer counts for a client once they
+         voted against the client's answer. With credits, a voter begins with creditD = 2D and
+         creditR = 2R + 1. If the client dislikes an object, its voters lose one creditR. If the
+         client likes it, all other voters lose one creditD. A voter counts while creditR > 0 and
          creditD + creditR > 0.
 """
 
@@ -42,8 +44,8 @@ class Credits:
 
     Two numbers are stored for each voter and client, creditD + creditR - 1 and creditR - 1, in bit
     planes: bit c of `both[k, voter]` is bit k of the first number with client c. The numbers only
-    fall. Once one of them would be below 0, the voter's bit c of `alive` is cleared, and both
-    numbers have no meaning.
+    fall. Once one of them would be below 0, the voter's bit c of `alive` is cleared; from then on
+    neither number has a meaning.
 
     Raises:
         ConfigError: D or R is negative.
@@ -130,7 +132,11 @@ def enrol(credit: Credits, client: int, electorate: NDArray[np.bool_]) -> None:
 
 
 def _set_bits(words: Words, client: int, bits: NDArray[np.bool_]) -> None:
-    """Set or clear the bit of one client in each word; ConfigError if its place is out of range."""
+    """Set the bit of one client in each word to the voter's entry of `bits`.
+
+    Raises:
+        ConfigError: The client's place is out of range.
+    """
     if not 0 <= client < CLIENTS:
         raise ConfigError(f"A block has the places 0 to {CLIENTS - 1}; got {client}.")
     words &= ~(np.uint64(1) << np.uint64(client))

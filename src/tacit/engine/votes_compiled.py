@@ -6,16 +6,16 @@ the size of all voters is allocated, unless votes are not contiguous. Shapes and
 
 Counting   Each object has 64 counters of a byte, which are one cache line. A voter's word is added
            to them at once. After 255 votes for an object, its counters are added to wide counters
-           and cleared. If few words of a chunk have a bit, these are copied out first. 64 bits are
-           added to 64 counters in a few instructions: Numba gets a word as a vector of single bits
-           and so finds the vector instructions of the machine (three per 32 counters on AVX2),
-           which it does not for a loop. Bit c is added to counter c, since all processors that
-           Numba supports store the low byte first.
+           and cleared. If few words of a chunk have any bit set, those words are copied out first.
+           64 bits are added to 64 counters in a few instructions: Numba gets a word as a vector of
+           single bits, and then uses the vector instructions of the machine (three per 32 counters
+           on AVX2). It does not use them for a loop over bits. Bit c is added to counter c, since
+           all processors that Numba supports store the low byte first.
 One client The functions `..._one` are for a single client: a byte for each voter in place of a
            word, and four sets of plain counters.
 Charging   Credits are stored in bit planes. One credit is subtracted from 64 numbers by a borrow
-           that runs through the planes, mostly not far. If it leaves the last plane, the voter no
-           longer counts.
+           that runs through the planes, from the lowest bit up, and mostly ends after a few. A
+           voter no longer counts for those clients for whom the borrow leaves the last plane.
 Errors     A vote of this round for an object that does not exist raises DataError. So does such a
            vote of the last round, except with one client. The states of some or all voters may have
            been changed by then, so they must not be used after an error.
@@ -134,10 +134,10 @@ def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
 
 @_compiled
 def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
-    """Copy the votes and words of the voters who count for any client; return how many they are."""
+    """Copy the votes and words of the voters who count for any client; return their number."""
     copied = np.uint64(0)
     for i in range(len(votes)):
-        # The entry of a voter who counts for no client is overwritten by the next one.
+        # The copy of a voter who counts for no client is overwritten by the next voter's.
         some_votes[copied], some_words[copied] = votes[i], alive[i]
         copied += np.uint64(alive[i] != _NOBODY)
     return np.int64(copied)  # type: ignore[return-value]
@@ -197,8 +197,8 @@ def _decrease(planes: Any, begin: int, hit: Any) -> None:
     Args:
         planes: (bits, n) bit planes of all voters, changed in place.
         begin: Index of the first voter of the chunk.
-        hit: (voters of the chunk,) words, changed in place. Afterwards only those of the set bits
-            are still set whose numbers were 0.
+        hit: (voters of the chunk,) words, changed in place. Afterwards a bit is still set only if
+            its number was 0 before, so that nothing could be subtracted.
     """
     for k in range(len(planes)):
         words = planes[k, begin : begin + len(hit)]
@@ -456,7 +456,7 @@ def _keep_and_tally_one(
 
 
 def tally_one(votes: Votes, alive: States, objects: int) -> Counts:
-    """Count the votes for each object of the voters who count for the only client.
+    """Count each object's votes from the voters who count for the only client.
 
     Args:
         votes: (n,) votes.
@@ -521,7 +521,7 @@ def _tally_one(
 
 
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
-    """Count the votes for each object of the voters who count, for each client.
+    """Count, for each client, each object's votes from the voters who count for that client.
 
     Args:
         votes: (n,) votes.
@@ -582,8 +582,9 @@ def charge_and_tally(
 ) -> tuple[Counts, Counts]:
     """Charge the last round's voters, then count this round's votes and the credits.
 
-    For a client, voters of the objects in `diverse` lose one creditD and those of the objects in
-    `radius` one creditR. Voters without credits no longer count.
+    A voter loses one creditD with each client whose bit is set, in `diverse`, for the object that
+    the voter voted for, and one creditR with each client whose bit is set for it in `radius`. Once
+    a voter has no credits left with a client, they no longer count for this client.
 
     Args:
         last: (n,) votes of the last round.
@@ -614,6 +615,7 @@ def charge_and_tally(
     if not (last_known and known):
         raise unknown_object_error(objects if last_known else len(radius))
     counts = _counts_by_client(counters)
+    # `total` sums creditD + creditR - 1, so 1 is added for each voter who counts.
     return counts, total + counts.sum(axis=1)
 
 

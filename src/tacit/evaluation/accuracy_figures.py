@@ -177,7 +177,7 @@ def assign_colours(names: Sequence[str]) -> dict[str, str]:
 
 
 def _choose_shape(name: str, colours: Mapping[str, str]) -> str:
-    """Return the shape of a recommender's points: the next one after every nine recommenders.
+    """Return the shape of a recommender's points; every nine recommenders share one shape.
 
     Args:
         name: Name of the recommender.

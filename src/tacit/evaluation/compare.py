@@ -97,7 +97,7 @@ class _TaskContext(NamedTuple):
     ratings: Ratings
     """Ratings that all entries are fitted to."""
     source: str | None
-    """Domain that people have rated; None together with `target`: one domain."""
+    """Domain that people have rated; None, like `target`, if there is one domain."""
     target: str | None
     """Domain that lists are made in."""
     protocol: Protocol
@@ -146,7 +146,7 @@ def compare(
             Popularity, and EASE or ridge, are always compared. None: every design and baseline.
         epsilons: Epsilons at which each design is compared; infinity: no noise.
         delta: Delta of the designs that have one.
-        source: Domain that people have rated; None together with `target`: one domain.
+        source: Domain that people have rated; None, like `target`, if there is one domain.
         target: Domain that lists are made in.
         features: Item metadata that features are made of; None: each design's default.
         seeds: Seeds of the splits. The noise of private designs has no seed.
@@ -200,14 +200,16 @@ def compare_entries(
     resume: Path | None = None,
     progress: Progress | None = None,
 ) -> ComparisonResult:
-    """Judge every entry on every split; then attack, once each, the kept ones that can be attacked.
+    """Judge every entry on every split, keep the best, and attack each kept entry once.
+
+    An entry that cannot be attacked is only judged.
 
     Args:
         ratings: Ratings that all entries are fitted to.
         entries: Recommenders to compare. Of several entries with the same design, variant and
             epsilon, the one with the best mean NDCG is kept.
         left_out: For each design that is not compared, the reason; None: no design is left out.
-        source: Domain that people have rated; None together with `target`: one domain.
+        source: Domain that people have rated; None, like `target`, if there is one domain.
         target: Domain that lists are made in.
         seeds: Seeds of the splits.
         protocol: Protocol by which ratings are split and lists are made.

@@ -17,7 +17,7 @@ from tacit.evaluation.page import Cell, Figure, Verdict
 from tacit.evaluation.result import Table, group_by
 
 NDCG = "ndcg@10"
-"""Metric of figures and the verdict."""
+"""Metric of the figures and of the verdict."""
 
 _NAMES = {"ease": "EASE", "ridge": "the ridge regression", "popularity": "popularity"}
 """Names of references inside a sentence."""

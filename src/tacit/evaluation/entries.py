@@ -55,7 +55,7 @@ def baselines(ratings: Ratings, source: str | None, target: str | None) -> list[
 
     Args:
         ratings: Ratings that the baselines are fitted to.
-        source: Domain that people have rated; None together with `target`: one domain.
+        source: Domain that people have rated; None, like `target`, if there is one domain.
         target: Domain that lists are made in.
     """
     entries = [_make_baseline("popularity", "Popularity", likes=True)]
@@ -187,8 +187,8 @@ def entries_of_models(
     arguments_of_models = list(arguments) or [{} for _ in models]
     if len(arguments_of_models) != len(models):
         raise ConfigError(
-            f"There are arguments for {len(arguments_of_models)} models, and {len(models)} models. "
-            "Give {} for a model without any."
+            f"Arguments are one mapping for each model: got {len(arguments_of_models)} mappings "
+            f"for {len(models)} models. Give {{}} for a model without arguments."
         )
     names_of_models = [name_of_model(model) for model in models]
     entries = []

@@ -10,7 +10,7 @@ The interval is mean +- sqrt(t_P^2 V_people + t_S^2 V_splits). For P people and 
 t_S are Student's quantiles of P - 1 and S - 1 degrees of freedom. The interval is exact if one of
 the two variances is 0, and too wide otherwise, since V_splits contains a part of V_people. (A
 single t quantile, with the degrees of freedom of Welch and Satterthwaite, is no alternative: with
-two splits and strong noise, 12 % of equal recommenders are then called different.)
+two splits and strong noise, it calls the recommenders of 12 % of equal pairs different.)
 
 The difference of two recommenders is paired, person by person and split by split. Its p value is
 the level at which the interval touches 0. The p values of several differences are corrected by Holm

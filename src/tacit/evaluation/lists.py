@@ -1,8 +1,8 @@
 """Judge lists on held-out likes, and measure the share of a rival's gain that recommenders keep.
 
-One domain   a random 20 % of each person's likes are held out, at least one and never all.
-             Candidates of a list are all items that the person has not rated in training. At most
-             `MOST_PEOPLE` people are judged, drawn at random.
+One domain   a random 20 % of each person's likes are held out: at least one, but never a person's
+             only like. Candidates of a list are all items that the person has not rated in
+             training. At most `MOST_PEOPLE` people are judged, drawn at random.
 Two domains  20 % of the people who rated in both, `MOST_PEOPLE` at most, are test people: all their
              ratings in the target domain are held out. Candidates are all items of that domain. No
              rating of anybody else is held out.
@@ -97,7 +97,7 @@ def list_trial(
 
     Args:
         ratings: Ratings to split.
-        source: Domain that people have rated; None together with `target`: one domain.
+        source: Domain that people have rated; None, like `target`, if there is one domain.
         target: Domain that lists are made in.
         seed: Seed of the split.
 
@@ -309,7 +309,7 @@ def evaluate_lists(
         ratings: Ratings to split.
         contenders: Recommenders to judge in addition to popularity and the rival; contenders of
             these two kinds are ignored.
-        source: Domain that people have rated; None together with `target`: one domain.
+        source: Domain that people have rated; None, like `target`, if there is one domain.
         target: Domain that lists are made in.
         seeds: Seeds of the splits. The noise of private recommenders has no seed.
         workers: Processes; 0 for all cores.

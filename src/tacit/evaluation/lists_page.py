@@ -42,8 +42,9 @@ def make_lists_page(
 def make_verdict(rows: Sequence[ListRow]) -> Verdict | None:
     """Make the verdict: what share of the rival's gain the design keeps.
 
-    The design is judged at its epsilon nearest to 1 on a logarithmic scale. The verdict is good or
-    worse if the whole interval of its NDCG is above or below popularity's NDCG.
+    The design is judged at its epsilon nearest to 1 on a logarithmic scale. The verdict's state is
+    "good" if the whole interval of the design's NDCG is above popularity's NDCG, "worse" if it is
+    below, and otherwise "none".
 
     Args:
         rows: Rows of popularity, the rival, and the design at its epsilons, in this order.

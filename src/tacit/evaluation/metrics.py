@@ -14,8 +14,9 @@ person's relevant items:
   MAP@n        mean over the items of R of the precision at the item's rank, which is 0 for an item
                that is not in the list
   coverage@n   share of the catalogue that is in at least one person's list
-  Gini@n       Gini coefficient of the numbers of lists that the catalogue's items are in: 0 if all
-               items are in equally many lists, near 1 if few items fill nearly all lists
+  Gini@n       Gini coefficient, over the items of the catalogue, of the number of lists that hold
+               the item: 0 if all items are in equally many lists, near 1 if few items fill nearly
+               all lists
   novelty@n    mean of -log2((raters + 1) / (people + 1)) over entries of lists (Zhou and others,
                2010)
   diversity@n  mean of 1 - cosine over pairs of items in a list, of the columns of training ratings
@@ -482,5 +483,5 @@ def _count_labels(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
     true_labels = np.asarray(true)
     is_list = predicted_labels.ndim == 1 and predicted_labels.size > 0
     if not is_list or predicted_labels.shape != true_labels.shape:
-        raise DataError("labels to compare are two lists of one length, with an entry or more")
+        raise DataError("labels to compare are two lists of one length, with one entry at least")
     return np.asarray(crosstab(predicted_labels, true_labels).count, dtype=np.int64)

@@ -101,7 +101,7 @@ class OwnModel:
         The scores in the list are NaN, since not every recommender has scores.
 
         Args:
-            user: Id of the person. With a history, it only stands in the list.
+            user: Id of the person. With a history, the id is only copied into the list.
             history: Stars by item id; None: the person's ratings in training.
             n: Length of the list.
             candidates: Ids of the items that the list may hold; None: every item.

@@ -30,8 +30,7 @@ class Cell:
     spoken: str = ""
     """Words after the text that only a screen reader speaks."""
     mark: str = ""
-    """How the row of which this is the first cell stands out: "judged" or "plain"; "": it does
-    not."""
+    """In the first cell of a row, how the row stands out: "judged" or "plain"; "": it does not."""
     span: int = 1
     """Number of columns that the cell covers."""
 
@@ -157,7 +156,7 @@ class Tile:
     note: str
     """Sentence below the number."""
     share: float | None = None
-    """Share of 1 that is drawn as a bar; None for no bar."""
+    """Length of a bar, as a share of its full length; None for no bar."""
     level: int = 0
     """Colour of the bar, as `Cell.level`."""
     says: str = ""
@@ -196,7 +195,8 @@ class Page:
     """Title of the design."""
     package: str = ""
     """Package of the design whose template `words.html` extends `page.html`; "" if there is none.
-    It may give a heading, a first paragraph, leads and notes of sections, and a glossary."""
+    The template may give a heading, a first paragraph, leads and notes of sections, and a glossary.
+    """
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Values that the template `words.html` names."""
 

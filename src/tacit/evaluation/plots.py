@@ -165,7 +165,7 @@ def _encode_dashes(names: Sequence[str], lines: Sequence[Line]) -> alt.StrokeDas
 
 
 def to_png(svg: str) -> bytes:
-    """Return an SVG as PNG, with three pixels for each of its own."""
+    """Return an SVG as PNG, three times as wide and as high in pixels."""
     return bytes(vl_convert.svg_to_png(svg, scale=3))
 
 

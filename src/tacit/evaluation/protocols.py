@@ -5,8 +5,9 @@ The splits, by their names, hold out:
 random   a share of each person's likes, drawn anew for each seed
 time     all ratings after one moment; people without an earlier rating are not judged
 last     each person's latest like; ratings that the person gave after it are not used at all
-people   a share of the likes of cold people, who are a share of all people: none of their ratings
-         is trained on, and their lists are made for their other ratings as a history
+people   a share of the likes of each cold person. Cold people are a random share of all people:
+         none of their ratings is trained on, and each one's list is made from their other ratings,
+         which are given as a history
 folds    one of k folds of each person's likes: for seed s, fold s mod k of a division into folds
          that is drawn by s // k
 
@@ -115,7 +116,7 @@ class Protocol:
 
         Args:
             ratings: Ratings to split.
-            source: Domain that people have rated; None together with `target`: one domain.
+            source: Domain that people have rated; None, like `target`, if there is one domain.
             target: Domain that lists are made in.
             seed: Seed of the split.
 
@@ -161,7 +162,7 @@ class Protocol:
         )
 
     def _hold_out_fold(self, ratings: Ratings, seed: int) -> Bools:
-        """Return a mask (ratings,) of the likes of one fold, without those of single-like people.
+        """Return a mask (ratings,) of the likes of one fold; a person's only like is in no fold.
 
         Args:
             ratings: Ratings to split.

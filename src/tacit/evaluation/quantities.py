@@ -151,7 +151,7 @@ def _is_selected(number: int, entry: Any, selector: str) -> bool:
 
 
 def _is_written(value: Any, text: str) -> bool:
-    """Return whether a text of a selector means a value.
+    """Return whether a value is the one that a selector writes as a text, as in [key=text].
 
     A number has to be equal; any other value has to have the same text, in any case.
     """

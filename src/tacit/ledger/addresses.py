@@ -42,12 +42,17 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
     try:
         url = make_url(where)
     except ArgumentError:
-        raise ConfigError("The ledger's address cannot be read as a path or a URL.") from None
+        raise ConfigError(
+            "The address of a ledger, or of its second place, cannot be read as a path or a URL."
+        ) from None
     database_system = url.get_backend_name()
     if database_system == "sqlite" and url.database and url.database != ":memory:":
         return url, Path(url.database)
     if database_system not in ("postgresql", "postgres"):
-        raise ConfigError("A ledger is a file, sqlite:///PATH, or postgresql://HOST/DATABASE.")
+        raise ConfigError(
+            "The address of a ledger, or of its second place, is the path of a file, "
+            "sqlite:///PATH, or postgresql://HOST/DATABASE."
+        )
     return url, None
 
 

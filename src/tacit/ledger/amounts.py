@@ -3,8 +3,8 @@
 Source     Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016), for sums of epsilons
            and deltas; Feldman, Zrnic: Individual privacy accounting (2021), for sums of rho;
            Smith, Thakurta: Fully adaptive composition for GDP (2022), for sums of mu^2.
-Guarantee  Costs chosen one after the other, with knowledge of all answers, whose sum stays within
-           the cap are together as private as the cap says.
+Guarantee  Each cost may be chosen with knowledge of all earlier answers. As long as the costs add
+           up to no more than the cap, all answers together are as private as the cap says.
 """
 
 from __future__ import annotations

@@ -284,10 +284,10 @@ class CheckpointWriter:
 
 
 def least_entries(log_state: LogState) -> int:
-    """Return the fewest new entries for which any checkpoint is written: a quarter of the budgets.
+    """Return the fewest new entries for which any checkpoint is written.
 
-    A checkpoint writes one line for each budget, so it writes about four lines at most for each
-    new entry.
+    It is a quarter of the number of budgets. A checkpoint writes one line for each budget, so it
+    writes about four lines at most for each new entry.
     """
     return len(log_state.budgets) // 4
 

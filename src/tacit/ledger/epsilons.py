@@ -2,10 +2,10 @@
 
 A budget stores whole steps of its unit, whose amounts add up; the epsilon is computed from them.
 It is stated with four digits, rounded up, both for the cap and for the amount spent, so a budget
-that is spent up to its cap states the same epsilon twice. In gdp, an operator sets an epsilon, and
-mu^2 / 2 is stored, rounded up to a step of 1e-12. That last step is left out of the stated epsilon,
-so a cap set as epsilon 0.0123 is stated as 0.0123. Apart from what this one step adds in gdp, a
-true epsilon is never more than the stated one.
+that is spent up to its cap states the same epsilon twice. In gdp, an operator sets an epsilon; its
+mu^2 / 2 is rounded up to a step of 1e-12 before the budget is opened. That last step is left out of
+the stated epsilon, so a cap set as epsilon 0.0123 is stated as 0.0123. Apart from what this one
+step adds in gdp, a true epsilon is never more than the stated one.
 
 Source     Dong, Roth, Su: Gaussian differential privacy (2022), for mu; Canonne, Kamath, Steinke:
            The discrete Gaussian (2020), Proposition 12, for zCDP.

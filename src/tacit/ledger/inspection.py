@@ -1,10 +1,10 @@
 """Inspection of a ledger without opening it for spending; backups of a ledger in a file.
 
-An inspection reports where the log, the tables and the second place, which holds a copy of the
-log's latest hash, disagree; only what cannot be read at all is an error. A backup can be made while
-the ledger is in use: the service that has it open sends a copy to other processes of its user over
-a Unix socket, PATH.owner/socket. A backup that is older than the second place lacks spending that
-was acknowledged, and restoring it would give that budget back; so it is refused.
+An inspection reports where the log, the tables and the second place disagree; the second place
+remembers the last entry of the log. Only what cannot be read at all is an error. A backup can be
+made while the ledger is in use: the service that has it open sends a copy to other processes of its
+user over a Unix socket, PATH.owner/socket. A backup that is older than the second place lacks
+spending that was acknowledged. Restoring it would give that budget back, so it is refused.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def _inspect_store(engine: Engine, remembered_head: Head | None, problem: str) -
         problem: A sentence on what is wrong with the second place itself; "" if nothing is.
 
     Returns:
-        The inspection; `problem`, or what is wrong between the store and the head, is the last of
-        its problems.
+        The inspection. The last of its problems is `problem`, or a sentence on how the store and
+        the head disagree, if there is either.
 
     Raises:
         ConfigError: The store has no ledger.
@@ -216,7 +216,7 @@ def restore(
         file = path.with_name(name)
         if file.exists():
             raise ConfigError(
-                f"{file}: is there already. Move it away first, and keep it. A ledger's file and "
+                f"{file} is there already. Move it away first, and keep it. A ledger's file and "
                 "its -wal or -journal belong together: move them to one place."
             )
     inspection = inspect_ledger(copy, second=default_head_path(path) if second is None else second)

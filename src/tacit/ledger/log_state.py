@@ -92,7 +92,7 @@ class LogState:
     """Number of the last entry that the checkpoint at the start of this replay covers; 0 if the
     replay began at the first entry."""
     releases_since_start: int = 0
-    """Number of releases after that entry."""
+    """Number of releases after the entry `start`."""
     checkpoint: int = 0
     """Number of the newest entry that is a checkpoint."""
     _budget_lines: dict[int, str] = field(default_factory=dict, repr=False, compare=False)

@@ -1,4 +1,4 @@
-"""Errors of the ledger, and the ones that it raises for errors of its store.
+"""Errors of the ledger, and functions that translate errors of its store into them.
 
 No message holds an id, an amount, a remaining budget, an SQL statement or value, or an address.
 """

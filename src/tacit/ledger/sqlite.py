@@ -6,10 +6,10 @@ Guarantee  From its opening on, one connection of one process has the file (lock
            SQLite before version 3.51.3 can corrupt a file in write-ahead mode if one connection
            commits while another makes a checkpoint ("WAL-reset bug"). Here there is no other
            connection, and no shared memory through which one could come.
-Deviations A timer starts SQLite's checkpoints, which move commits from the write-ahead log into the
-           file, and not SQLite's count of pages: so data that a commit replaced is gone from the
-           file and the log after `WAL_CHECKPOINT_AFTER_S`. Each opening for spending makes a
-           checkpoint before anything is read, because a process that was killed before a sync
+Deviations SQLite's checkpoints move commits from the write-ahead log into the file. Here a timer
+           starts them, not SQLite's count of pages, so that data that a commit replaced is gone
+           from the file and the log after `WAL_CHECKPOINT_AFTER_S`. Each opening for spending makes
+           a checkpoint before anything is read, because a process that was killed before a sync
            leaves commits in the log that may not be on disk.
 """
 
@@ -367,7 +367,7 @@ def new_file(target: Path) -> Iterator[Path]:
             ends the block or the renaming.
     """
     if target.exists():
-        raise OutputError(f"{target}: is there already. Name a new file.")
+        raise OutputError(f"{target} is there already. Name a new file.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
@@ -395,8 +395,8 @@ class WalCheckpointer:
         """Prepare a timer, which the first commit starts.
 
         Args:
-            checkpoint_wal: Moves all commits into the file. If it raises LedgerUnavailable, which
-                is no LedgerFailed, it is called again a second later.
+            checkpoint_wal: Moves all commits into the file. If it raises LedgerUnavailable, but not
+                LedgerFailed, it is called again after `WAL_CHECKPOINT_AFTER_S`.
         """
         self._checkpoint_wal = checkpoint_wal
         self._lock = threading.Lock()

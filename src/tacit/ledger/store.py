@@ -134,7 +134,8 @@ class Ledger:
         """Release several requests in one transaction, with one commit to wait for.
 
         Returns:
-            For each request, in order, its release, or the error for which it alone was undone.
+            For each request, in order, its release or its error. What a refused request changed is
+            undone; after DrawFailed the charge stands.
 
         Raises:
             PrivacyError, LedgerUnavailable, LedgerRefused: As in `release`, for all requests.

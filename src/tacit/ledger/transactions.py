@@ -146,7 +146,8 @@ def open_if_missing(transaction: WriteTransaction, charge: Charge) -> None:
 def settle(transaction: WriteTransaction, spending: SpendRequest) -> Release | TacitError:
     """Release one of several requests of a transaction.
 
-    If it is refused, its changes alone are undone, and the error is returned, not raised.
+    If it is refused, its changes alone are undone, and the error is returned, not raised. If
+    drawing failed, DrawFailed is returned and nothing is undone.
     """
     _SAVE.run(transaction.connection)
     outcome: Release | TacitError
@@ -349,7 +350,7 @@ def _draw_answer(draw: StatefulDraw, state: bytes | None) -> tuple[bytes | None,
         state: The stored state; None if nothing was stored yet or no state is used.
 
     Returns:
-        The answer, and the new state, None to leave the stored one. The answer is None too if
+        The answer and the new state; a new state of None leaves the stored one. Both are None if
         drawing failed or returned something that cannot be stored.
     """
     try:

@@ -4,14 +4,14 @@ Law      P(N = n) is proportional to exp(-h(|n|)) on all integers. Gaussian: h(n
          a = 1 / (2 sigma^2). Laplace: h(n) = a n with a = 1 / scale. `a` is the exact rational of
          the float that is passed.
 Method   |N| = 2^b B + J with 0 <= J < 2^b. The block B is drawn by inversion: a uniform number of
-         63 bits is compared with integer thresholds floor(2^63 P(B <= k)); a tie looks at 64 more
-         bits of the same number. J is uniform on b bits, and the candidate is kept with
-         probability exp(h(2^b B) - h(2^b B + J)). Negative zero is refused, since zero would have
-         two representations.
-Exact    Thresholds and the acceptance test are decided by lower and upper bounds in integers.
-         Floats decide only where the uniform number is farther than 2^-40 from the probability,
-         which is more than their proven rounding error. No exponential, logarithm or table in
-         floats is involved.
+         63 bits is compared with integer thresholds floor(2^63 P(B <= k)); at a tie, 64 more bits
+         of the same number are drawn. J is uniform on b bits, and the candidate is accepted with
+         probability exp(h(2^b B) - h(2^b B + J)). A candidate of -0 is rejected, since zero would
+         otherwise be drawn in two ways.
+Exact    Thresholds come from lower and upper bounds in integers. Floats decide an acceptance test
+         only if the uniform number is farther than 2^-40 from the probability, which is more than
+         their proven rounding error; otherwise such bounds decide it. No exponential, logarithm or
+         table in floats is involved.
 Source   Since the law is exact, the published proofs hold unchanged: Theorem 4 of Canonne, Kamath,
          Steinke: The discrete Gaussian for differential privacy (NeurIPS 2020), and that of Laplace
          noise.
@@ -138,8 +138,8 @@ def thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: in
         guard: Bits by which weights are more precise than thresholds, at first.
 
     Returns:
-        The thresholds up to the first that is 2^bits - 1. A uniform number that equals this one
-        belongs to its block or a later one, which more bits decide.
+        The thresholds up to the first that is 2^bits - 1. A uniform number that equals it belongs
+        to this threshold's block or to a later block; more bits decide.
     """
     while True:
         block_thresholds = certain_thresholds(kind, rate, block_bits, bits, guard)

@@ -29,7 +29,7 @@ def check_scale(scale: float) -> None:
     """Raise ConfigError if the scale of noise, in steps, is infinite after an overflow, or NaN."""
     if not math.isfinite(scale):
         raise ConfigError(
-            "The noise would have no finite scale: take less of it, or a coarser resolution for "
+            "The noise would have no finite scale: take less noise, or a coarser resolution for "
             "this sensitivity."
         )
 

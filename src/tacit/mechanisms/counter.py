@@ -4,8 +4,8 @@ Source       Chan, Shi, Song: Private and continual release of statistics (TISSE
              Naor, Pitassi, Rothblum: Differential privacy under continual observation (STOC 2010).
 Guarantee    epsilon for ALL totals together, over the whole life of the counter, if one step's
              value changes. A person with values in several steps is charged for each of them.
-             levels = floor(log2(horizon)) + 1: with log2(horizon) levels the loss would exceed
-             the claim (twice it for horizon = 2).
+             levels = floor(log2(horizon)) + 1: noise for only log2(horizon) levels would lose
+             more than epsilon (for horizon = 2, twice epsilon).
 Sensitivity  no assumption: each value is clamped to [0, bound], so a change of one value changes
              at most one node on each level, by at most `bound`.
 Sampler      exact discrete Laplace on integers; `TreeRun` draws its noise in blocks.
