@@ -52,7 +52,7 @@ class Grid:
             raise ConfigError(f"lower is below upper; got {self.lower} and {self.upper}.")
         if max(abs(self.first_step), abs(self.last_step)) > MOST_STEPS:
             raise ConfigError("The bounds are at most 2**52 steps of the resolution from zero.")
-        if max(abs(self.lower), abs(self.upper)) > 2 * MOST_STEPS:  # up to it, floats are exact
+        if max(abs(self.lower), abs(self.upper)) > 2 * MOST_STEPS:  # integers up to 2**53 are exact
             raise ConfigError("The bounds are at most 2**53 from zero: take a larger unit.")
 
     @cached_property

@@ -31,7 +31,7 @@ from tacit.mechanisms.topk import TopSelection
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
 _LIST_LENGTH = 10
-"""Candidates in the list of the card of `top-selection`."""
+"""Length of the list on the card of `top-selection`."""
 _WRITTEN_AS_POWER = 13.8
 """From this epsilon on, a card writes the factor e^epsilon as a power, such as "e^13.8".
 

@@ -99,7 +99,7 @@ class BitRelease:
 
     @property
     def truth(self) -> Fraction:
-        """The exact chance that a bit is released and not flipped."""
+        """The exact chance that a bit is released as it is, not flipped."""
         return self._response.truth
 
     @property
@@ -136,7 +136,7 @@ def to_answers(values: ArrayLike, categories: int) -> NDArray[np.int64]:
     is_in_range = is_numeric and np.all((array >= 0) & (array < categories))
     if not (is_in_range and np.all(array == array // 1)):
         raise DataError(
-            "an answer is not one of those asked for",
+            "an answer is none of the possible ones",
             expected=f"whole numbers from 0 to {categories - 1}, no NaN and no infinity",
             fix="Nothing was released.",
         )

@@ -132,8 +132,8 @@ class Selection:
 
         Epsilon must be finite. The weights are as sensitive as the scores.
         """
-        steps_below_best = self.grid.last_step - self.grid.to_steps(scores)
-        return self.weight_table[steps_below_best]
+        steps_below_upper = self.grid.last_step - self.grid.to_steps(scores)
+        return self.weight_table[steps_below_upper]
 
     @cached_property
     def weight_table(self) -> NDArray[np.int64]:

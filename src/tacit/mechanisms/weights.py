@@ -65,17 +65,17 @@ def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
 
     w[d + 1] is w[d] times an upper bound of e**-rate, rounded up. So w[d] is about
     2**bits * e**(-rate * d) until it is as small as max(1, 1 / rate); then rounding up keeps it
-    constant. So scores that lie more than about bits * ln 2 + min(0, ln rate) nats below the
+    constant. Therefore scores that lie more than about bits * ln 2 + min(0, ln rate) nats below the
     highest possible score have nearly equal weights. No weight is 0, which would be an infinite
     loss.
 
     Args:
         rate: Nats for each step of a score.
-        steps: Number of steps from the best score to the worst.
+        steps: Number of steps from the highest possible score to the lowest.
         bits: Bits of the largest weight.
 
     Returns:
-        (steps + 1,) weights by the number of steps below the best score; read-only.
+        (steps + 1,) weights by the number of steps below the highest possible score; read-only.
     """
     factor = int(bound_exp_of_minus(rate) * (1 << _BITS))
     weights = np.empty(steps + 1, dtype=np.int64)

@@ -103,7 +103,7 @@ def _weakest_card(cards: Sequence[Guarantee]) -> Guarantee:
 
 
 def _total_epsilon(card: Guarantee) -> float | None:
-    """Return the epsilon of all releases or, if nothing bounds it, the one that the card states."""
+    """Return the epsilon of all releases; if nothing bounds it, the card's own `epsilon`."""
     return card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
 
 

@@ -33,7 +33,7 @@ Facts = Mapping[str, Any]
 """Public facts of one item: the name of a catalogue's column to a text, or to a list of texts."""
 
 _LEAST_RIDGE = 1e-9
-"""Ridge without noise, so that the system of equations has one solution."""
+"""Ridge where tastes have no noise, so that the system of equations has one solution."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,13 +31,13 @@ LEAST_PEOPLE = 16
 _MOST_COLUMNS = 12
 """Largest number of dense features."""
 _PEOPLE_PER_COLUMN = 8
-"""One dense feature is made for each of so many people."""
+"""Number of people for one dense feature: n people give floor(n / 8) of them."""
 _FEW_LIKES = 5.0
 """Number of likes at which an item's features have half the weight of an item with very many."""
 _RIDGE = 4.0
 """Ridge of EASE among people."""
 _ENTRIES_PER_ITEM = 100
-"""Weights that are kept in each item's row."""
+"""Largest number of weights that are kept in each item's row."""
 _LIST_FACTOR = 1.5
 """Weight of the lists where there are as many consenting people as the effective population."""
 _MOST_LIST_WEIGHT = 2.0
@@ -139,8 +139,8 @@ def consented_lists(
     """Learn how much a like of one item adds to the score of another: EASE in its dual form.
 
     With Y (people, items) the rows of likes scaled to norm 1, Q = (Y Y' + 4 I)^-1 and W = Y' Q Y,
-    column j of the weights is W_j / (1 - W_jj), with 0 on the diagonal. In each row the 100 largest
-    absolute values are kept, and all are multiplied by `list_weight`.
+    column j of the weights is W_j / (1 - W_jj), with 0 on the diagonal. Each row keeps the 100
+    weights of largest absolute value, and they are multiplied by `list_weight`.
 
     Args:
         likes: (people, items) 1 for a like, at least one in each row.

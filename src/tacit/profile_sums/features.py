@@ -35,7 +35,7 @@ _YEAR_IF_UNKNOWN = 1990
 _NUMBER_BANDS = 8
 """Number of bands of a column of numbers."""
 _FEW_NUMBERS = 12
-"""Largest number of different numbers of a column that is not divided into bands."""
+"""A column with at most this many different numbers is not divided into bands."""
 UNKNOWN = "unknown"
 """Name of the column for items that have none of the other columns."""
 
@@ -184,7 +184,7 @@ def _name_features(catalogue: Ratings, names: Sequence[str] | None) -> Values:
 
 
 def _split_into_bands(name: str, values: Values) -> Values:
-    """Replace the numbers in a column by the numbers of their bands.
+    """Replace the numbers in a column by the indices of their bands.
 
     A column named 'year' has the bands of `YEAR_BANDS`. A column of numbers alone, more than 12
     different ones, has 8 bands that hold about equally many values. Every other column is returned
@@ -252,7 +252,7 @@ def _choose_columns(cells: Values) -> tuple[str, ...]:
 
 
 def _matrix_of_columns(cells: Values, columns: Sequence[str]) -> sparse.csr_array:
-    """Make rows (items, f) of L2 norm 1, whose entries that are not 0 are equal.
+    """Make rows (items, f) of L2 norm 1; all nonzero entries of a row are equal.
 
     Args:
         cells: The features of each item, as NAME=VALUE; features without a column are left out.
@@ -273,7 +273,7 @@ def _matrix_of_columns(cells: Values, columns: Sequence[str]) -> sparse.csr_arra
 def unit_feature_rows(
     lengths: NDArray[np.int64], columns: NDArray[np.int32], width: int
 ) -> sparse.csr_array:
-    """Make rows (items, width) of L2 norm 1 whose entries that are not 0 are equal.
+    """Make rows (items, width) of L2 norm 1; all nonzero entries of a row are equal.
 
     Args:
         lengths: (items,) number of features of each item.

@@ -1,4 +1,4 @@
-"""Model files: released and public values alone, but for likes that people agreed to publish."""
+"""Model files: released and public values, and weights and features from consenting people."""
 
 from __future__ import annotations
 
@@ -242,7 +242,8 @@ def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str
 def _features_to_arrays(rows: sparse.csr_array, dense_columns: int) -> dict[str, NDArray[Any]]:
     """Return the number of features of each item, and their columns, item after item.
 
-    Values are stored only if there are dense columns; otherwise they follow from the numbers.
+    Values are stored only if there are dense columns; otherwise the number of an item's features
+    determines them.
     """
     arrays: dict[str, NDArray[Any]] = {
         "feature_lengths": np.diff(rows.indptr).astype(np.uint8),
@@ -297,7 +298,7 @@ def _released_from_parts(
     deviation = number_from_header(header["deviation"])
     mode = header["mode"]
     if usefulness.worthwhile != (mode != "popularity"):
-        raise ValueError("its mode contradicts what it says of its lists")
+        raise ValueError("its mode contradicts 'worthwhile', by which lists are personal or not")
     if mode == "popularity":
         return ReleasedLists(means, deviation, None, usefulness)
     if mode == "top-items":

@@ -22,7 +22,7 @@ from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
 from tacit.profile_sums.settings import Settings
 
 _COUNTS_PART = 1 / 3
-"""Part of a later fit's mu^2 that sum 1 takes; its second sum takes two thirds."""
+"""Part of a later fit's mu^2 that sum 1 takes; the second sum of that fit takes two thirds."""
 MOST_FITS = 10_000
 """Largest number of fits of a plan: one a day for 27 years."""
 FIRST_SHARE = 0.5
@@ -115,9 +115,9 @@ class FitPlan:
         numbers = (plan.sigma, plan.first_share, plan.forgetting, *plan.shares)
         is_whole = isinstance(plan.fits, int) and not isinstance(plan.fits, bool)
         if not isinstance(plan.name, str) or not is_whole or not 2 <= plan.fits <= MOST_FITS:
-            raise ValueError("its plan has no number of fits or no name")
+            raise ValueError(f"its plan has no name, or no number of fits from 2 to {MOST_FITS:,}")
         if len(plan.shares) != 4 or not all(number > 0 for number in numbers):
-            raise ValueError("its plan has numbers that no plan has")
+            raise ValueError("its plan has a number that is not above 0, or not four shares")
         return plan
 
 

@@ -141,7 +141,8 @@ def fits_from_header(
 
     Args:
         header: JSON values.
-        expected_noises: Returns the noise multipliers that the last of some fits must have.
+        expected_noises: Receives all fits, and returns the noise multipliers that the last of them
+            must have.
 
     Returns:
         The fits, and the epsilon that they may cost together; None: no limit.
@@ -155,7 +156,7 @@ def fits_from_header(
         raise ValueError("its lifetime is no finite number above 0")
     fits = tuple(Fit.from_row(row) for row in header["fits"])
     if not fits or any(not fit.noises or min(fit.noises) < 0 for fit in fits):
-        raise ValueError("its list of fits is empty or has negative noise")
+        raise ValueError("it has no fits, or a fit without noise multipliers or with negative ones")
     expected = combined_noise(expected_noises(fits))
     if not math.isclose(combined_noise(fits[-1].noises), expected, rel_tol=1e-5):
         raise ValueError("its last fit has other noise than its settings or its plan")

@@ -79,7 +79,8 @@ class PrivateLists(base.ItemRecommender):
         scale_: The scale of the ratings.
         titles_: Item id to title.
         details_: Categories, prices and pictures of items, for display.
-        people_: The ratings that were fitted to; None in a model that was loaded or copied.
+        people_: The ratings that were fitted to; of stored ratings, the catalogue without people;
+            None in a model that was loaded or copied.
     """
 
     fitted_: FittedLists
@@ -179,7 +180,8 @@ class PrivateLists(base.ItemRecommender):
 
         Args:
             fitted: The result of the fit.
-            people: The ratings that were fitted to; None: read from a file.
+            people: The ratings that were fitted to, or the catalogue of stored ones; None: the
+                model is read from a file.
         """
         self.fitted_ = fitted
         self.released_ = fitted.released
@@ -211,7 +213,8 @@ class PrivateLists(base.ItemRecommender):
         """Recommend the n best items that are not in the history.
 
         Args:
-            user: Id of a person who was fitted to. A model that was loaded or copied knows none.
+            user: Id of a person who was fitted to. A model knows none if it was loaded, copied or
+                fitted to stored ratings.
             history: Item id to stars, or ids of liked items; it is used in place of the user's.
             n: Length of the list.
             exclude: Further item ids to leave out.

@@ -27,7 +27,10 @@ _LEAST_VALUE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class OwnLikesMap:
-    """Linear map from a person's likes to an addition to their taste."""
+    """Linear map from a person's likes to an addition to their taste: (x B - b_0) K.
+
+    x is the person's row of likes of norm 1, and B (target items, k) are the tastes of items.
+    """
 
     matrix: Floats
     """(k, k) K, by which x B - b_0 is multiplied."""

@@ -36,7 +36,9 @@ LIKE_TOLERANCE = 1e-9
 def read_profiles(
     ratings: Ratings, sides: ItemSides, threshold: float, other_weight: float
 ) -> Profiles:
-    """Make everybody's profile, also an empty one for a person without rows, whom sum 1 counts.
+    """Make everybody's profile.
+
+    A person without rows has an empty profile; sum 1 counts them, too.
 
     Args:
         ratings: All rows of each person.

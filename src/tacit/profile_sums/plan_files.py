@@ -91,7 +91,7 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
     elif header["second"] == "tastes":
         later = _tastes_from_parts(header, arrays, len(context_ids), len(item_ids))
     elif header["second"] != "counts":
-        raise ValueError("the plan's second sum is none that this version knows")
+        raise ValueError("the plan has a second sum that this version does not know")
     plan = FitPlan.from_header(dict(header["plan"]))
     return PlanState(plan, context_ids, item_ids, one_domain, counts, later)
 
@@ -153,8 +153,8 @@ def _read_head(arrays: Arrays, items: int) -> NDArray[np.int64]:
         items: Number of target items.
 
     Raises:
-        ValueError, KeyError: The head is missing or empty, or its numbers are no ascending numbers
-            from 0 and below `items`.
+        ValueError, KeyError: The head is missing or empty, or its numbers do not ascend, or one is
+            not from 0 to `items` - 1.
     """
     head = read_array(arrays, "plan_head", None).astype(np.int64)
     if not len(head) or head[0] < 0 or head[-1] >= items or (np.diff(head) <= 0).any():

@@ -48,10 +48,10 @@ COUNTS, ITEMS = 0, 3
 class AddedTable:
     """Several noisy draws of one table, added up by precision.
 
-    The precision p of a draw is relative to a draw with the budget of the whole plan: if the noise
-    of that one has the standard deviation d, the noise of a draw has d / sqrt(p), and that of
-    `mean` has d * sqrt(squares) / weight. With a forgetting factor a, the terms of earlier draws
-    are multiplied by a, in Q by a^2.
+    Let d be the standard deviation of the noise of a draw with the budget of the whole plan. A draw
+    of precision p has noise of standard deviation d / sqrt(p), and the noise of `mean` has
+    d * sqrt(squares) / weight. A forgetting factor a multiplies the terms of earlier draws: by a in
+    S and W, and by a^2 in Q.
     """
 
     values: Floats
@@ -87,7 +87,7 @@ class AddedTable:
 
 @dataclass(frozen=True, eq=False)
 class AddedCounts:
-    """Draws of sum 1, added up by precision; an item has the draws since it came.
+    """Draws of sum 1, added up by precision; an item has the draws since it joined the catalogue.
 
     S, W, Q and p are those of `AddedTable`. The entries of items are those of `CountTable`: across
     domains context items, then target items.
@@ -102,7 +102,7 @@ class AddedCounts:
     squares: Floats
     """(item entries,) Q of each item."""
     present: Floats
-    """(item entries,) sum of p times the noisy number of people over each item's draws."""
+    """(item entries,) sum, over each item's draws, of p times the noisy number of people."""
 
     def add(
         self, draw: Floats, presence: float, precision: float, forgetting: float = 1.0
@@ -290,7 +290,7 @@ def _grow_tastes(
 
     Args:
         later: The state of sum 3.
-        state: The state of the plan, of which it is a part.
+        state: The state of the plan, which `later` is a part of.
         all_context: Ids of the context items of the state and the catalogue together.
         all_targets: Ids of the target items of both together.
         context_ids: Ids of the context items of the catalogue.

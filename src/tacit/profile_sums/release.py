@@ -283,7 +283,8 @@ def _release_tastes(
     Args:
         people: Everybody's profile.
         counts: Shares of likes of sum 1.
-        effective_population: People over the noise multiplier of all sums; None without noise.
+        effective_population: People divided by the noise multiplier of all sums; None without
+            noise.
         features: Public features.
         noises: Noise multipliers of sums 1, 2a, 2b and 3.
         settings: Choices of the fit.
@@ -426,8 +427,8 @@ def choose_mode(
     the noise, sums of tastes would be noise alone, so mode 'popularity' counts likes again.
 
     Args:
-        effective_population: People over the noise multiplier of all sums; None: without noise, or
-            no mode is to be chosen for very many people.
+        effective_population: People divided by the noise multiplier of all sums; None: without
+            noise, or no mode is to be chosen for very many people.
         popular: `popular_above_noise` of the shares of likes; None without noise.
         has_features: Whether there are public features.
         one_domain: Whether context and target items are the same.
@@ -460,8 +461,8 @@ def asks_for_pairs(
     It does in mode 'auto', in one domain of two items or more, above a large effective population.
 
     Args:
-        effective_population: People over the noise multiplier of all sums; None without noise,
-            which counts as infinitely many people.
+        effective_population: People divided by the noise multiplier of all sums; None without
+            noise, which counts as infinitely many people.
         items: Number of target items.
         one_domain: Whether context and target items are the same.
         settings: Choices of the fit.

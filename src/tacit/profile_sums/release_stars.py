@@ -167,7 +167,7 @@ def _combine_tables(
 
 
 def _star_model(means: StarMeans, factors: StarFactors, scale: RatingScale) -> StarModel:
-    """Combine means and factors; means and effects go from stars of five to the scale."""
+    """Combine means and factors; convert mean and effects from stars of five to the scale."""
     middle, unit = star_unit(scale)
     return StarModel(
         mean=means.mean * unit + middle,

@@ -66,14 +66,19 @@ def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -
 def personal_scores(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
     """Compute the part of the scores (people, target items) that each person's own rows add.
 
-    With z a person's tastes in features, clip(z V) these in k directions at the largest norm of
-    lists, x the row of likes of norm 1, and E the weights learned from consenting people, if any:
+    A person has z (f,), their tastes in features, and x, their row of likes of norm 1. clip(z V) is
+    z V, shortened to a norm of at most `personal_clip` sqrt(k). V and B are those of `TasteModel`,
+    b_0 and K those of `OwnLikesMap`. P has the vectors of `PairVectors`, 0 outside their head, and
+    mu the shares of likes. E are the weights learned from consenting people, if any.
 
         tastes, one domain:      (clip(z V) + (x B - b_0) K) B' + x E
         tastes, across domains:  clip(z V) B'
-        with pairs of likes:     clip(z V) B' + (x P - mu P) P', the second term for the head alone
-        top items:               r W, with r the row of the context head scaled to norm 1
+        with pairs of likes:     clip(z V) B' + (x P - mu P) P'
+        top items:               r W, with W the weights of `TopItemsModel`, and r the person's row
+                                 of its context items (in one domain, of likes) of norm 1
         popularity:              0
+
+    The terms (x B - b_0) K and x P - mu P are 0 for a person without likes.
     """
     model = released.personal
     if isinstance(model, TasteModel):
@@ -95,8 +100,8 @@ def personal_scores(people: Profiles, released: ReleasedLists, settings: Setting
 class Factors:
     """Vectors of people and items whose inner products are the scores.
 
-    The columns are k tastes, d vectors of pairs if there are any, and 1 for popularity, which is 1
-    for each person and the share of likes for each item.
+    The columns are k tastes, d coordinates by pairs of likes if there are any, and one column for
+    popularity: 1 for each person, the share of likes for each item.
     """
 
     people: Floats
@@ -139,7 +144,8 @@ def people_tastes_of_lists(people: Profiles, released: ReleasedLists, settings: 
 def _served_tastes(people: Profiles, model: TasteModel, settings: Settings) -> Floats:
     """Compute the tastes (people, k) that lists are made from: clip(z V) + (x B - b_0) K.
 
-    Across domains, and with pairs of likes, there is only the first term.
+    Across domains, and with pairs of likes, there is only the first term. `personal_scores` defines
+    the symbols.
     """
     feature_tastes = people_tastes(people, model.centre, model.features, everybody=True)
     tastes = feature_tastes @ model.directions
@@ -151,9 +157,9 @@ def _served_tastes(people: Profiles, model: TasteModel, settings: Settings) -> F
 
 
 def _clip_factor(tastes: Floats, settings: Settings) -> Floats:
-    """Return factors (people, 1) that bring tastes (people, k) to the largest norm of lists.
+    """Return factors (people, 1) that shorten tastes (people, k) to norm `personal_clip` sqrt(k).
 
-    That norm is `personal_clip` sqrt(k); shorter tastes have the factor 1.
+    Tastes of a smaller norm have the factor 1.
     """
     largest = settings.personal_clip * math.sqrt(tastes.shape[1])
     lengths = np.maximum(np.linalg.norm(tastes, axis=1, keepdims=True), _LEAST_LENGTH)

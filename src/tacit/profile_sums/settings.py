@@ -63,7 +63,8 @@ class Settings:
     directions: int = 12
     """Largest number of directions of taste."""
     edge: float = 0.8
-    """Directions are kept whose singular value exceeds this share of the largest one of noise."""
+    """A direction is kept if its singular value exceeds this share of the largest one of noise
+    alone. Two directions are always kept."""
     personal_clip: float = 2.5
     """Largest norm of the tastes in features that a list is made from, divided by sqrt(number of
     directions)."""

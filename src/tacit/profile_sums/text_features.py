@@ -60,7 +60,11 @@ def text_features(catalogue: Ratings, names: Sequence[str], columns: int) -> Flo
     free_columns = max(MOST_COLUMNS - columns, _LEAST_COLUMNS)
     width = min(free_columns, min(words.shape) - 1)  # ARPACK needs fewer than both dimensions
     if width < 1:
-        raise DataError("the texts have one word alone", fix="Name other columns with --text.")
+        raise DataError(
+            "the texts of the items share only one word",
+            expected="two or more words, each in the texts of two items",
+            fix="Name other columns with --text.",
+        )
     rows = TruncatedSVD(width, algorithm="arpack", random_state=0).fit_transform(words)
     rows = orient_columns(np.asarray(rows, dtype=np.float64))
     return limit_rows(rows, np.diff(words.indptr) > 0)

@@ -52,7 +52,7 @@ class Usefulness:
 
     @property
     def is_above_noise(self) -> bool:
-        """Whether lists of these counts are expected to beat popularity; mode 'auto' asks this."""
+        """Whether lists are expected to beat popularity, by these counts; mode 'auto' asks this."""
         return self.popular is None or self.popular >= LEAST_POPULAR
 
     @property
@@ -76,7 +76,7 @@ def people_needed(items: int, sigma: float, *, one_domain: bool = True) -> int:
 
 
 def expected_share(items: int, people: float, sigma: float, *, in_plan: bool = False) -> float:
-    """Estimate which share of EASE's gain over popularity lists have, by NDCG@10 in one domain.
+    """Estimate the gain of lists over popularity (NDCG@10, one domain), as a share of EASE's gain.
 
     With r = people / `people_needed`, the share is 0.9 - 0.7 / r^0.45, and at least -1; below 0
     lists are worse than popularity. With pairs of likes it is at least 0.92. The formula is fitted,
@@ -97,7 +97,7 @@ def expected_share(items: int, people: float, sigma: float, *, in_plan: bool = F
 
 
 def popular_above_noise(shares: Floats, deviation: float) -> float:
-    """Return the mean of the 20 largest released shares of likes, over the largest noise expected.
+    """Return the mean of the 20 largest released shares, divided by the largest noise expected.
 
     Args:
         shares: (items,) released shares of likes.

@@ -152,7 +152,7 @@ class Recommender(Protocol):
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """Recommend the n best items for a history, or without one for the person of an id.
+        """Recommend the n best items for a history or, if there is none, for the person with an id.
 
         Args:
             user: Id of a person that the model was fitted to.
@@ -165,7 +165,7 @@ class Recommender(Protocol):
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """Return (len(items),) predicted stars or scores for a history or the person of an id."""
+        """Return (len(items),) predicted stars or scores; the person is given as in `recommend`."""
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the guarantee cards of the fit; an empty tuple if it promises no privacy."""
@@ -185,8 +185,8 @@ class Parameters:
     """Names of parameters that hold ids of people, which no repr shows."""
 
     is_clone: bool = False
-    """Whether scikit-learn's `clone` made this object. A clone knows of no earlier fits, which
-    private recommenders state on their cards."""
+    """Whether scikit-learn's `clone` made this object. A clone does not know of earlier
+    fits; private recommenders say so on their cards."""
 
     def __sklearn_clone__(self) -> Self:
         """Make an unfitted object with the same parameters, marked as a clone for its cards."""
@@ -466,7 +466,7 @@ class ItemRecommender(Parameters):
             raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
-        """Return the history after checks, or without one the ratings of the user in the fit.
+        """Return the history after checks; without a history, the ratings of the user in the fit.
 
         An unknown user has no ratings.
 

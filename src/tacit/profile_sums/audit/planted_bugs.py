@@ -273,7 +273,7 @@ def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -
 def count_popular_items_with_one_charge(
     people: Profiles, counts: Counts, noises: list[float], settings: Settings
 ) -> PopularTable:
-    """Draw each of the three later counts with the noise of a sum that has all their budget."""
+    """Draw each of the three later counts as if it alone had the budget of all three."""
     noise = combined_noise(noises)
     return release_popular_counts(people, counts, [noise] * len(noises), settings)
 
@@ -302,12 +302,12 @@ def add_presence_after_clip(
 
 
 def read_likes_above_mean(ratings: Ratings, sides: Any, _: float, other_weight: float) -> Profiles:
-    """Count every rating as a like that is at least the mean of all people's stars."""
+    """Count a rating as a like if it is at least the mean of all people's stars."""
     return read_profiles(ratings, sides, float(ratings.values.mean()), other_weight)
 
 
 def read_without_rare_items(ratings: Ratings, *arguments: Any) -> Profiles:
-    """Leave out items that fewer than 17 people rated, which one person can decide."""
+    """Leave out items that fewer than 17 people rated: one person can decide if an item stays."""
     is_frequent = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
     return read_profiles(ratings.where(is_frequent[ratings.items]), *arguments)
 
@@ -377,14 +377,14 @@ SHARES_FORGOTTEN: Fault = {release: {"noise_multipliers": forget_shares}}
 HALF_SIGMA_BESIDE: Fault = {
     GramRelease: {"sigma_off_diagonal": property(lambda mechanism: mechanism.sigma / 2)}
 }
-"""Noise off the diagonal of sigma / 2 instead of sigma / sqrt(2)."""
+"""Off the diagonal, the noise has sigma / 2 instead of sigma / sqrt(2)."""
 SMALL_HEADS: Fault = {
     item_tastes: {"LEAST_HEAD": 8, "HEAD_FACTOR": 0.1},
     popular_counts: {"LEAST_POPULAR_HEAD": 8},
 }
-"""Heads of 8 items, which do not have all of the 20 items."""
+"""Heads that have 8 of the 20 items."""
 SMALL_PAIR_HEADS: Fault = {like_pairs: {"MOST_PAIR_ITEMS": 8}}
-"""Heads of pairs of likes that have 8 of the 20 items."""
+"""Heads of pairs of likes, with 8 of the 20 items."""
 COUNTS_BESIDE_CLIP = replace_item_sum(add_counts_beside_clip)
 TASTES_AROUND_TRUE_MEAN = show_people_after_counts("profile_centre", centre_at_true_mean)
 DAMPED_BY_TRUE_COUNTS = show_people_after_counts("profile_centre", centre_by_true_counts)
@@ -470,4 +470,4 @@ BUGS = (
         world=_PAIRS,
     ),
 )
-"""All bugs; the first six are the likeliest by the proof in docs/private-proof.md."""
+"""All bugs. By the proof in docs/private-proof.md, the first six are the likeliest mistakes."""

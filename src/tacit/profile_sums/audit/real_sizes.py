@@ -110,13 +110,13 @@ def replay_once(world: World, tables: NeighbouringTables, seed: int) -> Replay:
 def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
     """Make a function that answers in place of the sampler, so that later sums have most entries.
 
-    Sum 1 says so many people that all items are in the head of sum 3, and the Gram matrix is so
-    large that tastes have the largest number of directions.
+    In the answer to sum 1 there are so many people that all items are in the head of sum 3. The
+    answered Gram matrix is so large that tastes have the largest number of directions.
 
     Args:
         seed: Seed of the noise.
         items: Number of items.
-        pairs: Whether sum 1 says so many likes that mode 'auto' releases pairs.
+        pairs: Whether the answer to sum 1 has so many likes that mode 'auto' releases pairs.
     """
     answer = answer_sampler(seed, pairs=pairs, items=items)
     presence = int(_ANSWERED_PEOPLE * Settings().presence / 2.0**-12)  # steps of sum 1
@@ -186,10 +186,9 @@ def add_large_pair(claim: AuditedClaim, world: World) -> AuditedClaim:
 
 
 Kernel = Callable[..., None]
-"""A kernel of a sum: its first argument are profiles, its last the total, changed in place."""
+"""A kernel of a sum. It reads profiles (first argument) and adds to the total (last argument)."""
 AddPerson = Callable[[Kernel, Profiles, tuple[Any, ...]], None]
-"""A faulty way to add one person by a kernel; the last argument are the kernel's other arguments.
-"""
+"""A faulty way to add one person: from the kernel, the profile and the kernel's other arguments."""
 
 
 def weaken_beyond(kernel: Kernel, threshold: int, add_person: AddPerson) -> Kernel:

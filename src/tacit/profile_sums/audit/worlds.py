@@ -160,10 +160,10 @@ def neighbouring_tables(person: Stars, people: int = 40) -> NeighbouringTables:
 
 
 def make_ratings(rows: Sequence[Stars]) -> Ratings:
-    """Make ratings on the public catalogue of these audits, also of people without rows.
+    """Make ratings of the items in the public catalogue of these audits.
 
     Args:
-        rows: Ratings of each person.
+        rows: Ratings of each person; a person may have none.
     """
     triples = []
     for user, row in enumerate(rows):
@@ -195,9 +195,9 @@ def answer_sampler(
 
     Args:
         seed: Seed of the noise.
-        factors: Whether sum 1 says so many people, and the Gram matrix of stars is so large, that
-            stars have factors.
-        pairs: Whether sum 1 says so many people and likes that mode 'auto' releases pairs.
+        factors: Whether stars have factors: the answer to sum 1 has so many people, and the
+            answered Gram matrix of stars is so large.
+        pairs: Whether mode 'auto' releases pairs: the answer to sum 1 has so many people and likes.
         items: Number of items of all domains together: sum 1 has an entry for each, and one more.
     """
     draws = np.random.default_rng(seed)

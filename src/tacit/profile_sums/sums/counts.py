@@ -86,9 +86,9 @@ class Counts:
 
 
 def norm_of_items(settings: Settings, *, one_domain: bool) -> float:
-    """Return the norm of the part of a person's vector that is of items, in each domain.
+    """Return the norm to which a person's entries of items are scaled, in each domain by itself.
 
-    The parts and the entry `presence` together have norm 1.
+    These entries and the entry `presence` together have norm 1.
     """
     vectors = 1 if one_domain else 2
     return math.sqrt((1 - settings.presence**2) / vectors)
@@ -145,7 +145,7 @@ def release_count_table(
 def make_counts(table: CountTable, settings: Settings) -> Counts:
     """Divide the released sum by the noisy number of people: post-processing.
 
-    The number is taken to be at least 50, or 1 without noise.
+    A smaller number of people than 50 (without noise, than 1) is replaced by 50 (1).
     """
     noisy_people = float(table.values[-1]) / settings.presence
     fewest = FEWEST_PEOPLE if table.deviation else 1

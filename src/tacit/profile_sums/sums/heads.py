@@ -1,6 +1,6 @@
 """The head: the target items with the largest released shares of likes.
 
-Some later sums are of these items alone, so that each entry has more likes beside the noise.
+Some later sums are of these items alone, so that each entry has many likes compared with its noise.
 """
 
 from __future__ import annotations

@@ -39,9 +39,9 @@ Ints = NDArray[np.int64]
 LEAST_HEAD = 150
 """Least number of items in the head."""
 HEAD_FACTOR = 5.0
-"""Number of items in the head per square root of the effective population."""
+"""Number of items in the head, divided by the square root of the effective population."""
 _COUNT_FACTOR = 14.0
-"""Weight of the count column at an effective population of 1; it falls with the square root."""
+"""Weight of the count column within its limits, times the root of the effective population."""
 _LEAST_COUNT_WEIGHT, _MOST_COUNT_WEIGHT = 0.4, 1.0
 """Limits of the weight of the count column."""
 _LEAST_RESCALE = 0.2
@@ -122,8 +122,8 @@ def choose_query(
 
     Args:
         counts: The release of sum 1.
-        effective_population: People over the noise multiplier of all sums; None: without noise, so
-            all items are in the head, and there is no count column.
+        effective_population: People divided by the noise multiplier of all sums; None: without
+            noise, so all items are in the head, and there is no count column.
         k: Number of directions.
         settings: Choices of the fit.
     """

@@ -10,8 +10,8 @@ Releases   for each two items of the head the sum of 1 / m over the people who l
            number of the person's likes in the head.
 Clips      nothing: a person's m (m - 1) / 2 entries of 1 / m have the norm sqrt((1 - 1 / m) / 2),
            below sqrt(1 / 2) for every m. In whole steps each entry is rounded towards zero.
-Makes      vectors of items; the inner product of two, over the square root of the number of a
-           person's likes, is what a like of one item adds to the score of the other.
+Makes      vectors of items. The inner product of two, divided by the square root of the number of
+           a person's likes, is what a like of one item adds to the score of the other.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ MOST_PAIR_ITEMS = 800
 PEOPLE_PER_PAIR_ITEM = 25
 """The head has one item per so many people of the effective population."""
 MOST_VECTORS = 40
-"""Largest length of an item's vector."""
+"""Largest number of entries of an item's vector."""
 _LEAST_EDGE = 1e-6
-"""Largest eigenvalue that is a rounding error: the edge where there is no noise."""
+"""Least value of the edge of `find_large_part`: eigenvalues up to it are rounding errors."""
 _ROUNDS = 4
 """Number of times that the unknown diagonal is replaced by that of the kept part."""
 _NORM = math.sqrt(0.5)
@@ -72,8 +72,8 @@ class PairTable:
 class PairVectors:
     """Vectors of items.
 
-    The inner product of two, over the square root of the number of a person's likes, is what a like
-    of one item adds to the score of the other.
+    The inner product of two, divided by the square root of the number of a person's likes, is what
+    a like of one item adds to the score of the other.
     """
 
     items: Ints
@@ -81,7 +81,7 @@ class PairVectors:
     vectors: Floats
     """(head, d) P, rounded to 32 bits as in files. d is 1 or more."""
     mean: Floats
-    """(d,) P'mu: the sum of vectors of an average person."""
+    """(d,) P'mu: the row x P of an average person, with mu the shares of likes of the head."""
 
     def coordinates(self, unit_likes: sparse.csr_array) -> Floats:
         """Return the coordinates (people, d) x P - mu P of people; 0 for a person without likes.

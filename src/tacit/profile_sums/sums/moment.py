@@ -42,8 +42,8 @@ def people_tastes(
         people: Their profiles.
         centre: Damping of context items, and the mean features of a profile.
         features: (context items, f) public features of the context items.
-        everybody: Whether, across domains, people without a like among target items have tastes,
-            too: they do in lists, and contribute zeros to sums.
+        everybody: Across domains, whether people without a like among target items have tastes,
+            too. They have tastes in lists; to sums they contribute zeros.
     """
     from tacit.engine.profile_kernels.tastes import fill_tastes  # numba is only needed here
 

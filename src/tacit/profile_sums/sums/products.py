@@ -49,7 +49,7 @@ def sum_feature_products(
         centre: Damping of context items, and the mean features of a profile.
         features: Public features of context and target items.
         whitening: (f, f) A of sum 2a.
-        mean_likes: (f,) features of target items, summed by their released shares of likes.
+        mean_likes: (f,) sum of the target items' features, each times its released share of likes.
         mechanism: Determines the clip and the steps.
     """
     from tacit.engine.profile_kernels.products import (
@@ -83,8 +83,8 @@ def release_directions(
     """Release sum 2b and compute the directions V = A U_k (f, k) from it.
 
     U_k (f, k) are the left singular vectors of the transposed sum whose singular values exceed
-    `settings.edge` times the largest one of noise, about 2 sqrt(f) times its standard deviation. k
-    is at least 2, and at most `settings.directions`.
+    `settings.edge` times the largest singular value of noise alone. That is about 2 sqrt(f) times
+    the standard deviation of the noise. k is at least 2, and at most `settings.directions`.
 
     Args:
         people: Everybody's profile.

@@ -41,7 +41,7 @@ Ints = NDArray[np.int64]
 _CLIP_SHARE = 0.7
 """Norm of the clip, as a share of the norm of a usual person's table."""
 _MOMENT_SHARE = 0.1
-"""Norm of the second moment in a usual person's table, as a share of the norm of their items."""
+"""Norm of the second moment in a usual person's table, as a share of the norm of its item rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def release_star_factors(
         ratings: All ratings, in memory or stored.
         items: (items,) numbers of the items in the catalogue.
         means: Means and effects of the first sum.
-        head: Loadings of the most rated items, of the second sum.
+        head: Loadings of the most rated items, made from the second sum.
         noise_multiplier: Noise multiplier of the sum; 0: without noise.
     """
     counts = means.counts
@@ -164,7 +164,7 @@ def _usual_taste_square(
 
     Args:
         loadings: (items, k) loadings of the head, 0 outside.
-        variances: (items,) variance of a rating around them.
+        variances: (items,) variance of a rating around its prediction from the loadings.
         counts: (items,) expected sums of weights of an item's ratings.
         usual_ratings: Number of ratings of a usual person.
     """

@@ -174,7 +174,7 @@ def read_star_means(
 
 
 def _expected_counts(counts: Floats, deviation: float) -> Floats:
-    """Shrink noisy counts (items,) towards their mean, and replace smaller ones by the mean.
+    """Shrink noisy counts (items,) towards their mean; a count below the mean becomes the mean.
 
     With c a count, m the mean (at least 0), a = max(c - m, 0) and d the deviation, the result is
     m + a^3 / (a^2 + d^2).

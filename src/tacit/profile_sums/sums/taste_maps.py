@@ -11,8 +11,8 @@ from tacit.engine.profile_kernels.types import ProfileCentre, TasteMap
 Floats = NDArray[np.float64]
 
 LEAST_REST = 1e-9
-"""Largest sum of the weights of a person's other items at which a like is left out: without these
-items the person has no tastes."""
+"""A like is left out if the weights of the person's other items add up to at most this: without
+these other items the person has no tastes."""
 
 
 def taste_map(matrix: Floats, centre: ProfileCentre, targets: sparse.csr_array) -> TasteMap:
@@ -44,9 +44,12 @@ def map_features(vector: Floats, matrix: Floats) -> Floats:
 
 
 def orient_columns(vectors: Floats) -> Floats:
-    """Give each column (of n, k) the sign that makes its entry of largest absolute value positive.
+    """Give each column the sign that makes its entry of largest absolute value positive.
 
     Singular vectors are defined up to a sign, which differs between machines otherwise.
+
+    Args:
+        vectors: (n, k) columns.
     """
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)

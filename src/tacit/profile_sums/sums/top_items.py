@@ -108,7 +108,7 @@ def unit_like_rows(people: Profiles, items: int) -> sparse.csr_array:
 def _contributed_rows(block: Profiles, head: Ints, *, likes: bool) -> Floats:
     """Return `unit_rows` (people, head) with zeros for people who add nothing after sum 1.
 
-    A person contributes who has a like and, across domains, also a context item.
+    A person contributes if they have a like and, across domains, also a context item.
     """
     contributes = np.diff(block.like_offsets) > 0
     if not block.one_domain:
