@@ -66,8 +66,8 @@ class Settings:
     """A direction is kept if its singular value exceeds this share of the largest one of noise
     alone. Two directions are always kept."""
     personal_clip: float = 2.5
-    """Largest norm of the tastes in features that a list is made from, divided by sqrt(number of
-    directions)."""
+    """Largest norm of the tastes z V (`scoring.personal_scores`) that a list is made from, divided
+    by sqrt(number of directions)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _as_float("epsilon", self.epsilon))

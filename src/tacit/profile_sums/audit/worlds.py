@@ -38,7 +38,7 @@ _ANSWERED_VERY_MANY_PEOPLE = 200_000
 _ENLARGED = 50
 """Factor of released sums that would be too small to lead to the sums under audit."""
 _TIGHT_CLIP = 0.02
-"""Norm of every clip, which nearly every person's table exceeds."""
+"""Value of the three clips of `TightClips`. Nearly every person's table is clipped by it."""
 _SCALE = RatingScale(1, 5, 1)
 _RARE_ITEM = ITEMS - 1
 """Number of an item that only the added person rates, and that has a genre of its own."""

@@ -59,7 +59,7 @@ def star_rows(ratings: Ratings, items: Ints, means: StarMeans) -> StarRows:
 
     Args:
         ratings: All ratings of some people.
-        items: (items,) numbers of the items of the tables in the catalogue; others have effect 0.
+        items: (items,) catalogue numbers of the items of the tables; others have effect 0.
         means: Released mean and effects.
     """
     middle, unit = star_unit(ratings.scale)
@@ -71,8 +71,8 @@ def star_rows(ratings: Ratings, items: Ints, means: StarMeans) -> StarRows:
 def contributed_head_rows(rows: StarRows, head: Ints, items: int, share: float) -> Iterator[Floats]:
     """Yield everybody's rows x (people of a block, head), a block of people at a time.
 
-    With y_i the person's stars of item i in `rows`, N the number of all their ratings and n that of
-    their ratings of items of the tables:
+    With y_i the person's stars of item i in `rows`, N the number of all their ratings and n the
+    number of those whose item is in the tables:
 
         level = sum of y / (N + LEVEL_PRECISION * REST_VARIANCE)
         x_i   = (y_i - level) / sqrt(STAR_VARIANCE * share * n)      0 for an item without rating
@@ -113,7 +113,7 @@ def sum_star_heads(
 
     Args:
         ratings: All ratings of some people.
-        items: (items,) numbers of the items of the tables in the catalogue.
+        items: (items,) catalogue numbers of the items of the tables.
         means: Released mean and effects.
         head: (head,) places of the items of the head in the tables.
         share: Share of the head in a usual person's ratings.
@@ -133,7 +133,7 @@ def release_star_head(
 
     Args:
         ratings: All ratings, in memory or stored.
-        items: (items,) numbers of the items of the tables in the catalogue.
+        items: (items,) catalogue numbers of the items of the tables.
         means: Release of the sum of means.
         noise_multiplier: Noise multiplier of the sum; 0: without noise.
     """

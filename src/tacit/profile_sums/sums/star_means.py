@@ -99,7 +99,7 @@ def sum_star_means(ratings: Ratings, items: Ints, mechanism: SumRelease) -> NDAr
 
     Args:
         ratings: All ratings of some people.
-        items: (items,) numbers of the items of the table in the catalogue.
+        items: (items,) catalogue numbers of the items of the table.
         mechanism: Determines the clip and the steps.
     """
     return mechanism.total(contributed_means(ratings, items))
@@ -118,7 +118,7 @@ def contributed_means(ratings: Ratings, items: Ints) -> Iterator[Contributions]:
 
     Args:
         ratings: All ratings of some people.
-        items: (items,) numbers of the items of the table in the catalogue.
+        items: (items,) catalogue numbers of the items of the table.
     """
     places = places_among(items, ratings.n_items)
     middle, unit = star_unit(ratings.scale)

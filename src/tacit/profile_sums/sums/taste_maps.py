@@ -11,8 +11,9 @@ from tacit.engine.profile_kernels.types import ProfileCentre, TasteMap
 Floats = NDArray[np.float64]
 
 LEAST_REST = 1e-9
-"""A like is left out if the weights of the person's other items add up to at most this: without
-these other items the person has no tastes."""
+"""A like counts as all that a person has if the weights of the other items add up to at most this.
+
+Without other items there are no tastes: sum 2b leaves the like out, and sum 3 only counts it."""
 
 
 def taste_map(matrix: Floats, centre: ProfileCentre, targets: sparse.csr_array) -> TasteMap:
