@@ -56,6 +56,14 @@ def test_texts_of_one_theme_are_alike(with_texts):
         text_features(with_texts, ["blurb"], columns=4)
 
 
+def test_texts_that_share_one_word_are_refused(with_texts):
+    """One shared word makes no feature, however many other words there are."""
+    words = {item: f"ship only{item}" for item in range(24)}
+    alike = on_catalogue(with_texts, dict.fromkeys(range(24)), metadata={"about": words})
+    with pytest.raises(DataError, match="share only one word"):
+        text_features(alike, ["about"], columns=4)
+
+
 def test_a_fit_with_texts(with_texts):
     """Texts come beside the named columns, and no reason names one of them."""
     model = Private(float("inf"), features=("genres",), text=("about",)).fit(with_texts)
