@@ -3,8 +3,8 @@
 A panel of attackers gives a card two measurements. The first has PANEL as `trained_on`: it is that
 of the strongest attacker, its `auc` is 0.5 plus the distance of the AUC from 0.5, and `high` is the
 bound that holds for all attackers at once with 95 % confidence. The second has PERMUTED as
-`trained_on`: the attackers were trained on labels in random order, and so could learn nothing. The
-card, the report, the README and the page all show `attack_summary`.
+`trained_on`: the attackers were trained on labels in random order, and so could learn nothing.
+Cards, the results of commands and the tables of experiments all show `attack_summary`.
 """
 
 from __future__ import annotations
