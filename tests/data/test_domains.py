@@ -164,7 +164,7 @@ def test_domains_of_an_imported_folder_come_from_the_file_of_items(
     ratings = read_ratings(write("user,item,rating\n1,b7,4\n1,m7,5\n2,b7,2\n3,m8,1\n"))
     write_folder(ratings, tmp_path / "folder")
     items = write(ITEMS, "i.csv")
-    with pytest.raises(DataError, match="none is named"):
+    with pytest.raises(DataError, match="no such table is named"):
         load(tmp_path / "folder", domain="shop")
     made = load(tmp_path / "folder", items=items, domain="shop")
     assert domain_of(made).tolist() == ["books", "movies", "movies"]
