@@ -38,7 +38,7 @@ JSON = Annotated[
 SECONDS_BETWEEN_LINES = 30.0
 """Seconds between two lines about progress, which replace a bar if there is no terminal."""
 _PIPED_WIDTH = 100
-"""Columns of a table that is printed to a file or a program."""
+"""Characters in a line of a table that is printed to a file or a program."""
 console = Console(highlight=False, emoji=False)
 _error_console = Console(stderr=True, highlight=False, emoji=False)
 
@@ -199,7 +199,7 @@ class ProgressLines:
 def describe_progress(description: str, done: float, total: int | None, seconds: float) -> str:
     """Describe how far a command is, and about how much time is left at the same speed.
 
-    If that is not known, the time so far is stated instead.
+    If the time left is not known, the time so far is stated instead.
 
     Args:
         description: Words before the numbers.
@@ -233,7 +233,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
         title_justify="left",
         title_style="bold",
         show_header=any(columns),
-        show_edge=False,  # two columns more for long names on a narrow terminal
+        show_edge=False,  # two characters more for long names on a narrow terminal
         pad_edge=False,
     )
     for number, heading in enumerate(columns):

@@ -54,7 +54,7 @@ class CountedFit:
         """
         name, cost = row
         if not 0 < float(cost) < math.inf:
-            raise ValueError("a fit has a cost above 0")
+            raise ValueError("the cost of a fit is not a finite number above 0")
         return cls(str(name), float(cost))
 
     def to_row(self) -> list[Any]:
@@ -121,7 +121,8 @@ class FitCounter(Generic[FitT]):
     def remember(self, ratings: RatingsSource, fits: Sequence[FitT]) -> None:
         """Count fits of these ratings that are recorded elsewhere, such as in a ledger.
 
-        Fits that are counted already are not counted again; in a `comparison` block none are.
+        Fits that are counted already are not counted again. In a `comparison` block nothing is
+        counted.
         """
         if _comparing.get():
             return

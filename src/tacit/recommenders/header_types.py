@@ -34,7 +34,7 @@ def make_from_header(cls: type[ClassT], values: Any) -> ClassT:
 
 
 def check_types(cls: type, values: Any) -> None:
-    """Raise ValueError unless each value has the type that the class annotates its name with.
+    """Raise ValueError unless each value has the type that the class's annotation of its name says.
 
     Missing values are not refused.
 
@@ -43,16 +43,16 @@ def check_types(cls: type, values: Any) -> None:
         values: Values by the names of arguments, from JSON.
     """
     if not isinstance(values, Mapping):
-        raise ValueError(f"its {cls.__name__} are no names with values")
+        raise ValueError(f"its values for {cls.__name__} are no JSON object")
     hints = typing.get_type_hints(cls)
     if not is_dataclass(cls):
         # Only the annotations of the constructor are used; it is not called.
         hints |= typing.get_type_hints(cls.__init__)  # type: ignore[misc]
     for name, value in values.items():
         if name not in hints:
-            raise ValueError(f"its {cls.__name__} have no {name!r}")
+            raise ValueError(f"{cls.__name__} has no {name!r}")
         if not has_type(value, hints[name]):
-            raise ValueError(f"its {cls.__name__} cannot have this {name!r}")
+            raise ValueError(f"{cls.__name__} cannot have this {name!r}")
 
 
 def has_type(value: Any, hint: Any) -> bool:
@@ -87,8 +87,8 @@ def _have_types(values: Collection[Any], parts: tuple[Any, ...]) -> bool:
 
     Args:
         values: The list.
-        parts: The types between the brackets; a single one, or one before an ellipsis, is that of
-            all values.
+        parts: The types between the brackets. A single type, or a type before an ellipsis, is the
+            type of all values.
     """
     if len(parts) == 1 or parts[1:] == (Ellipsis,):
         return all(has_type(value, parts[0]) for value in values)

@@ -1,4 +1,4 @@
-"""Items and titles in model files: writing, and checked reading, also of numbers and arrays."""
+"""Write item ids and titles for model files; read and check these, numbers and arrays."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ def read_floats(
 
     Raises:
         KeyError: There is no array of this name.
-        ValueError: The array has another shape or type, or a number that is not finite or too
-            large.
+        ValueError: The array has another shape or type, or a number that is too large or not
+            finite.
     """
     return _check_floats(read_array(arrays, name, *shape), name, np.float64, most)
 
@@ -208,11 +208,11 @@ def _check_floats(
     """Return the array if it has the type and all numbers are finite and at most `most` in size.
 
     Raises:
-        ValueError: It has another type, or such a number.
+        ValueError: It has another type, or a number that is too large or not finite.
     """
     if array.dtype != dtype:
         raise ValueError(f"'{name}' is of type {array.dtype} and not {np.dtype(dtype)}")
     is_usable = np.isfinite(array) & (np.abs(array) <= most)
     if not is_usable.all():
-        raise ValueError(f"'{name}' has a number that is not finite or too large")
+        raise ValueError(f"'{name}' has a number that is too large or not finite")
     return array

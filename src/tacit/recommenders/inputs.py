@@ -129,8 +129,8 @@ def checked_history(
 
     Args:
         history: Item id to stars, or a data frame of items and stars.
-        ids: (items,) ids of the model. At least one id of a history that is not empty must be of
-            their type; None: ids of any type are accepted.
+        ids: (items,) ids of the model. Unless the history is empty, at least one of its ids must be
+            of their type; None: ids of any type are accepted.
         scale: Scale on which the stars must lie; None: any finite numbers are accepted.
 
     Raises:
@@ -162,7 +162,7 @@ def _finite_stars(history: Mapping[Any, Any]) -> NDArray[np.float64]:
     for item, value in history.items():
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not is_number or not np.isfinite(value):
-            problem = f"a rating in the history is not a finite number, that of item {item!r}"
+            problem = f"the rating of item {item!r} in the history is not a finite number"
             fix = "Leave the item out, or correct it."
             raise DataError(problem, expected=_HISTORY_EXAMPLE, fix=fix)
     return np.array(list(history.values()), dtype=float)

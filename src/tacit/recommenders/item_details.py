@@ -22,7 +22,7 @@ from tacit.recommenders.headers import names_from_header, read_array, read_place
 MOST_CATEGORIES = 8
 """Largest number of categories of an item; further ones are left out."""
 _FEW_CATEGORIES = 2**8
-"""Up to so many different categories, a file stores the category numbers in 8 bits, else in 32."""
+"""A file with at most so many categories stores their numbers in 8 bits, any other file in 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ def details_to_parts(
         The header: "categories", the names of all categories in alphabetical order; "prices" and
         "images", a list with the price or picture of each item, or None if no item has one. And the
         arrays: "category_counts" (items,) uint8, the number of categories of each item;
-        "category_places", the indices of their categories, item after item. If there are no facts:
-        None, and no arrays.
+        "category_places", the indices in "categories" of each item's categories, item after item.
+        If there are no facts: None, and no arrays.
     """
     if not details:
         return None, {}
@@ -180,7 +180,7 @@ def _texts_from_header(values: Any, items: int) -> list[str | None]:
 
 
 def _find_column(ratings: Ratings, subject: str) -> str | None:
-    """Return the name of the item metadata about a subject, such as "price"; None if absent."""
+    """Return the name of the metadata column about a subject, such as "price"; None if absent."""
     for name in ratings.public_metadata:
         if is_named(subject, name):  # type: ignore[arg-type]  # callers give names of subjects
             return name

@@ -50,7 +50,7 @@ def model_from_parts(
 def model_reader(kind: str) -> Any:
     """Return the class that reads model files of a kind; None if there is no such kind.
 
-    No design is imported but the one whose model it is.
+    Of the designs, only the one whose models have this kind is imported.
     """
     return _baselines().get(kind) or model_class(kind)
 

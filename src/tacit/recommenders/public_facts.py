@@ -1,7 +1,7 @@
 """Conditions of guarantees: facts that a fit assumes to be public, and unknown earlier fits.
 
-Most facts are found in the ratings; others are about the sources of features. Cards list all of
-them, each with what the user can do to be rid of the condition.
+Most facts are found in the ratings; others are about the sources of features. A card lists the
+conditions of its guarantee, each with what the user can do to remove it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _SPENDING = (
 )
 """The condition `UNKNOWN_SPENDING` in words."""
 _SPENDING_REMEDY = "fit an object that no clone made, with the newest model as previous"
-"""What the user can do to be rid of this condition."""
+"""What the user can do to remove the condition `UNKNOWN_SPENDING`."""
 CONDITIONS = (*_FACTS, UNKNOWN_SPENDING)
 """Names of all conditions that a model file may have."""
 

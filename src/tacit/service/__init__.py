@@ -5,7 +5,7 @@
 Each file has one concern. In the order in which a request meets them: `http_protocol` (bytes of a
 connection), `middleware` (every request), `keys` and `limits` (who asks, how often), `http_bodies`
 and `strict_json` (what is read), `operations` and `access` (routes and their roles), `resources/`
-(the nouns of the interface), `idempotency` and `commits` (what is stored before it is answered),
+(the routes, by subject), `idempotency` and `commits` (what is stored before it is answered),
 `problems` (refusals). What is served: `served_things`, `deployment`, `served_models`, `kinds`, and
 the shop's comparisons, `splits` and `split_releases`. How it runs: `settings`, `service`,
 `application`, `processes`; beside the requests, `model_watch`, `event_log` and `metrics`. The

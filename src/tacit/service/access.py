@@ -1,7 +1,7 @@
 """Helpers of the functions of routes: roles, types of arguments, and checks of what is asked for.
 
-A resource is a noun of the interface, such as models; a route is a function that answers the
-requests of one address and method.
+A resource is a subject of the interface, such as models; a route is a function that answers the
+requests for one address and method.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def allow(*roles: Role) -> dict[str, Any]:
     """Make keyword arguments for the declaration of a route: roles, and documented problems.
 
     Args:
-        roles: Who may use the route; ANONYMOUS among them: everybody, without a key.
+        roles: Who may use the route. With ANONYMOUS among them, everybody may, without a key.
     """
     responses = {}
     for status in _DOCUMENTED_PROBLEMS:
@@ -120,8 +120,8 @@ def allow_bytes(
 async def release_place(request: Request) -> AsyncIterator[None]:
     """Give up the request's place while the block waits for another service.
 
-    At the end of the block a place is waited for. There is one place for each operation that may
-    run at a time (`Middleware.places`).
+    At the end of the block the request waits for a place again. There is one place for each
+    operation that may run at a time (`Middleware.places`).
     """
     places: Semaphore = request.state.places
     places.release()

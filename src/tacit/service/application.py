@@ -81,7 +81,7 @@ class Application(FastAPI):
 
 
 def create_app(service: Service, *, log: EventLog | None = None) -> Application:
-    """Create the ASGI application of an opened service. When it stops, it closes the service.
+    """Create the ASGI application of an opened service, which it closes when it stops.
 
     Args:
         service: The opened service.
@@ -145,7 +145,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
 def _list_routers() -> Iterator[APIRouter]:
     """Yield the routers of all resources and of the installed designs.
 
-    Of several operations that fit a request, the one of the earlier router answers it.
+    If several operations fit a request, the one whose router comes first answers it.
     """
     yield health.router
     yield models.router

@@ -1,11 +1,12 @@
 """Commits of several changes at once: the first change waits some milliseconds for others.
 
-A commit has a cost that does not grow with its changes: syncs of the disk, and the processor time
-of several changes. So the event loop gathers a group of changes, and one thread hands the group to
-the ledger. A change is confirmed only after the commit that holds it.
+A part of a commit's cost does not grow with the number of its changes: it syncs the disk, and takes
+about as much processor time as several changes do. So the event loop gathers a group of changes,
+and one thread hands the group to the ledger. A change is confirmed only after the commit that holds
+it.
 
-A change waits only while other changes are expected. Whether they are is decided by the times at
-which earlier changes came, never by whose changes they were or what these said.
+A change waits only while other changes are expected. This is decided by the times at which earlier
+changes came, never by who sent them or what they hold.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ OVERLAP_TO_WAIT = 0.2
 was being committed. The share is 0, and no change waits, if a single client sends one request after
 the other."""
 SMOOTHING_WINDOW = 16
-"""Rough number of recent changes over which that share and the interval between changes are
-averaged."""
+"""Rough number of recent changes over which the share of OVERLAP_TO_WAIT and the interval between
+changes are averaged."""
 MOST_INTERVAL = 1.0
 """Longest interval between two changes, in seconds, that enters the mean: a longer pause counts as
 this much."""
@@ -51,7 +52,7 @@ class _Change:
     commit_at: float
     """When the commit of its group starts, if the change is the first of the group."""
     outcome: asyncio.Future[Release]
-    """The release, once it is committed; or the error why it is not."""
+    """The release, once it is committed; or the error because of which it is not."""
 
 
 class CommitQueue:
@@ -106,7 +107,8 @@ class CommitQueue:
         """Choose when to commit a group whose first change comes now.
 
         The change waits for at most MOST_DELAY, and at most half of the time until its deadline. It
-        does not wait where no other change is expected within MOST_DELAY.
+        does not wait if no other change is expected within MOST_DELAY, or if too few recent changes
+        overlapped (OVERLAP_TO_WAIT).
         """
         if self._mean_interval > MOST_DELAY or self._mean_overlap < OVERLAP_TO_WAIT:
             return now

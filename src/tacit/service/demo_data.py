@@ -54,8 +54,8 @@ def _pair_words(first: str, second: str, count: int) -> list[tuple[str, str]]:
     """Make different pairs of a first and a second word.
 
     Both words change from one pair to the next: pair number i has first word i and second word i,
-    each counted round and round. After each round through all words, the second words are shifted
-    by one more against the first words.
+    and after the last word counting begins again. After each round through all words, the second
+    words are shifted by one more against the first words.
 
     Args:
         first: The first words, separated by blanks.

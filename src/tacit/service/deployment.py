@@ -1,6 +1,7 @@
 """The deployment: everything that is served, read from tacit.toml before the first request.
 
-The address of a thing is its noun and name, such as "models/films".
+A thing has a noun, which is the word for its kind, and a name. Its address has both, such as
+"models/films".
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Deployment:
 
         Args:
             folder: The service's folder.
-            kinds: The nouns that a section may have, each with the function that loads its class.
+            kinds: For each noun that a section may have, such as "models", the function that loads
+                its class.
 
         Raises:
             ConfigError: The file is missing or wrong, or a thing that it names cannot be served.

@@ -32,7 +32,7 @@ class EventLog:
         Args:
             request_id: Id of the request, which the answer has in X-Request-Id.
             operation: Method and path of the operation, as the code writes them; "none" if the
-                request reached none.
+                request reached no operation.
             status: Status of the answer; 0: none was sent.
             seconds: Time from the request's start to its answer.
         """
@@ -65,7 +65,7 @@ class EventLog:
 
 
 def redirect_library_warnings(log: EventLog) -> None:
-    """Have warnings and errors that any library logs written to this log, without messages."""
+    """Write the warnings and errors that libraries log to this log, without their messages."""
     root = logging.getLogger()
     root.handlers[:] = [_LibraryHandler(log)]
     root.setLevel(logging.WARNING)

@@ -1,6 +1,6 @@
 """Checks the head of a request and reads its body, before its operation is found.
 
-A request that cannot be read in one way only is refused.
+A request that can be read in more than one way is refused.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def head_too_large() -> Problem:
 def _read_headers(scope: Scope) -> dict[bytes, bytes]:
     """Check the size of a request's head, and return the headers by name.
 
-    Of a header that may be repeated, and is, the first value is returned.
+    If another header than those of `_SINGLE_HEADERS` is repeated, its first value is returned.
 
     Raises:
         Problem: Status 431, the path, the query and the headers have more than MOST_HEAD_BYTES;
@@ -105,7 +105,7 @@ async def _receive_all(receive: Receive, most_bytes: int) -> bytes:
     """Receive a body to its end.
 
     Raises:
-        Problem: Status 413, it has more than `most_bytes`; 400, the connection ended before.
+        Problem: Status 413, it has more than `most_bytes`; 400, the connection ended too early.
     """
     pieces: list[bytes] = []
     size = 0

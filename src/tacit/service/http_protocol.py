@@ -22,7 +22,7 @@ from tacit.service.problems import Problem
 
 REQUEST_SECONDS = 15.0
 """Most seconds from connecting, or from the first byte of a request, to its last byte. After that
-the connection ends without an answer. A body has less time, and is then refused with a problem
+the connection ends without an answer. A body has less time: if it is late, a problem refuses it
 (`http_bodies.BODY_SECONDS`)."""
 MOST_CONNECTIONS = 800
 """Most connections of one worker: below the 1024 files that a process commonly may open."""
@@ -84,8 +84,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Check a complete head: its path, its host, and the number of requests before it.
 
-        For a ValueError that is raised here, httptools raises an error of its own, for which
-        uvicorn calls `send_400_response`.
+        If this raises a ValueError, httptools raises an error of its own, and uvicorn then calls
+        `send_400_response`.
         """
         self._is_in_head = False
         self._head_bytes = 0
@@ -137,7 +137,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         return count
 
     def _start_deadline(self) -> None:
-        """Close the connection after REQUEST_SECONDS, unless a deadline is running already."""
+        """Start the timer, unless it runs; after REQUEST_SECONDS it closes the connection."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 

@@ -1,12 +1,13 @@
 """Answers that are stored before they are sent. All states of the ledger are changed this way.
 
-A request for such a change carries an Idempotency-Key. Its charge, its draw, its new state and its
-answer are one transaction of the ledger; a retry gets the same bytes and pays nothing.
+A request for such a change carries an Idempotency-Key. One transaction of the ledger charges the
+budgets, draws the random numbers, and stores the new state and the answer; a retry gets the same
+bytes and pays nothing.
 
 The ledger's log is kept for ever, and holds the key of each request and the SHA-256 of its payload
-and of its answer. A reader of the log could guess each of these and compare hashes, where few
-values are possible. So key and payload are hashed with the service's secret, and an answer is
-stored with random bytes before it.
+and of its answer. Where few values are possible, a reader of the log could guess them and compare
+hashes. So key and payload are hashed with the service's secret, and an answer is stored with random
+bytes before it.
 
 How much a person can have stored for ever is bounded: by the budget that a request is charged to,
 or by the number of changes that one person may make in a day. A request beyond that number is
@@ -134,8 +135,8 @@ async def answer_once(
         transition: Makes the answer and the new state.
         state: Name of the state within the tenant; None: no state is read or stored.
         charges: What the request costs, and the budgets that pay; empty: it costs nothing.
-        counted_apart: Whether a free change is counted by a daily limit of its own, so that the
-            person's other changes cannot use it up. Deletions are.
+        counted_apart: Whether a free change counts against a daily limit of its own, which the
+            person's other changes cannot use up. Deletions count so.
         prepaid: Whether this is a later step of a request whose first step was charged, so that a
             budget bounds it already.
 
@@ -222,7 +223,7 @@ def thing_state_name(noun: str, tenant: str, name: str) -> str:
     It has a digest of the thing's name where the state's name would otherwise be too long.
 
     Args:
-        noun: Noun of the thing, such as "splits".
+        noun: Word for the kind of the thing, such as "splits".
         tenant: Name of the tenant, which is put before the state's name in the ledger.
         name: Name of the thing.
     """

@@ -38,14 +38,14 @@ _STAFF_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
 _PERSON_PREFIX = "tacit_person_"
 """First characters of a person's key, before their name."""
 _SECRET_BYTES = 32
-"""Shortest length of the service's secret, and that of one that is made here."""
+"""Fewest bytes of the service's secret. A secret that is made here has this many."""
 _NO_HASH = "0" * 64
 """Stands for the hash of a key whose name is not in the file, so that the comparison takes as long
-as for a name that is."""
+as for a name in the file."""
 
 
 LISTS = ("personal", "popularity")
-"""Kinds of lists that a key may get: made from histories; or of popular items, for a comparison."""
+"""Kinds of lists that a key may get: made from histories, or of popular items for a comparison."""
 
 
 class Role(StrEnum):
@@ -54,7 +54,7 @@ class Role(StrEnum):
     ANONYMOUS = "anonymous"
     """A caller without a key."""
     SUBJECT = "subject"
-    """A person, who may ask about themselves alone."""
+    """A person, who may ask only about themselves."""
     ANALYST = "analyst"
     """Staff who read and close campaigns."""
     AUDITOR = "auditor"
@@ -96,7 +96,7 @@ class KeyEntry:
     sha256: str
     """Hash of the key's secret part, in hexadecimal digits."""
     revoked: bool = False
-    """Whether the key is refused from now on."""
+    """Whether the key is refused."""
     lists: str = "personal"
     """Which lists a key of the role `recommend` gets: one of LISTS."""
 
@@ -131,7 +131,7 @@ class KeyRing:
         self._entries: Mapping[str, KeyEntry] = {}
         """Entries of the keys' file by name."""
         self._file_stamp: tuple[int, int, int] | None = None
-        """Time of change in nanoseconds, bytes and inode of the file that was read; None: none."""
+        """Time of change (ns), size in bytes and inode of the file that was read; None: no file."""
         self._read_changed_file()
 
     def find_caller(self, key: str | None) -> Caller | None:
@@ -162,8 +162,8 @@ class KeyRing:
 
         An id that matches `NAME` is the name. For any other id, such as an e-mail address, the name
         is a pseudonym, made with the service's secret, so that logs and the ledger never hold the
-        id. An id that begins with CUSTOMER_PREFIX gets a pseudonym, too; but one in the form of a
-        pseudonym is taken for the name.
+        id. An id that begins with CUSTOMER_PREFIX gets a pseudonym, too; but an id in the form of a
+        pseudonym is the name already.
 
         Args:
             customer: An id of printable characters, or a name that was returned before.
@@ -300,7 +300,9 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
             "POST /api/people."
         )
     if lists not in LISTS or (lists != LISTS[0] and role is not Role.RECOMMEND):
-        raise ConfigError("A key of the role recommend gets lists: personal or popularity.")
+        raise ConfigError(
+            "Lists are personal or popularity, and only a key of the role recommend has a choice."
+        )
     entries = read_keys(path)
     if any(entry.name == name for entry in entries):
         raise ConfigError(
@@ -376,6 +378,6 @@ def read_private_file(path: Path, exposes: str) -> bytes:
 
 
 def _write_keys(path: Path, entries: tuple[KeyEntry, ...]) -> None:
-    """Replace the keys' file by one of these entries."""
+    """Replace the keys' file by a file of these entries."""
     content = {"keys": [asdict(entry) for entry in entries]}
     write_whole(path, json.dumps(content, indent=2).encode() + b"\n")

@@ -20,13 +20,16 @@ from tacit.service.settings import Settings
 from tacit.service.splits import Split
 
 MODELS = "models"
-"""Noun of fitted models of any design, in tacit.toml and in addresses."""
+"""Noun (word for a kind) of fitted models of any design, in tacit.toml and in addresses."""
 SPLITS = "splits"
 """Noun of comparisons of lists. All other nouns are those of designs."""
 
 
 def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
-    """Return for each noun the function that loads its class. The call imports the design."""
+    """Return for each noun a function that returns the class of the things of this noun.
+
+    The function of a design's noun imports the design.
+    """
     kinds: dict[str, Callable[[], type[ServedThing]]] = {
         MODELS: lambda: ServedModel,
         SPLITS: lambda: Split,
@@ -52,9 +55,9 @@ def open_service(settings: Settings) -> Service:
 
 
 def list_charged_by_name(folder: Path) -> tuple[str, ...]:
-    """List the things of a folder that count every name that asks as a person of its own.
+    """List the things of a folder for which every name that asks counts as another person.
 
-    Each new name has a budget or a place there. Only tacit.toml is read: no class is imported, and
+    Each new name gets a budget or a place there. Only tacit.toml is read: no class is imported, and
     no section is checked.
 
     Returns:

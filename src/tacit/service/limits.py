@@ -70,7 +70,7 @@ class RateLimits:
         """Take a token from a bucket.
 
         Args:
-            name: Name of the bucket; `address/IP` names that of the address's network.
+            name: Name of the bucket; `address/IP` names the bucket of the address's network.
 
         Raises:
             Problem: Status 429; the bucket is empty.
@@ -148,7 +148,7 @@ class VisitorLimits:
             name: Name of the visitor.
 
         Raises:
-            Problem: Status 429; the name is new, and the network took as many as it may.
+            Problem: Status 429; the name is new, and its network may take no more new names now.
         """
         with self._lock:
             if name not in self._admitted:

@@ -2,8 +2,8 @@
 
 A history lists the ids of what a person liked or bought: alone, or with stars, or with a quantity.
 An item with a quantity counts as liked. Items that the model does not know are left out and named
-in the answer, so that one new product does not make the request fail. Stars off the model's scale
-are refused, for an item that it knows.
+in the answer, so that one new product does not make the request fail. For an item that the model
+knows, stars off the model's scale are refused.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CustomerId = Annotated[str, Field(min_length=1, max_length=LONGEST_CUSTOMER_ID, 
 
 
 class HistoryItem(RequestModel):
-    """One item of a history, with stars or a quantity; with neither it was liked."""
+    """One item of a history, with stars or a quantity. An item with neither counts as liked."""
 
     item: AnyItemId
     stars: Stars | None = None
@@ -127,8 +127,8 @@ class ParsedQuestion:
     options: ListOptions
     """What the list may hold."""
     ignored: tuple[str, ...]
-    """Items that have no effect, since the model knows neither them nor, if they are cold items,
-    any of their features; each once."""
+    """Items that have no effect, each once: items that the model does not know, and items without
+    ratings (cold items) of which the model knows no feature."""
 
 
 def parse_question(

@@ -30,7 +30,8 @@ def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, 
         The folder, and the keys that were made for it, by role; no keys if it was made before.
 
     Raises:
-        ConfigError: Something else has the folder's name, or the word is refused.
+        ConfigError: Something else has the folder's name, the word is malformed, or the folder was
+            made before and a word is given.
         ModelFileError: The file is no model.
     """
     if item_word is not None:

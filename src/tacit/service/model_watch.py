@@ -2,8 +2,8 @@
 
 Every two seconds a worker looks whether a model file, or the table of cold items that belongs to
 it, has changed. A changed one is read and checked in a thread, while requests go on. Then the new
-model replaces the old one in one step. A file that cannot be served is logged, and the old model is
-served on.
+model replaces the old one in one step. If a file cannot be served, this is logged, and the old
+model stays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 
 class ModelWatch:
-    """The model files of a deployment, with the stamps that they had at the last look."""
+    """The model files of a deployment, with the stamps (see `FileStamp`) of the last look."""
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment

@@ -1,8 +1,8 @@
 """Problem responses (RFC 9457): what went wrong and what to do, without a value of the request.
 
 An error message could reveal data, too. So the detail of a problem is made of fixed sentences, and
-of names in the OpenAPI document: it never holds the value that was wrong, the holder of a budget,
-or an amount of one.
+of names in the OpenAPI document: it never holds the value that was wrong, nor the holder or an
+amount of a budget.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KINDS = (
     _define("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
     _define("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
 )
-"""All kinds of problems. The first kind of a status is the one of problems that name no kind."""
+"""All kinds of problems. A problem that names no kind has the first kind of its status."""
 _BY_TYPE = {kind.type: kind for kind in KINDS}
 """Kinds of problems by their addresses."""
 _BY_STATUS = {kind.status: kind for kind in reversed(KINDS)}
@@ -219,8 +219,8 @@ _PROBLEMS_OF_ERRORS = (
     _ErrorProblem(DataError, 422, "The content of the request does not fit what is served here."),
     _ErrorProblem(ConfigError, 422, "The request does not fit what is served here."),
 )
-"""Problems of classes of errors. The first class that an error is an instance of decides, so that
-subclasses stand before their base classes."""
+"""Problems of classes of errors. The first class that an error is an instance of decides, so a
+subclass stands before its base class."""
 
 
 def describe_invalid(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:

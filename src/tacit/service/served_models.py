@@ -5,9 +5,9 @@
     scale = "1:5:1"                 # where the file does not hold it
     without_guarantee = false       # true serves a model that promises no privacy
 
-A model file holds items and no people; but one that was fitted to people who agreed not to be
-protected holds likes of theirs. A list is made from the ratings that a person stored here or sent
-with the question. No model learns from these ratings, so lists cost no budget.
+A model file holds items and no people; but the file of a model that was fitted to people who agreed
+not to be protected holds likes of these people. A list is made from the ratings that a person
+stored here or sent with the question. No model learns from these ratings, so lists cost no budget.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def read_stamps(section: Section) -> ModelStamps:
 
     Raises:
         ModelFileError: There is no model file.
-        ConfigError: The section names none.
+        ConfigError: The section names no model file.
     """
     model = _read_stamp(section.folder / section.text("file"))
     if "cold_items" not in section.values:
@@ -232,7 +232,8 @@ class ServedModel(ServedThing):
                 the model is then served without it. None: the error is raised.
 
         Raises:
-            ConfigError: A setting is wrong, the model is not served, or it cannot score cold items.
+            ConfigError: A setting is wrong, or the model may not be served, or it cannot score cold
+                items.
             ModelFileError: The file is no model.
             DataError: The table of cold items cannot be read.
         """
@@ -275,7 +276,7 @@ class ServedModel(ServedThing):
         _ = (self.popular, self.positions, self.device_file, self.previous_device_file)
 
     def differs_from(self, other: ServedModel) -> bool:
-        """Say whether the model file or the cold items differ from those of another."""
+        """Say whether the model file or the cold items differ from those of another model."""
         return self.digest != other.digest or self.cold != other.cold
 
     def with_previous(self, old: ServedModel) -> ServedModel:
@@ -644,7 +645,7 @@ def read_words(where: str, word: str) -> ItemWords:
 
 
 def _check_promise(where: str, cards: tuple[Guarantee, ...], without_guarantee: bool) -> None:
-    """Check that a model may be served for what its guarantee cards promise.
+    """Check that a model's guarantee cards allow that it is served.
 
     Args:
         where: Name of the section, for errors.

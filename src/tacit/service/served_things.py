@@ -1,7 +1,8 @@
 """Things that can be served, and the sections of tacit.toml that they are made from.
 
-A section [NOUN.NAME] is read by the class of its noun, a `ServedThing`. Files are named relative to
-the service's folder, and are inside it.
+A section is [NOUN.NAME], where NOUN is the word for a kind of thing, such as models. The class of
+this kind, a `ServedThing`, reads it. Files are named relative to the service's folder, and are
+inside it.
 """
 
 from __future__ import annotations

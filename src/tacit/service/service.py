@@ -44,7 +44,8 @@ class Service:
 
         Args:
             settings: How the service runs.
-            kinds: The nouns that may be served, each with the function that loads its class.
+            kinds: For each kind of thing that may be served, such as "models", the function that
+                loads its class.
 
         Raises:
             ConfigError: The folder cannot be served.
@@ -75,7 +76,7 @@ class Service:
         return self.ledger.state(f"{self.deployment.tenant}/{name}")
 
     def cached_state_size(self, name: str) -> int | None:
-        """Return the bytes of a state of the tenant, if the ledger has it in memory.
+        """Return the size in bytes of a state of the tenant, if the ledger has it in memory.
 
         None: it is not in memory, so that `read_state` may wait for a commit or the disk.
         """

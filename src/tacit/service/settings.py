@@ -27,7 +27,7 @@ SECTION = "service"
 ENVIRONMENT_PREFIX = "TACIT_"
 """First characters of the environment variables that have these settings."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""Names of this machine that no other machine reaches."""
+"""Names by which a machine reaches itself, and no other machine."""
 _BOOLEANS = {
     "1": True,
     "true": True,
@@ -137,11 +137,11 @@ class Settings:
         for setting_field in fields(self):
             above = setting_field.metadata.get("above")
             if above is not None and not values[setting_field.name] > above:
-                raise ConfigError(f"The setting {setting_field.name} is above {above}.")
+                raise ConfigError(f"The setting {setting_field.name} must be above {above}.")
         if not 0 <= self.grid < self.answer_within:
-            raise ConfigError("The setting grid is from 0 to below answer_within.")
+            raise ConfigError("The setting grid must be at least 0 and below answer_within.")
         if not 0 <= self.port < 65536:
-            raise ConfigError("The setting port is from 0 to 65535.")
+            raise ConfigError("The setting port must be from 0 to 65535.")
         if self.workers > 1 and self.ledger_file is not None:
             raise ConfigError(
                 "Several workers need a ledger in PostgreSQL, because a ledger in a file has one "
@@ -216,7 +216,7 @@ def _read_service_section(folder: Path) -> dict[str, Any]:
     """
     section = read_toml(folder).get(SECTION, {})
     if not isinstance(section, dict):
-        raise ConfigError(f"{TOML}: [{SECTION}] is a section of settings.")
+        raise ConfigError(f"{TOML}: {SECTION} is no table: write its settings below [{SECTION}].")
     settings = check_table(Settings, SECTION, section)
     for name in ("database", "second"):
         if name in settings and "://" not in settings[name]:

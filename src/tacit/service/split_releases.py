@@ -99,7 +99,8 @@ async def release_by_clock(
 ) -> AsyncIterator[None]:
     """Release the figures of days soon after they ended, until the end of the block.
 
-    Each of several workers does so. The ledger takes the later ones for retries of the first.
+    Each of several workers does so. After the first release of a day, the ledger takes every other
+    release of that day for a retry.
     """
 
     async def release_repeatedly() -> None:

@@ -7,8 +7,8 @@ Unit     one person's lists and clicks of all days. On one day a person counts o
 Stored   a file of each day in the service's folder. It has a line for each time that a list was
          made for a person or a click of theirs was reported: a keyed hash of the customer, the kind
          of list, and which of the two happened. It has no item and no time of day, but its lines
-         are in the order in which they came. Of repeated lines one is counted. The file is removed
-         when the figures of its day are released.
+         are in the order in which they came. Repeated lines count once. The file is removed when
+         the figures of its day are released.
 Released four whole numbers a day, with discrete Laplace noise of scale 2 / epsilon, charged to the
          split's budget in the ledger. A day without any line is released, too.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); on integers:
@@ -65,7 +65,7 @@ _LEAST_SERVED = 4.0
 this many standard deviations of its noise."""
 
 Counts = NDArray[np.int64]
-"""Shape (4,): number of people of each of FIGURES."""
+"""Shape (4,): number of people for each of FIGURES."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ class Split(ServedThing):
         settings = section.read_settings(SplitSettings)
         where = f"{TOML}: splits.{section.name}"
         if not (math.isfinite(settings.epsilon) and settings.epsilon > 0):
-            raise ConfigError(f"{where}.epsilon is above 0 and finite: inf protects no one.")
+            raise ConfigError(f"{where}.epsilon must be above 0 and finite: inf protects no one.")
         if not settings.epsilon <= settings.lifetime < math.inf:
-            raise ConfigError(f"{where}.lifetime does not cover one day at epsilon.")
+            raise ConfigError(f"{where}.lifetime must be finite, and at least epsilon.")
         folder = section.folder / FOLDER / section.name
         split = cls(section.tenant, section.name, settings, folder)
         try:
@@ -169,7 +169,7 @@ class Split(ServedThing):
         )
 
     def check_neighbours(self, addresses: Collection[str]) -> None:
-        """Check that the model is served whose lists the split compares.
+        """Check that the model whose lists are compared is served.
 
         Without it, days would be charged although nobody is counted.
 
@@ -183,10 +183,10 @@ class Split(ServedThing):
             )
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
-        """Check that the setting epsilon is that of the days that were released.
+        """Check that the setting epsilon is the same as for the days that were released.
 
         Raises:
-            ConfigError: It was changed.
+            ConfigError: The setting was changed.
         """
         stored = read_state(self.state_name)
         if stored is None:
@@ -438,8 +438,9 @@ class Comparison:
 def compare(days: Sequence[DayFigures], epsilon: float) -> Comparison:
     """Compare the rates of clicks of both kinds of lists.
 
-    For one kind of list let s be the number of people served and c of those who clicked, both
-    summed over all days; p = c / s, cut to 0 to 1; and V the variance of the noise in such a sum.
+    For one kind of list let s be the number of people served and c the number of people who
+    clicked, both summed over all days; p = c / s, limited to 0 to 1; and V the variance of the
+    noise in s.
     The variance of p is about p (1 - p) / s + V (1 + p^2) / s^2. A person who returns on another
     day counts again; days are assumed to be independent.
 

@@ -39,9 +39,9 @@ class StoredRatings:
 
     @staticmethod
     def cached_state_size(service: Service, user: str) -> int | None:
-        """Return the bytes of the state with a person's ratings, if the ledger has it in memory.
+        """Return the size in bytes of a person's stored ratings, if the ledger has them in memory.
 
-        None: it is not in memory, so that `read` may wait for a commit or the disk.
+        None: they are not in memory, so that `read` may wait for a commit or the disk.
         """
         return service.cached_state_size(ratings_state_name(user))
 

@@ -47,11 +47,11 @@ def parse_json(data: bytes) -> Any:
             are beyond a limit of this file.
     """
     if data.startswith(_BYTE_ORDER_MARK):
-        raise RefusedContent("JSON begins without a byte order mark")
+        raise RefusedContent("JSON must not begin with a byte order mark")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise RefusedContent("JSON is UTF-8") from None
+        raise RefusedContent("it is not UTF-8") from None
     try:
         value = json.loads(
             text,
@@ -86,15 +86,17 @@ def check_text(text: str) -> None:
     if text.isascii() and text.isprintable():
         return
     if not unicodedata.is_normalized("NFC", text):
-        raise RefusedContent("texts are in Unicode's composed form (NFC)")
+        raise RefusedContent("a text is not in Unicode's composed form (NFC)")
     for character in text:
         is_refused = unicodedata.category(character) in _REFUSED_CATEGORIES
         if is_refused and character not in _JOINERS:
-            raise RefusedContent("texts hold no control characters")
+            raise RefusedContent(
+                "a text has a control, format, private-use or unassigned character"
+            )
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its keys and values, without repeated keys."""
+    """Make an object from its keys and values; raise RefusedContent for a repeated key."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise RefusedContent("an object names a key twice")
@@ -103,7 +105,7 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(_: str) -> NoReturn:
     """Refuse NaN, Infinity and -Infinity, which `json.loads` would accept."""
-    raise RefusedContent("numbers are finite")
+    raise RefusedContent("a number is not finite")
 
 
 def _parse_integer(digits: str) -> int:
@@ -120,7 +122,7 @@ def _parse_number(digits: str) -> float:
     _check_length(digits)
     number = float(digits)
     if not math.isfinite(number):
-        raise RefusedContent("numbers are finite")
+        raise RefusedContent("a number is not finite")
     if abs(number) < SMALLEST_NUMBER:
         return 0.0  # minus zero becomes zero, too
     return number

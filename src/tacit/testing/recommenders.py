@@ -27,7 +27,7 @@ class RecommenderConformance:
     """Tests of a recommender. Subclass this class, and write `make`."""
 
     keeps_people: ClassVar[bool] = True
-    """Whether a fitted model answers for the people that it was fitted to by their ids."""
+    """Whether a fitted model makes a training person's own list when it is given their id."""
 
     def make(self) -> Any:
         """Return a recommender with its settings, not fitted yet."""

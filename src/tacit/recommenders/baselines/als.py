@@ -21,7 +21,7 @@ from tacit.recommenders.inputs import as_ratings
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ALS(ListBaseline):
-    """Alternating least squares on likes; all other items count as 0, with less confidence.
+    """Alternating least squares: a like counts as 1, any other item as 0 with less confidence.
 
     Source: Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets (ICDM
     2008). The defaults were chosen on ml-latest-small.

@@ -34,7 +34,10 @@ class ItemMean(Baseline):
         _check_damping(self.damping)
 
     def fit(self, ratings: Ratings) -> ItemMean:
-        """Learn (sum of stars + damping * overall mean) / (ratings + damping) of each item."""
+        """Learn the damped mean of each item.
+
+        It is (sum of stars + damping * overall mean) / (number of ratings + damping).
+        """
         self._learn_items(ratings)
         overall = float(ratings.values.mean())
         damped_counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
@@ -85,15 +88,15 @@ class UserAverage(Baseline):
 class UserItemMean(Baseline):
     """Overall mean plus an item's offset plus a person's offset, both pulled towards 0.
 
-    The first two are the item's damped mean, as of `ItemMean`. A person's offset is the sum of the
-    deviations of their ratings from the damped means of the items, over (number of ratings +
-    user_damping).
+    The overall mean plus the item's offset is the item's damped mean, as in `ItemMean`. A person's
+    offset is the sum of the deviations of their ratings from the damped means of the items, divided
+    by (number of their ratings + user_damping).
     Source: the baseline estimates of Koren, Factor in the neighbors (TKDD 2010), section 2.1, with
     the paper's damping for Netflix.
 
     Args:
         item_damping: Number of ratings at the overall mean that are added to each item.
-        user_damping: Number of deviations of 0 that are added to each person.
+        user_damping: Number of zero deviations that are added to each person's deviations.
     """
 
     item_damping: float = 25.0

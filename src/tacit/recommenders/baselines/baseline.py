@@ -174,7 +174,7 @@ def person_means(ratings: Ratings) -> Floats:
 
 
 def replace_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
-    """Return a matrix with the stored places of `matrix` and the (entries,) `values`."""
+    """Return a copy of a CSR matrix with `values` (entries,) in place of its stored values."""
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 

@@ -34,13 +34,14 @@ OTHER_WEIGHT = 0.4
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EASE(ListBaseline):
-    """Linear autoencoder: an item's score is the sum of its weights on the items of the likes.
+    """Linear autoencoder: an item's score is the sum of its weights on the liked items.
 
     Source: Steck, Embarrassingly shallow autoencoders for sparse data (WWW 2019), on likes. The
     model holds n_items^2 weights.
 
     Args:
-        penalty: Penalty of the ridge regressions, lambda of the paper; its unit is a like.
+        penalty: Penalty of the ridge regressions, lambda of the paper. It is added to each item's
+            number of likes.
     """
 
     penalty: float = 300.0
@@ -85,7 +86,8 @@ class Ridge(ListBaseline):
     Args:
         source: Domain whose ratings the regression reads.
         target: Domain whose likes it predicts.
-        penalty: Penalty of the regression; its unit is a like.
+        penalty: Penalty of the regression. It is added to each source item's sum of squared
+            weights, where a like has weight 1.
     """
 
     source: str

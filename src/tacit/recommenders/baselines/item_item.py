@@ -27,8 +27,8 @@ from tacit.recommenders.headers import Arrays, read_floats
 BM25_SATURATION = 1.2
 """k1 of BM25, at its usual value."""
 BM25_LENGTH = 0.1
-"""b of BM25, from 0 to 1: how much likes of items with many likes are scaled down. It was chosen on
-ml-latest-small among .1, .3, .5 and the usual .75."""
+"""b of BM25, from 0 to 1: how strongly a like is scaled down if its item has many likes. It was
+chosen on ml-latest-small among .1, .3, .5 and the usual .75."""
 _POPULARITY_WEIGHT = 1e-9
 """Weight of popularity in a score, so small that it only orders items with equal similarities."""
 _ITEMS_PER_BLOCK = 500
@@ -103,12 +103,12 @@ def cosine_weights(likes: sparse.csr_array) -> sparse.csr_array:
 def bm25_weights(likes: sparse.csr_array) -> sparse.csr_array:
     """Return BM25 weights in place of likes.
 
-    With c the number of likes of the item, n that of the person, k1 `BM25_SATURATION` and b
-    `BM25_LENGTH`, the weight of a like is
+    Let c be the item's number of likes, n the person's number of likes, k1 `BM25_SATURATION` and b
+    `BM25_LENGTH`. The weight of a like is
 
         (k1 + 1) / (1 + k1 (1 - b + b c / mean(c))) * max(log(items) - log(1 + n), 0),
 
-    where mean(c) is taken as 1 if it is smaller.
+    where items is the number of items, and mean(c) is the mean over all items, but at least 1.
 
     Args:
         likes: (people, items) CSR with 1 for each like.

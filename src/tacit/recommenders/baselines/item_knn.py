@@ -39,9 +39,9 @@ class ItemKNN(Baseline):
     stars.
 
     Args:
-        k: Number of neighbours of each item.
-        significance: Number of common raters of two items below which their similarity is scaled
-            down, in proportion to the number; 0: none is.
+        k: Largest number of neighbours of each item.
+        significance: If fewer than this number of people rated both of two items, the items'
+            similarity is multiplied by (number of these people) / significance; 0: it never is.
         domain: The only domain whose items are used and recommended; None: all domains.
         engine: Engine that computes similarities; None: the default engine. It is not saved.
     """
@@ -97,8 +97,8 @@ def find_positive_neighbours(
     """Find for each item the k items with the largest positive similarity, or fewer.
 
     An engine finds the neighbours with the largest absolute similarity, and some similarities may
-    be negative. For items with fewer than k positive neighbours it is asked again, for twice as
-    many, until there are k positive ones or no more neighbours.
+    be negative. For items with fewer than k positive neighbours the engine is asked again, for
+    twice as many neighbours, until there are k positive ones or no more neighbours.
 
     Args:
         engine: Engine that computes similarities.

@@ -73,7 +73,7 @@ class Popularity(Baseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivatePopularity(Baseline):
-    """Scores are noisy counts of scaled likes (the module says how), the same for everybody.
+    """An item's score is a noisy count of scaled likes (see the module), the same for everybody.
 
     Each fit is one release. The card states the cost of all fits of this object and all fits of
     equal ratings in this process together.
@@ -124,7 +124,7 @@ class PrivatePopularity(Baseline):
         return self
 
     def event(self, items: int) -> Event:
-        """Return the event that one fit to this number of items is for a privacy accountant."""
+        """Return the event for a privacy accountant of one fit to this number of items."""
         return self._mechanism(items).event
 
     def _mechanism(self, items: int) -> SumRelease:
@@ -160,7 +160,7 @@ class PrivatePopularity(Baseline):
 
     def _header(self) -> dict[str, Any]:
         """Return epsilon (None for infinity), delta, the counted fits and the assumptions."""
-        epsilon, delta = self.spent_  # of the fit; the parameters may have been changed since
+        epsilon, delta = self.spent_  # as fitted: the parameters may have changed since
         return {
             "epsilon": epsilon if math.isfinite(epsilon) else None,
             "delta": delta,
@@ -190,7 +190,7 @@ class PrivatePopularity(Baseline):
         model.spent_ = (epsilon, delta)
         model.fits_ = tuple(CountedFit.from_row(row) for row in header["fits"])
         if math.isfinite(epsilon) != bool(model.fits_):
-            raise ValueError("its fits are not those of its epsilon")
+            raise ValueError("a finite epsilon has counted fits, an infinite one has none")
         model.assumed_public_ = names_from_header(header["taken"])
         if not set(model.assumed_public_) <= set(CONDITIONS):
             raise ValueError("it assumes something to be public that this tacit does not know")

@@ -63,7 +63,7 @@ class RemoteUser(Baseline):
             raise ConfigError(f"There is at least one neighbour; got k={self.k}.")
 
     def fit(self, ratings: Ratings) -> RemoteUser:
-        """Store for each person who rated in both domains their deviations, and item means."""
+        """Store the item means, and the deviations of each person who rated in both domains."""
         ratings = as_ratings(ratings)
         source = ratings_in_domain(ratings, self.source)
         target = ratings_in_domain(ratings, self.target)
@@ -75,7 +75,7 @@ class RemoteUser(Baseline):
         rated = ratings.where(in_domains[ratings.items])
         self.overall_ = np.array([rated.values.mean()])
         rated_both = (np.diff(source.offsets) > 0) & (np.diff(target.offsets) > 0)
-        # Each has a row for each person who rated in both domains.
+        # Both stored matrices have a row for each person who rated in both domains.
         deviations_from_items = source.values - self.source_means_[source.items]
         tastes = replace_values(source.matrix, deviations_from_items)
         self.source_tastes_ = _normalise_rows(tastes[rated_both])
@@ -85,7 +85,7 @@ class RemoteUser(Baseline):
 
     @property
     def history_ids_(self) -> Column:
-        """Ids of the items of both domains, first of the source."""
+        """Ids of the items of both domains, those of the source domain first."""
         return np.concatenate([self.source_ids_, self.item_ids_])
 
     def _score(self, history: History) -> Floats:

@@ -59,8 +59,8 @@ def format_amount(steps: int, steps_of_one: int) -> str:
 class Budget(AnswerModel):
     """A budget for a lifetime: nothing is ever refunded. Amounts are decimals in text.
 
-    epsilon and epsilon_cap hold at epsilon_delta, and can be compared with other budgets' at the
-    same delta. The other fields are the amounts that are stored, in the unit counted_in.
+    epsilon and epsilon_cap hold at epsilon_delta, and can be compared with those of other budgets
+    at the same delta. The other fields are the amounts that are stored, in the unit counted_in.
     """
 
     epsilon: str
@@ -68,8 +68,8 @@ class Budget(AnswerModel):
     epsilon_cap: str
     """Epsilon of everything that may be charged; rounded up to four digits."""
     epsilon_delta: str
-    """Delta at which epsilon_cap holds; epsilon as well, except in the approximate unit, where
-    delta_spent belongs to it."""
+    """Delta at which epsilon_cap holds. epsilon holds at the same delta; but in the approximate
+    unit epsilon holds at delta_spent."""
     counted_in: str
     """Unit of the amounts that are stored."""
     cap: str
@@ -82,9 +82,9 @@ class Budget(AnswerModel):
     delta_spent: str
     delta_left: str
     per_epoch: str | None
-    """The amount that can be spent in one epoch; null where an epoch does not limit it."""
+    """The amount that can be spent in one epoch; null if there is no limit per epoch."""
     spent_in_epoch: str
-    """The amount spent in this epoch; 0 where an epoch does not limit it."""
+    """The amount spent in this epoch; 0 if there is no limit per epoch."""
 
 
 def describe_budget(balance: Balance) -> Budget:
@@ -263,8 +263,9 @@ def _find_newest_replay(ledger: Ledger) -> Verification | None:
     """Return the result of the newest replay of a ledger's log; None while the first one runs.
 
     If the log grew since the newest result, a replay is started, unless one is running. Then this
-    waits for the running replay, for at most REPLAY_SECONDS. An error of the replay within this
-    time is raised; after a later one, the next call starts a new replay.
+    waits for the running replay, for at most REPLAY_SECONDS. If the replay fails within this time,
+    its error is raised; if it fails later, the error is dropped. In both cases the next call starts
+    a new replay.
     """
     with _LOCK:
         replays = _REPLAYS.setdefault(ledger, _Replays())

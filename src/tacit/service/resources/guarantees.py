@@ -27,7 +27,7 @@ _OFFICER_HEADERS = {
 """Headers of an officer's page, which contains its own style and no script."""
 
 NounPath = Annotated[str, Path(pattern="^[a-z]{1,32}$")]
-"""Type of a part of the path: the noun of a thing that is served, such as `models`."""
+"""Type of a part of the path: the word for the kind of a thing that is served, such as `models`."""
 
 router = APIRouter(route_class=Operation, tags=["guarantees"])
 
@@ -48,9 +48,9 @@ class Bound(AnswerModel):
     """For one release, in nats."""
     delta: float | None
     lifetime: str | None
-    """A sentence about all releases that ever were."""
+    """How the loss grows over releases, in a sentence."""
     lifetime_epsilon: float | None
-    """For all releases that ever were, in nats."""
+    """For all releases about one unit together, in nats; null if nothing bounds it."""
     lifetime_delta: float | None
 
 
@@ -73,7 +73,7 @@ def bounds_of(deployment: Deployment) -> Iterator[Bound]:
 
 
 def _make_entry_without_bound(address: str) -> Bound:
-    """Make the entry for a thing that promises nothing."""
+    """Make a `Bound` without numbers, for a thing that promises nothing."""
     return Bound(
         of=address,
         sentence=NO_PROMISE,
@@ -90,7 +90,7 @@ class Promise(AnswerModel):
     """The guarantee of one thing that is served."""
 
     noun: str
-    """Noun of the thing, such as `models`."""
+    """Word for the kind of the thing, such as `models`."""
     name: str
     first_line: str | None
     """The basis of the promise, in a sentence; null where nothing is promised."""

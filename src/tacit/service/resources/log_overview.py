@@ -68,8 +68,8 @@ class Store(AnswerModel):
     second: str
     """Where the copy of its latest hash is: `file` or `PostgreSQL`."""
     apart: bool
-    """Whether the copy is on another device or server. If it is not, restoring a backup of the one
-    device gives budgets back unnoticed."""
+    """Whether the copy is on another device or server. If it is not, restoring a backup of the
+    shared device gives budgets back unnoticed."""
 
 
 class Overview(AnswerModel):
@@ -116,7 +116,7 @@ def overview(service: CurrentService) -> Overview:
         second=_store_name(settings.second or ""),
         apart=not shares_device(settings.ledger, settings.second),
     )
-    # Another request may have read entries that were added since.
+    # Another request may read entries that are added after `head` is read here.
     entries = max(service.ledger.head.sequence, totals.entries_read)
     return Overview(entries=entries, read=totals.entries_read, days=days, store=store)
 

@@ -55,7 +55,7 @@ class Model(AnswerModel):
     item_words: ItemWords
     """What one item and several are called."""
     device: str | None
-    """SHA-256 of the file from which devices make lists; null if the model has none."""
+    """SHA-256 of the file from which devices make lists; null if there is no such file."""
 
 
 class Models(AnswerModel):

@@ -127,7 +127,7 @@ class ManyQuestion(ListQuestion):
 
 
 def _is_quick_model(service: Service, caller: Caller, served: ServedModel) -> bool:
-    """Say whether a list of a model takes little time: few items, and no comparison to record it.
+    """Say whether a list takes little time: the model has few items, and no comparison records it.
 
     A comparison writes a line to a file for each list.
     """
@@ -144,9 +144,10 @@ def _is_quick_list(
     diversity: int | None,
     **_: Any,
 ) -> bool:
-    """Say whether a list from stored ratings needs no thread: they are few, and in memory.
+    """Say whether a list from stored ratings needs no thread.
 
-    The arguments are those of `recommend`.
+    It needs none if the ratings are few and in memory, the model is quick, and the request has no
+    category and no diversity. The arguments are those of `recommend`.
 
     Raises:
         Problem: Status 404; the caller asks about another person, or for an unknown model.
@@ -161,9 +162,10 @@ def _is_quick_list(
 
 
 def _is_quick_question(service: Service, caller: Caller, question: Question, **_: Any) -> bool:
-    """Say whether a list from the history in a question needs no thread: it is short and plain.
+    """Say whether a list from the history in a question needs no thread.
 
-    The arguments are those of `recommend_once`.
+    It needs none if the history is short, the model is quick, and the question has no category,
+    diversity, candidates or cold items. The arguments are those of `recommend_once`.
 
     Raises:
         Problem: Status 404; the model is unknown.
@@ -284,7 +286,8 @@ def _list_content(
 ) -> dict[str, Any]:
     """Make a list of the kind that the caller's key gets, and count it.
 
-    A key of popularity lists gets the popular items for every history, without the items in it.
+    A key of popularity lists gets the popular items for every history. The items of the history are
+    left out, unless the options keep them.
 
     Returns:
         The fields of `Listed` but `model`.

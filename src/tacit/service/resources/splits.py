@@ -64,9 +64,9 @@ class SplitView(AnswerModel):
     """Standard deviation of the noise in each figure of a day."""
     days: list[Day]
     personal_rate: float | None
-    """Share of the people served who clicked; null where noise is too large to say."""
+    """Share of the people with personal lists who clicked; null where noise is too large to say."""
     popularity_rate: float | None
-    """The same of the people with lists of popular items."""
+    """The same share of the people with lists of popular items."""
     difference: float | None
     """personal_rate minus popularity_rate."""
     low: float | None
@@ -89,7 +89,7 @@ def report_clicks(
 ) -> ClickReceipt:
     """Report who clicked on an item of their list. A person counts once a day, however often.
 
-    Which kind of lists they got is that of the key. What was clicked is not asked for. The request
+    The key says which kind of lists they got. What was clicked is not asked for. The request
     may be repeated, and takes no Idempotency-Key.
     """
     split = find_served(service, Split, name)
@@ -99,7 +99,7 @@ def report_clicks(
 
 @router.get("/api/splits", **allow(Role.ANALYST, Role.AUDITOR, Role.OPERATOR))
 async def splits(service: CurrentService) -> Splits:
-    """Show all comparisons. Figures of days that ended are charged and released before."""
+    """Show all comparisons, after the figures of days that ended are charged and released."""
     views = []
     for split in service.deployment.find_all(Split).values():
         days = await release_due_days(service, split)

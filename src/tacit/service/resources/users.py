@@ -43,7 +43,7 @@ REMAINING_COPIES = (
     "copies of the database that its operator made before now, and pages of its file that were not "
     "written over yet: they hold what was kept until the operator removes them"
 )
-"""What cannot be recalled, whatever is served, for the receipt."""
+"""What no service can recall, for the receipt."""
 
 
 class Receipt(AnswerModel):
@@ -58,7 +58,7 @@ class Receipt(AnswerModel):
     gone: list[str]
     """What was erased, if it was there."""
     cannot_be_recalled: list[str]
-    """What was released before."""
+    """What was released before, and copies that the service cannot reach."""
     bounded_by: list[Bound]
     """Bounds of what can be learned about the person from what was released."""
     kept: list[str]
@@ -90,8 +90,8 @@ async def forget(
     )
     personal_states = _list_personal_states(service, user)
     for personal_state in personal_states:
-        # One operation for each state, and done once for the request's key: a late retry must not
-        # erase what the person gave since.
+        # Each state has an operation of its own, which is done only once for the request's key: a
+        # late retry must not erase what the person gave since.
         digest = hashlib.sha256(personal_state.state_name.encode()).hexdigest()[:16]
         await answer_once(
             service,
