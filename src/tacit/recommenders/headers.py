@@ -214,5 +214,5 @@ def _check_floats(
         raise ValueError(f"'{name}' is of type {array.dtype} and not {np.dtype(dtype)}")
     is_usable = np.isfinite(array) & (np.abs(array) <= most)
     if not is_usable.all():
-        raise ValueError(f"'{name}' has a number that is too large or not finite")
+        raise ValueError(f"'{name}' has a number that is not finite, or is too large")
     return array
