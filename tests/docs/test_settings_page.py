@@ -31,7 +31,7 @@ def test_rounds_have_the_library_s_settings():
 )
 def test_what_the_page_calls_refused_is_refused(tmp_path, name):
     """0, where the page says `0 or less`."""
-    with pytest.raises(ConfigError, match=f"setting {name} is above 0"):
+    with pytest.raises(ConfigError, match=f"setting {name} must be above 0"):
         Settings(tmp_path, **{name: 0})
 
 
