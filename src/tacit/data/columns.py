@@ -422,10 +422,12 @@ def check_times(timestamps: Any) -> NDArray[np.int64]:
     from tacit.data.tables.times import LAST_SECOND, TIME  # it needs polars
 
     times = np.asarray(timestamps)
+    if times.ndim != 1:
+        raise DataError("times come as one column", found=f"an array of shape {times.shape}")
     if times.dtype.kind == "M":
         _refuse_first(times, ~np.isnat(times), "a time is missing", TIME)
         times = times.astype("datetime64[s]").astype(np.int64)
-    if times.dtype.kind not in "iuf" or times.ndim != 1:
+    if times.dtype.kind not in "iuf":
         raise DataError("a time is not a number", found=str(times.dtype), expected=TIME)
     _refuse_first(times, np.isfinite(times), "a time is not a finite number", TIME)
     in_range = (times >= -LAST_SECOND) & (times <= LAST_SECOND)

@@ -447,5 +447,5 @@ def _counts_of_state(state: PlanState, settings: Settings) -> Counts:
         deviation=deviation,
         people=people,
         too_few=state.later is None,
-        deviations_of_new=deviations[state.own_entries :],
+        deviations_by_item=deviations[state.own_entries :],
     )

@@ -68,8 +68,9 @@ def personal_scores(people: Profiles, released: ReleasedLists, settings: Setting
 
     A person has z (f,), their tastes in features, and x, their row of likes of norm 1. clip(z V) is
     z V, shortened to a norm of at most `personal_clip` sqrt(k). V and B are those of `TasteModel`,
-    b_0 and K those of `OwnLikesMap`. P has the vectors of `PairVectors`, 0 outside their head, and
-    mu the shares of likes. E are the weights learned from consenting people, if any.
+    b_0 and K those of `OwnLikesMap`. P has the vectors of `PairVectors`, which are 0 but for the
+    items with most likes, and mu the shares of likes. E are the weights learned from consenting
+    people, if any.
 
         tastes, one domain:      (clip(z V) + (x B - b_0) K) B' + x E
         tastes, across domains:  clip(z V) B'

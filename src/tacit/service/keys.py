@@ -33,7 +33,7 @@ LONGEST_CUSTOMER_ID = 256
 """Most characters of the id that a shop has for a person."""
 _PSEUDONYM = re.compile(rf"{CUSTOMER_PREFIX}[0-9a-f]{{40}}")
 """A pseudonym that `KeyRing.person_name` makes."""
-_STAFF_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
+_KEY_OF_FILE = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
 """A key in the keys' file: its name, and its secret part in hexadecimal digits."""
 _PERSON_PREFIX = "tacit_person_"
 """First characters of a person's key, before their name."""
@@ -108,10 +108,10 @@ ANONYMOUS = Caller("", Role.ANONYMOUS, "")
 class KeyRing:
     """The keys of one service: those in the keys' file, and those made from the service's secret.
 
-    A changed file is read again at the next request with a key of staff.
+    A changed file is read again at the next request with a key of that form.
 
     Args:
-        path: The keys' file; there are no keys of staff while it does not exist.
+        path: The keys' file. While it does not exist, there are no keys of staff or vendors.
         secret: The service's secret, at least 32 bytes.
         tenant: Name of the service's tenant; keys of other tenants are refused.
 
@@ -151,7 +151,7 @@ class KeyRing:
             return ANONYMOUS
         if key.startswith(_PERSON_PREFIX):
             return self._find_person(key)
-        return self._find_staff(key)
+        return self._find_key_holder(key)
 
     def person_key(self, name: str) -> str:
         """Make the key of one person. It stays the same as long as the service's secret does."""
@@ -195,9 +195,9 @@ class KeyRing:
             return None
         return Caller(self._tenant, Role.SUBJECT, name)
 
-    def _find_staff(self, key: str) -> Caller | None:
-        """Find the holder of a key `tacit_NAME.SECRET`; None for a key that is not in use."""
-        parts = _STAFF_KEY.fullmatch(key)
+    def _find_key_holder(self, key: str) -> Caller | None:
+        """Find who holds a key `tacit_NAME.SECRET` of the keys' file; None: it is not in use."""
+        parts = _KEY_OF_FILE.fullmatch(key)
         if parts is None:
             return None
         name, secret = parts.groups()

@@ -148,7 +148,8 @@ def least_epsilon(
     Args:
         right: Number of right guesses.
         guesses: Number of all guesses.
-        people: Number of people whose presence was tossed, with or without a guess about them.
+        people: Number of people for whose presence a coin was tossed, with or without a guess about
+            them.
         delta: Delta of the training.
         level: Chance with which the bound may be too large.
 

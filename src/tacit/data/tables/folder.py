@@ -120,7 +120,7 @@ def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
 
 
 def write_format(written: WrittenFormat, path: Path) -> None:
-    """Write a written format as JSON, for the option `--format`.
+    """Write the description of a file's format as JSON, which the option `--format` reads.
 
     Raises:
         OutputError: The file cannot be written.

@@ -157,7 +157,9 @@ class Device:
                 no partial answers.
         """
         digest = campaign.digest.hex()
-        with self._lock:  # two campaigns at once must not both fit under the lifetime limit
+        # Otherwise two campaigns at once could each fit under the lifetime limit, and together
+        # exceed it.
+        with self._lock:
             if digest in self._memory:
                 _, sent = self._memory[digest]
                 return Report.decode(sent)

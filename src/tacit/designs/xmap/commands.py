@@ -70,8 +70,7 @@ class FitSettings(ExecutionOptions):
         least=1,
     )
     significance: int = option(
-        "Published only: number of people who rated both items below which a similarity is scaled "
-        "down.",
+        "Published only: a similarity is scaled down if fewer people than this rated both items.",
         default=50,
         least=0,
     )

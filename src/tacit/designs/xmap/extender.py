@@ -86,7 +86,7 @@ class NeighbourSearch:
     k: int
     """Largest number of neighbours of an item in one search."""
     significance: int
-    """Number of people who rated both items below which a similarity is scaled down; 0: never."""
+    """A similarity is scaled down if fewer people than this rated both items; 0: never."""
 
     def __call__(self, *pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
         """Search for the neighbours of several sets of items together.
@@ -118,8 +118,8 @@ def extend(
         sources: Sorted numbers of the source domain's items.
         targets: Sorted numbers of the target domain's items.
         k: Largest number of edges that an item keeps to a neighbouring layer.
-        significance: Number of people who rated both items below which a similarity is scaled
-            down; 0: never.
+        significance: A similarity is scaled down if fewer people than this rated both items; 0:
+            never.
         engine: Computes similarities.
     """
     search = NeighbourSearch(base, engine, k, significance)

@@ -54,8 +54,8 @@ class XMap(base.ItemRecommender):
 
     k                number of neighbours of the recommender
     extender_k       number of neighbours that an item keeps in each neighbouring layer
-    significance     number of people who rated both items below which a similarity is scaled down;
-                     0 for never
+    significance     a similarity is scaled down if fewer people than this rated both items;
+                     0: never
     alpha            how fast a person's old ratings lose weight: by e^-alpha for each rank in time;
                      0 for not at all. It has no effect on user-based models, nor on the lists of
                      NX-Map, which are ranked by votes

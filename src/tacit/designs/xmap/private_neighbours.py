@@ -89,8 +89,8 @@ def measure_candidates(
         values: (entries,) the column's entries.
         columns: (all rows, n) CSR of all columns.
         squares: (n,) squared norms of all columns.
-        significance: Number of rows with entries in both columns below which a similarity is scaled
-            down; 0: never.
+        significance: A similarity is scaled down if fewer rows than this have entries in both
+            columns; 0: never.
 
     Returns:
         All n columns as candidates, also the one column itself if it is in the matrix. SS is -inf
@@ -226,8 +226,8 @@ def draw_item_neighbours(
 
     Args:
         values: (people, n_target) CSR of everybody's centred target profiles (AlterEgos).
-        significance: Number of people who rated both items below which a similarity is scaled
-            down; 0: never.
+        significance: A similarity is scaled down if fewer people than this rated both items; 0:
+            never.
         pnsa: Parameters of both mechanisms.
         source: Where PNSA's draws come from; they are made in the order of the items.
 
@@ -259,8 +259,8 @@ def candidates_of_items(
     Args:
         values: (people, n) CSR of centred stars.
         items: Numbers of the items whose candidates are yielded.
-        significance: Number of people who rated both items below which a similarity is scaled
-            down; 0: never.
+        significance: A similarity is scaled down if fewer people than this rated both items; 0:
+            never.
     """
     n_items = values.shape[1]
     squares: Floats = np.bincount(values.indices, values.data**2, minlength=n_items).astype(float)

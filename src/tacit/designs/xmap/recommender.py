@@ -105,8 +105,8 @@ def find_item_neighbours(
         table: Everybody's centred target profiles (AlterEgos).
         means: (n_target,) mean stars of the target items.
         k: Largest number of neighbours of an item.
-        significance: Number of people who rated both items below which a similarity is scaled
-            down; 0: never.
+        significance: A similarity is scaled down if fewer people than this rated both items; 0:
+            never.
         engine: Computes similarities.
     """
     items = np.arange(table.values.shape[1], dtype=np.int32)
@@ -130,8 +130,8 @@ def _find_positive(
         candidates: Numbers of the items that can be neighbours.
         engine: Computes similarities.
         k: Largest number of neighbours of an item.
-        significance: Number of people who rated both items below which a similarity is scaled
-            down; 0: never.
+        significance: A similarity is scaled down if fewer people than this rated both items; 0:
+            never.
     """
     result = make_empty_lists(items, k)
     unfinished = np.arange(len(items))  # positions in `items`

@@ -60,8 +60,8 @@ class Settings:
     extender_k: int
     """Published variant: number of neighbours that an item keeps in each neighbouring layer."""
     significance: int
-    """Published variant: number of people who rated both items below which a similarity is scaled
-    down; 0: never."""
+    """Published variant: a similarity is scaled down if fewer people than this rated both items;
+    0: never."""
     alpha: float
     """Published variant: how fast old ratings lose weight in item-based predictions, by e^-alpha
     for each rank in time; 0: not at all."""

@@ -136,7 +136,7 @@ def _invert(gram: Any) -> None:
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _multiply(matrix: Any, row: Any, image: Any) -> None:
-    """Fill image[:width] with `matrix @ row[:width]`, for a matrix (width, width or more)."""
+    """Fill image[:width] with `matrix[:, :width] @ row[:width]`; width is the matrix's height."""
     for a in range(len(matrix)):
         total = 0.0
         for b in range(len(matrix)):

@@ -63,15 +63,15 @@ class Counts:
     """Noisy number of people, 1 or more."""
     too_few: bool
     """Whether there are too few people for further sums of lists."""
-    deviations_of_new: Floats | None = None
+    deviations_by_item: Floats | None = None
     """(target items,) standard deviation of the noise in each share, in a plan whose items came at
     different fits; None: `deviation` for all."""
 
     @property
     def target_deviations(self) -> Floats:
         """(target items,) standard deviation of the noise in each share of likes."""
-        if self.deviations_of_new is not None:
-            return self.deviations_of_new
+        if self.deviations_by_item is not None:
+            return self.deviations_by_item
         return np.full(len(self.targets), self.deviation)
 
     @property

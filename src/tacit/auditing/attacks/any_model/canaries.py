@@ -239,7 +239,8 @@ def reconstruct_changes(
 
     There is no row if fewer than two people have LEAST_LIKES_OF_TARGETS likes. For each target, the
     AUC compares the items that the target added with those that the target never rated; the row
-    has the mean over targets. It has no bound of epsilon, since nobody's presence was tossed.
+    has the mean over targets. It has no bound of epsilon, since no coin was
+    tossed for anybody's presence.
 
     Args:
         model: The recommender.

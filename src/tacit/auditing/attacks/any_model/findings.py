@@ -49,7 +49,7 @@ class AttackRow:
     those who are out."""
     epsilon_lower_bound: float | None
     """Lower bound of epsilon, in nats, wrong with a chance of at most the row's level; None if
-    nobody's presence was tossed."""
+    no coin was tossed for anybody's presence."""
 
     def to_dict(self) -> dict[str, float | str | None]:
         """Return the figures under the names of the machine output."""
@@ -78,8 +78,8 @@ def judge(
         attack: Name of the attack.
         labels: (fits, people) True where the person was in.
         scores: (fits, people); a higher score means more likely in.
-        delta: Delta at which epsilon is bounded, once for each share in SHARES. None if presence
-            was not tossed: then there is no bound.
+        delta: Delta at which epsilon is bounded, once for each share in SHARES. None if no coin
+            was tossed for presence: then there is no bound.
         level: Largest chance with which the bound may be wrong.
     """
     areas = []

@@ -179,7 +179,8 @@ def attack_membership(
         model: The recommender.
         ratings: Everybody's ratings.
         views: What the attacker sees of the answers: `LISTS`, `SCORES`, or both.
-        targets: Largest number of people whose membership is tossed.
+        targets: Largest number of people who are attacked; a coin decides in which fits each of
+            them is a member.
         shadows: Number of shadow fits, in which the attacker knows who is in.
         victims: Number of victim fits, in which the attacker guesses who is in.
         length: Length of the lists.
@@ -230,8 +231,8 @@ def attack_membership_of_fixed_model(
 ) -> list[AttackRow]:
     """Attack membership in a recommender that cannot be fitted again: one row, without reference.
 
-    All people with LEAST_LIKES likes or more are attacked. Membership is not tossed, so the row has
-    no bound of epsilon.
+    All people with LEAST_LIKES likes or more are attacked. No coin was tossed for membership, so
+    the row has no bound of epsilon.
 
     Args:
         model: The recommender.
