@@ -224,6 +224,8 @@ def test_a_head_that_was_not_synced_is_synced_before_the_other_slot_is_written(
     write = os.pwrite
 
     def write_when_newest_is_on_disk(number, data, place):
+        if path.read_bytes()[place:].startswith(data):
+            return write(number, data, place)
         (tmp_path / "disk").write_bytes(on_disk[-1])
         assert FileHead(tmp_path / "disk").read() == FileHead(path).read() == heads[1]
         return write(number, data, place)

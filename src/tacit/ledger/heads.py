@@ -104,9 +104,11 @@ class FileHead:
         recorded_head = newest_slot.head
         check_remembered_head(recorded_head, head, hash_at)
         if not self._is_folder_synced:
-            # The process that recorded this head may have ended before it was on disk. It must be
-            # there before the other slot, which may hold the only head on disk, is overwritten.
-            os.fsync(file)
+            # The process that recorded this head may have ended before it was on disk, or have
+            # failed to sync it. It must be there before the other slot, which may hold the only
+            # head on disk, is overwritten. After a failed sync, only a new write is sure to be
+            # synced; it changes no byte.
+            _write_slot(file, newest_slot.number, recorded_head)
         if recorded_head.sequence < head.sequence:
             _write_slot(file, 1 - newest_slot.number, head)
 

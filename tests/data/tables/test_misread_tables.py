@@ -189,6 +189,63 @@ def test_a_condition_on_no_table_is_refused(tmp_path: Path) -> None:
     assert plan.ratings[0].table.where == ("status=paid",)
 
 
+def test_a_condition_that_some_ratings_cannot_fulfil_is_refused(tmp_path: Path) -> None:
+    """A second file without the column is named, and so are ratings beside a table of items."""
+    rows = [f"{user},{item},{3 + item % 3},ok" for user, item in PAIRS]
+    with_status = write_rows(tmp_path / "a.csv", "user_id,item_id,rating,status", rows)
+    plain = [row.removesuffix(",ok") for row in rows]
+    without = write_rows(tmp_path / "b.csv", "user_id,item_id,rating", plain)
+    statuses = [f"{number},T{number},ok" for number in range(1, 9)]
+    items = write_rows(tmp_path / "items.csv", "item_id,title,status", statuses)
+    for files in ([with_status, without], [without, items]):
+        with pytest.raises(DataError, match=r"b\.csv: these ratings lack a column.*status"):
+            plan_import(files, NAMES, where=["status=ok"])
+
+
+def test_conditions_on_several_tables_ask_for_a_join(tmp_path: Path) -> None:
+    """The names are right, so the advice is not to check them."""
+    orders = [f"{user},{user},ok" for user in range(1, 21)]
+    orders_file = write_rows(tmp_path / "orders.csv", "order_id,customer_id,status", orders)
+    lines = [f"{user},{item},{item}" for user, item in PAIRS]
+    items = write_rows(tmp_path / "order_items.csv", "order_id,product_id,quantity", lines)
+    with pytest.raises(DataError, match="Join the tables first"):
+        plan_import([orders_file, items], NAMES, where=["status=ok", "quantity>1"])
+
+
+def test_a_condition_on_orders_filters_what_was_ordered(tmp_path: Path) -> None:
+    """The rows of the orders that are left out are no bad rows of the others."""
+    users = sorted({user for user, _ in PAIRS})
+    orders = [f"o{user},{user},{'ok' if user % 2 else 'cancelled'}" for user in users]
+    orders_file = write_rows(tmp_path / "orders.csv", "order_id,customer_id,status", orders)
+    lines = [f"o{user},{item}" for user, item in PAIRS]
+    items = write_rows(tmp_path / "order_items.csv", "order_id,product_id", lines)
+    plan = plan_import([orders_file, items], NAMES, where=["status=ok"])
+    (ratings,) = plan.ratings
+    kept = [(user, item) for user, item in PAIRS if user % 2]
+    assert len(ratings.table.frame) == len(kept)
+    assert ratings.table.frame["customer_id"].null_count() == 0
+    first = next(number for number, (user, _) in enumerate(PAIRS) if user % 2)
+    assert ratings.table.line(0) == first + 2  # after the header
+
+
+def test_a_filtered_table_of_a_folder_may_still_be_left_out(tmp_path: Path) -> None:
+    """A folder's table of tags is no table of people, with and without conditions."""
+    rows = [f"{user},{item},{3 + item % 3},ok" for user, item in PAIRS]
+    write_rows(tmp_path / "ratings.csv", "user_id,item_id,rating,status", rows)
+    tags = [f"{user},t{item},ok" for user, item in PAIRS]
+    write_rows(tmp_path / "tags.csv", "user_id,tag,status", tags)
+    plan = plan_import([tmp_path], NAMES, where=["status=ok"])
+    assert [path.name for path in plan.left_out] == ["tags.csv"]  # type: ignore[attr-defined]
+
+
+def test_baskets_without_a_line_that_can_be_read(tmp_path: Path) -> None:
+    """The first line's fault is named, not a missing column of people."""
+    path = tmp_path / "in.csv"
+    path.write_text('"a"b,c\n' * 30)
+    with pytest.raises(DataError, match="row 1"):
+        plan_import([path], NAMES, layout="baskets")
+
+
 def test_customers_beside_a_written_format_are_people(tmp_path: Path) -> None:
     """Their attributes must not become public metadata of items with the same numbers."""
     rows = [f"{user},{item},{1 + item % 5}" for user, item in PAIRS]
@@ -203,6 +260,22 @@ def test_customers_beside_a_written_format_are_people(tmp_path: Path) -> None:
     assert not reading.ratings.item_metadata
     with pytest.raises(DataError, match="people or items"):
         plan_written([path, unknown], written)
+
+
+def test_an_author_of_items_is_no_person_beside_a_written_format(tmp_path: Path) -> None:
+    """Of two headers that may be ids, the usual one decides; of two sure ones, none."""
+    rows = [f"{user},{item},{1 + item % 5}" for user, item in PAIRS]
+    path = write_rows(tmp_path / "in.csv", "user_id,item_id,rating", rows)
+    written = import_files(path).written
+    assert written is not None
+    titles = [f"{number},title {number},{number % 3}" for number in range(1, 9)]
+    for header in ("item_id,title,author_id", "product_id,title,customer"):
+        items = write_rows(tmp_path / "items.csv", header, titles)
+        plan = plan_written([path, items], written)
+        assert (len(plan.items), len(plan.users)) == (1, 0), header
+    both = write_rows(tmp_path / "both.csv", "item_id,title,user_id", titles)
+    with pytest.raises(DataError, match="people or items"):
+        plan_written([path, both], written)
 
 
 @pytest.mark.parametrize(

@@ -649,7 +649,8 @@ _READERS: dict[Role, Callable[[pl.Series, bool, Rules], ReadCells]] = {
 }
 """Role to the function that reads its column."""
 _EXPECTED_ID = (
-    f"an integer or a string of at most {LONGEST_ID} characters, without control characters"
+    f"an integer or a string of at most {LONGEST_ID} characters, without control characters, and "
+    "no rounded number such as 4.71E+12"
 )
 _EXPECTED: dict[Role, str] = {
     "user": _EXPECTED_ID,

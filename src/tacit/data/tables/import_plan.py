@@ -46,7 +46,7 @@ from tacit.data.tables.sources import make_frame, open_table
 from tacit.data.tables.table import Table, find_column, missing_column_error
 from tacit.data.tables.text import EMPTY
 from tacit.data.tables.times import are_plausible_times, find_time_form, to_seconds
-from tacit.data.tables.where import has_columns_of, keep_rows
+from tacit.data.tables.where import has_columns_of, keep_rows, names_in
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.data.tabular import read_catalogue, with_items, with_users
 from tacit.errors import ConfigError, DataError
@@ -161,7 +161,8 @@ def plan_import(
         table: Name of the table in a database; None: the only one, or the only one with people and
             items.
         where: Conditions on the rows, as in `where.keep_rows`. The tables that have all columns of
-            the conditions are filtered; there must be one.
+            the conditions are filtered; each table of ratings must be one of them, or be joined
+            from one of them.
         layout: Layout of the first table if it has several ratings in a row; None: one rating a
             row, unless only another layout is possible.
 
@@ -204,9 +205,15 @@ def plan_import(
                 )
             )
     if where:
-        tables = _keep_rows_of_tables(tables, where)
+        filtered_tables = _keep_rows_of_tables(tables, where)
+        pairs = list(zip(tables, filtered_tables, strict=True))
+        unnamed = [filtered for table, filtered in pairs if table in unnamed]
+        tables = filtered_tables
     plan = _classify_tables(tables, column_names, events=events, layout=layout, unnamed=unnamed)
     plan.left_out |= no_tables
+    if where:
+        filtered_paths = [table.path for table in tables if table.where]
+        _check_ratings_are_filtered(plan, filtered_paths, where)
     # A column that the caller named must be in one of the tables of ratings.
     for role, name in column_names.items():
         is_absent = all(
@@ -233,16 +240,46 @@ def _keep_rows_of_tables(tables: Sequence[Table], where: Sequence[str]) -> list[
     if not any(are_filtered):
         if len(tables) == 1:
             keep_rows(tables[0], where)  # raises the error for the first missing column
+        headers = itertools.chain.from_iterable(table.headers for table in tables)
+        are_all_known = set(names_in(where)) <= set(headers)
         raise DataError(
             "no table has the columns of all conditions",
             found="; ".join(where),
             expected="conditions on columns of one table",
-            fix="Check the names of the columns in --where.",
+            fix="Join the tables first."
+            if are_all_known
+            else "Check the names of the columns in --where.",
         )
     return [
         keep_rows(table, where) if is_filtered else table
         for table, is_filtered in zip(tables, are_filtered, strict=True)
     ]
+
+
+def _check_ratings_are_filtered(
+    plan: Plan, filtered_paths: Sequence[object], where: Sequence[str]
+) -> None:
+    """Check that the conditions were applied to every table of ratings.
+
+    Args:
+        plan: The plan.
+        filtered_paths: Paths of the tables that were filtered.
+        where: The conditions.
+
+    Raises:
+        DataError: A table of ratings lacks a column of the conditions, so that all its rows would
+            be kept.
+    """
+    for columns in plan.ratings:
+        table = columns.table
+        if table.path not in filtered_paths and not table.where:
+            missing = [name for name in names_in(where) if name not in table.headers]
+            raise DataError(
+                "these ratings lack a column of the conditions",
+                path=table.path,
+                found=f"no column {', '.join(missing)}",
+                fix="Import this file by itself, or add the column to it.",
+            )
 
 
 def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
@@ -255,12 +292,14 @@ def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
     for path in files[1:]:
         table = open_table(path)
         roles = _find_roles(table, {"user": None, "item": None})
-        if not roles:
+        if len(roles) > 1:  # such as an item's author: a usual name decides
+            roles = {role for role in roles if find_column(role, table.headers, None) is not None}
+        if len(roles) != 1:
             raise DataError(
-                "nothing says whether this table holds people or items",
+                "the headers do not say whether this table holds people or items",
                 path=path,
                 found=", ".join(table.headers),
-                expected="a well-known header of the ids, such as user_id or item_id",
+                expected="one well-known header of ids, such as user_id or item_id",
                 fix="Name the file with --items or --users.",
             )
         tables = plan.users if "user" in roles else plan.items

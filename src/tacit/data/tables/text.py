@@ -247,6 +247,10 @@ def read_text_table(
         dialect_options["headers"] = _block_headers(data)
     dialect = _find_dialect(path, data, **dialect_options)
     data = tidy_quotes(data, dialect.delimiter, dialect.quote)
+    if layout == "baskets" and not _count_cells(data, dialect):
+        _, errors_of_rows = read_row_by_row(data, dialect)
+        for error in errors_of_rows:
+            raise error.with_place(path=path)
     if layout == "baskets" and not _has_one_width(data, dialect):
         return _read_basket_lines(path, data, dialect)
     frame = read_at_once(data, dialect)
