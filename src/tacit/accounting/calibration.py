@@ -47,7 +47,7 @@ def smallest_noise(
         raise ConfigError(f"precision is a share, from 2**-50 to below 1; got {precision}.")
 
     def price(noise: float) -> float:
-        """Return epsilon of a noise multiplier."""
+        """Return the epsilon of the event with this noise multiplier."""
         return accountant().add(make_event(noise)).epsilon(delta)
 
     test = _BudgetTest(price, epsilon)
@@ -78,7 +78,7 @@ class _BudgetTest:
         """Begin without any price.
 
         Args:
-            price: Returns epsilon of a noise multiplier.
+            price: Returns the epsilon of the event with a given noise multiplier.
             epsilon: The budget, in nats.
         """
         self._price = price
@@ -102,9 +102,11 @@ class _BudgetTest:
         return False
 
     def narrow_bracket(self, precision: float) -> None:
-        """Test multipliers until the largest too small one is close to the smallest sufficient one.
+        """Test multipliers until the bracket around the budget is narrow, in `_NARROWINGS` steps.
 
-        Close means that their logarithms differ by a quarter of `precision` at most.
+        The ends of the bracket are `enough` and the largest multiplier found too small. It is
+        narrow if the logarithms of its ends differ by at most a quarter of `precision`. If it is
+        still wide after these steps, it stays so.
 
         By the rule of false position, a straight line is drawn between the two ends, in logarithms
         of multiplier and price. The next multiplier lies where the line meets the budget. It is

@@ -124,8 +124,9 @@ class Exponential(Event):
     """Pure loss of the choice, in nats, above 0."""
     permute_and_flip: bool = False
     """Whether the choice is drawn by permute-and-flip (McKenna, Sheldon, 2020), which equals noisy
-    max with exponential noise. Its pure loss is the same, but its loss has no bounded range, which
-    the smaller zCDP price needs (Cesar, Rogers, 2021)."""
+    max with exponential noise. Its pure loss is the same, but its losses may lie in a range
+    longer than `epsilon`. The smaller zCDP price of the exponential mechanism holds only for a
+    range of length `epsilon` (Cesar, Rogers, 2021)."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "epsilon", self.epsilon)
@@ -161,9 +162,9 @@ class Tree(Event):
     levels: int
     """floor(log2 T) + 1 for T inputs."""
     noise_multiplier: float
-    """Noise of one node / the most that one input changes in it, above 0.
+    """Noise of one node / the largest change of the node's sum by one input, above 0.
 
-    The noise is the Laplace scale; the standard deviation if `gaussian`."""
+    The noise is given as the Laplace scale, or as the standard deviation if `gaussian`."""
     gaussian: bool = False
     """Whether the noise is Gaussian; otherwise Laplace."""
 

@@ -49,7 +49,7 @@ e^epsilon is multiplied is below `_LEAST_TAIL` and counts as 0."""
 
 
 def _mu_squared_of_one_entry(event: events.DiscreteGaussian) -> Price:
-    """Return mu^2 of discrete noise on one entry; infinite if its sigma in steps is not known."""
+    """Return mu^2 of discrete noise on one entry; infinite if sigma is unknown or small."""
     if event.steps is None:
         return math.inf
     noise_multiplier = Fraction(event.noise_multiplier)
@@ -142,7 +142,7 @@ class GDPAccountant(Accountant):
         return accountant
 
     def refusal(self, event: Event) -> str | None:
-        """Return the reason for refusing an event whose loss is not that of Gaussian noise."""
+        """Return the reason for refusing an event; None for Gaussian noise and for no noise."""
         if is_gaussian(event) or type(event) in (events.PostProcessing, events.NonPrivate):
             return None
         return (
@@ -155,7 +155,7 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
     """Return the smallest epsilon that mu-GDP implies at delta, rounded up.
 
     It is found by bisection between 0 and the first power of two that meets delta. For a delta of
-    at most `_LEAST_TAIL`, infinity is returned.
+    at most `_LEAST_TAIL`, infinity is returned, unless mu is 0.
     """
     if mu == 0:
         return 0.0

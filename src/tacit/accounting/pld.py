@@ -72,7 +72,7 @@ class PLDAccountant(Accountant):
         _import_library()
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return the smallest epsilon of the distribution and of all fitting accountants."""
+        """Return the smallest epsilon that the distribution or another accountant gives."""
         check_delta(delta)
         epsilons = [accountant.epsilon(delta) for accountant in self._fitting_accountants()]
         loss = self._composed_loss() if delta >= _LEAST_DELTA else None
@@ -81,7 +81,7 @@ class PLDAccountant(Accountant):
         return min(epsilons, default=math.inf)
 
     def delta(self, epsilon: float) -> float:
-        """Return the smallest delta of the distribution and of all fitting accountants."""
+        """Return the smallest delta that the distribution or another accountant gives."""
         check_epsilon(epsilon)
         if epsilon == math.inf:
             return 0.0

@@ -2,8 +2,8 @@
 
 Source     Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016), for pure epsilons;
            Feldman, Zrnic: Individual privacy accounting (2021), for Renyi and zCDP.
-Guarantee  (epsilon, delta) for everything released after a successful `spend`, even if each event
-           is chosen with knowledge of all earlier releases.
+Guarantee  (epsilon, delta) for all releases together, if a `spend` was granted before each of them.
+           Each event may be chosen with knowledge of all earlier releases.
 """
 
 from __future__ import annotations

@@ -61,8 +61,9 @@ class PureAccountant(Accountant):
     def epsilon(self, delta: float = 0.0) -> float:
         """Return the sum s of pure epsilons at delta 0, and less at a larger delta.
 
-        The result is s + ln(1 - delta (1 + e^-s)), or 0 if this is negative. It is exact for binary
-        randomized response, the worst mechanism of pure epsilon s (Kairouz, Oh, Viswanath, 2015).
+        The result is s + ln(1 - delta (1 + e^-s)), or 0 if this is negative or undefined. It
+        is exact for binary randomized response, the worst mechanism of pure epsilon s (Kairouz,
+        Oh, Viswanath, 2015).
         """
         check_delta(delta)
         total = total_price(self._counts.items(), PRICES)

@@ -1,4 +1,4 @@
-"""Arithmetic on losses whose results are never below the exact ones."""
+"""Arithmetic on losses, rounded so that no result is below the exact one."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _rho_of_choice(event: events.Exponential | events.TopK) -> Fraction:
     """Return rho of one choice.
 
     The exponential mechanism's losses lie in a range of length epsilon, so its rho is at most
-    epsilon^2 / 8. Permute-and-flip has the rho of the worst mechanism of the same pure epsilon.
+    epsilon^2 / 8. Permute-and-flip is priced as the worst mechanism of the same pure epsilon.
     """
     rho_of_pure = Fraction(_rho_of_pure(event.epsilon))
     if event.permute_and_flip:
