@@ -15,8 +15,8 @@ is farther from AUC_a, so that a rare label makes the bound wider.
 
 With few people of a label, resamples vary less than new samples of people would. So attackers are
 also compared with guesses: with their own AUCs after the labels are permuted within each fold, by
-the same permutations for all attackers. Let s_a be the standard deviation of attacker a's AUC
-under such permutations, and g the 95 % quantile of max_a |AUC'_a - .5| / s_a over the permutations.
+the same permutations for all attackers. Let AUC'_a be attacker a's AUC on permuted labels, s_a its
+standard deviation, and g the 95 % quantile of max_a |AUC'_a - .5| / s_a over the permutations.
 The lower bound is above 0 only if some |AUC_a - .5| exceeds max(g, 1.96) s_a. The interval of a
 single attacker contains .5 unless |AUC_a - .5| exceeds 1.96 s_a.
 """
@@ -151,7 +151,7 @@ class Bound(Generic[Key]):
     def lower(self) -> float:
         """Lower bound, at 95 % confidence, of the largest distance from 0.5 of all AUCs.
 
-        It is 0 if random guesses may have AUCs as far from 0.5 as all attackers.
+        It is 0 if random guesses may have an AUC as far from 0.5 as each of these AUCs.
         """
         largest = 0.0
         for key, end in zip(self.areas, self._ends(-1), strict=True):
@@ -203,9 +203,9 @@ def bound_attackers(
         labels: (people,) values of the attribute.
         scores: (people,) out-of-fold scores of each attacker, by its key.
         fold_of: (people,) fold that each person was scored in.
-        target: Gives by the attacker's key the attribute value that high scores stand for.
-        draws: Number of resamples of the people.
-        seed: Seed of the resamples.
+        target: Maps an attacker's key to the attribute value that high scores stand for.
+        draws: Number of resamples of the people, and of permutations of the labels.
+        seed: Seed of the resamples and permutations.
 
     Raises:
         DataError: There are no scores, a score is NaN, or some attacker's target is the value of

@@ -225,7 +225,7 @@ def stack_releases(parts: Sequence[Releases]) -> Releases:
         parts: At least one group, all over the same items.
 
     Raises:
-        DataError: The public knowledge differs, or only some parts carry epoch labels.
+        DataError: The parts have different `public` objects, or only some carry epoch labels.
     """
     first = parts[0]
     if any(part.public is not first.public for part in parts):

@@ -70,7 +70,8 @@ class LinearDiscriminant(Learner):
             multiplies it by the residuals' standard deviation. It scales like a residual and not
             like its square because both profiles and tastes are penalised.
         sweeps: Rounds of the factorization.
-        seed: Seed of the factorization and of the people held out to estimate variances.
+        seed: Seed of the factorization, of the fifths that choose the shrinkage, and of the people
+            held out to estimate variances.
     """
 
     name = "lda"

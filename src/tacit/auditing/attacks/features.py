@@ -109,7 +109,8 @@ class Space:
     ) -> Floats:
         """Return (people, columns) coordinates of mask and residuals, with items weighed by time.
 
-        The weights go from -1/2 for the earliest items of a person to 1/2 for the latest.
+        The weights are `positions`: negative for a person's early items, positive for late ones.
+        Only the first DIRECTIONS / 2 coordinates of each matrix are returned.
         """
         half = DIRECTIONS // 2
         time_weights = positions(seen)
@@ -138,7 +139,7 @@ def space_of(seen: Releases) -> Space:
 
 
 def positions(seen: Releases) -> Floats:
-    """Return (shown,) ranks of items by epoch among the person's own items, from -1/2 to 1/2.
+    """Return (shown,) ranks of items by epoch among the person's items, between -1/2 and 1/2.
 
     Items of the same epoch share the mean of their ranks.
     """

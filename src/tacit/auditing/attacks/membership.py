@@ -58,7 +58,7 @@ class FromLists:
     """Name of the attack."""
 
     def score(self, model: Recommender, target_ratings: TargetRatings) -> float:
-        """Return the mean number of ranks that the target's other items rise, over the length.
+        """Return the mean rise of the target's other items, in ranks, divided by `length`.
 
         The rise is against the list of an account without ratings. The mean is over all ordered
         pairs of two of the target's items: that of the account, and the other one. The score is 0.0
@@ -206,7 +206,7 @@ class Game:
     method: str
     """Name of the method."""
     play_round: Callable[[np.random.Generator], Round]
-    """Draws people and coins, fits the method to those who are in, and attacks the fit."""
+    """Draws people and who of them is in, fits the method to these, and attacks the fit."""
     epsilon: float | None = None
     """Epsilon that the method claims; None: no claim, and some attack has to beat a coin."""
     delta: float | None = None

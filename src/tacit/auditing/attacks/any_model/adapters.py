@@ -82,7 +82,7 @@ class Answers:
         return sparse.csr_matrix((values, columns, ends), shape=(len(rows), len(self.ids)))
 
     def number_unseen_items(self, items: Iterable[Any], history: History, n: int) -> Ints:
-        """Return the numbers of the first n items, without unknown items and those in the history.
+        """Return the numbers of the first n items that are known and not in the history.
 
         Args:
             items: Ids of the items in a list, best first.
@@ -96,7 +96,7 @@ class Answers:
         return self.keep_unseen_items(np.array(numbers, dtype=np.int64), history, n)
 
     def keep_unseen_items(self, listed: Ints, history: History, n: int) -> Ints:
-        """Return the first n item numbers, without those of items in the history.
+        """Return the first n item numbers that are not of items in the history.
 
         Args:
             listed: Numbers of the items in a list, best first.
@@ -137,7 +137,7 @@ class Answers:
         Args:
             user: The person's id, which a recommender that answers for histories does not use.
             history: The person's ratings.
-            n: Length of the list.
+            n: Largest number of items.
         """
         with as_config_error(self.name, "answer"):
             return self._rank_for_person(user, history, n)
@@ -524,7 +524,8 @@ class _Implicit(Answers):
         return next(self._scores_each([history]))
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        # implicit leaves out the likes of a history; its other items are dropped from longer lists.
+        # implicit leaves out a history's likes. The history's other items are dropped here, from
+        # lists that are long enough to have n items left.
         longest_history = max(map(len, histories), default=0)
         answers = self._query(histories, n + longest_history)
         for history, (items, _) in zip(histories, answers, strict=True):
@@ -610,7 +611,8 @@ class _Matrix(Answers):
         """Read the answer of `recommend` to one row.
 
         Args:
-            listed: (1, length) item numbers; -1 after the end of a shorter list, which is dropped.
+            listed: (1, length) item numbers. A shorter list ends with entries of -1, which are
+                dropped.
 
         Raises:
             ValueError: `listed` is something else, or holds a number that no item has.

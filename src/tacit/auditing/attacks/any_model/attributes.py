@@ -155,9 +155,9 @@ def _collect_features(
 ) -> dict[str, sparse.csr_array]:
     """Return the (people, features) that each view shows, by the name of the view.
 
-    The features of lists are rank weights of all items; those of predictions are the predictions of
-    the MOST_PREDICTED items with the most ratings; those of factors are the sums of the factors of
-    a person's listed items.
+    The features of lists are rank weights of all items, 0 for an item that is not listed. Those of
+    predictions are the predictions of the MOST_PREDICTED items with the most ratings; those of
+    factors are the sums of the factors of a person's listed items. Both are scaled to stars.
 
     Args:
         answers: The fitted recommender.

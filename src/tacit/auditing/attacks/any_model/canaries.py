@@ -18,8 +18,8 @@ Reconstruction of changes: guess what people liked lately, from two snapshots of
 Rule     Between the snapshots the targets, all at once, add half of their likes, and one in ten of
          the other people adds one rating.
 Knows    the half of each target's likes that was there before; and for every item, the list of an
-         account with that item alone. The guess is that the target added an item if it rose in the
-         lists of the items that the attacker knows the target to like.
+         account with that item alone. The attacker guesses that the target added an item if it rose
+         in the lists of the items in the known half.
 Source   Calandrino, Kilzer, Narayanan, Felten, Shmatikov: You might also like: privacy risks of
          collaborative filtering (S&P 2011).
 """
@@ -55,7 +55,7 @@ LEAST_LIKES_OF_TARGETS = 10
 SHARE_OF_OTHERS = 0.1
 """Share of the other people who add one rating between the snapshots."""
 _STREAM_OF_COINS = 8
-"""Second word of the seed that tosses which canaries join."""
+"""Second word of the seed that decides which canaries join."""
 _STREAM_OF_CANARIES = 9
 """Second word of the seed that draws the items of canaries."""
 _STREAM_OF_ADDITIONS = 10
@@ -237,10 +237,10 @@ def reconstruct_changes(
 ) -> list[AttackRow]:
     """Guess what people added between two snapshots of public lists: one row, or none.
 
-    There is no row if fewer than two people have LEAST_LIKES_OF_TARGETS likes. For each target, the
-    AUC compares the items that the target added with those that the target never rated; the row
-    has the mean over targets. It has no bound of epsilon, since no coin was
-    tossed for anybody's presence.
+    There is no row if fewer than two people have at least LEAST_LIKES_OF_TARGETS likes. For each
+    target, the AUC compares the items that the target added with those that the target never rated;
+    the row has the mean over targets. It has no bound of epsilon, since no coin was tossed for
+    anybody's presence.
 
     Args:
         model: The recommender.

@@ -20,7 +20,7 @@ SCORES = "predictions"
 """The view of an attacker who sees predictions."""
 SHARES = (0.05, 0.2, 0.5, 1.0)
 """Shares of people about whom guesses are made. Each share gives a bound; it is wrong with a chance
-of at most the level over the number of shares. The largest bound is reported."""
+of at most the level divided by the number of shares. The largest bound is reported."""
 CONFIDENCE = 0.95
 """Confidence of intervals, and of all bounds of epsilon together."""
 

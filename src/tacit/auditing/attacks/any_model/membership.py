@@ -38,7 +38,7 @@ from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
 LEAST_LIKES = 4
-"""People with fewer likes are not attacked: a half of their likes would hold at most one item."""
+"""People with fewer likes are not attacked: one half of their likes would hold at most one."""
 LEAST_PEOPLE = 20
 """Fewest people with enough likes for an attack."""
 _STREAM_OF_HALVES = 5
@@ -46,7 +46,7 @@ _STREAM_OF_HALVES = 5
 _STREAM_OF_TARGETS = 6
 """Second word of the seed that draws the people under attack."""
 _STREAM_OF_COINS = 7
-"""Second word of the seed that tosses who is in which fit."""
+"""Second word of the seed that decides who is in which fit."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def attack_membership(
             fits are made, and nothing is kept.
 
     Raises:
-        DataError: Fewer than LEAST_PEOPLE people have LEAST_LIKES likes.
+        DataError: Fewer than LEAST_PEOPLE people have LEAST_LIKES likes or more.
     """
     chosen = _draw_targets(ratings, targets, seed)
     people = split_likes(ratings, chosen, seed)
