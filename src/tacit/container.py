@@ -250,7 +250,7 @@ def _read_arrays(
 
 
 def _is_well_formed(entry: _ArrayEntry) -> bool:
-    """Say whether an entry has a type and a shape that `pack` writes."""
+    """Say whether an entry has a type and a shape that a model file may hold."""
     if entry.dtype not in _DTYPES or len(entry.shape) > _MAX_DIMENSIONS:
         return False
     return all(type(extent) is int and 0 <= extent < _MAX_EXTENT for extent in entry.shape)

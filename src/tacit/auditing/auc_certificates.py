@@ -1,4 +1,4 @@
-"""A certificate against all attackers who see only one of a few symbols that a person releases.
+"""A certificate against all attackers who see one released symbol of a person, and no more.
 
 A release is one of C symbols. Let p and q be its distributions for people with the first and the
 second value of an attribute, m = (p + q) / 2 and sigma^2 = sum (p - q)^2 / m. An attacker scores

@@ -80,7 +80,7 @@ def is_as_expected(claim: AuditedClaim, result: AuditResult, *, short: bool) -> 
     Args:
         claim: The claim.
         result: Its audit.
-        short: Whether there were fewer samples than by default: then a weak audit is expected too.
+        short: Whether there were fewer samples than by default: then a weak audit is accepted too.
     """
     if claim.published:
         return result.verdict == "violation"

@@ -32,8 +32,8 @@ class BugResult:
     by: Tool
     """The tool that caught the bug; the bug's own tool if none caught it."""
     lower_bound: float | None
-    """Lower bound on epsilon, in nats; the tool "exact" gives the exact loss. None for "grey-box",
-    and where only a delta was exceeded."""
+    """Lower bound on epsilon, in nats; the tool "exact" gives the exact loss. None if the
+    audit gave no bound."""
     rules: bool | None
     """Whether the rules' bound exceeds the claim; None if no rule describes the code."""
 

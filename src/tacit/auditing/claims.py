@@ -185,7 +185,7 @@ class Bug(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """The claim that the faulty code breaks, in nats."""
+        """The claim about both codes, in nats."""
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Audit the faulty code or the correct code with the bug's tool.

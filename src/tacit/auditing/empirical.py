@@ -47,8 +47,8 @@ _THRESHOLDS = 500
 _MAX_KNOWN_EVENTS = 200
 """Most events with known chances that are compared, for each of the two inputs."""
 _PILOT_Z = 5.0
-"""Width of the limits on the pilot, in standard errors. The limits on the other half are about as
-wide."""
+"""Distance of the limits on the pilot from the estimate, in standard errors. That of the limits on
+the other half is about the same."""
 _TAIL = 1e-4
 """Counts whose tail has less than this share of alpha are not summed."""
 _HALVINGS = 50

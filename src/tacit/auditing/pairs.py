@@ -30,7 +30,7 @@ from tacit.randomness import Source, secure
 SAMPLES = 1_000_000
 """Number of releases of each input, before it is divided by a pair's `sample_divisor`."""
 _BULK = 20_000
-"""Draws of noise of one call of a shipped sampler."""
+"""Largest number of draws for which a shipped sampler is called once."""
 _FEWEST_SAMPLES = 100
 """Fewest releases of each input of a pair, whatever its sample_divisor."""
 _UNUSUAL_VALUES = (np.nan, np.inf, 0.3)
@@ -92,7 +92,7 @@ class AuditedMechanism:
     epsilon: float
     """The claim, in nats."""
     pairs: tuple[Pair, ...]
-    """Pairs of neighbouring inputs; the first has the most samples."""
+    """Pairs of neighbouring inputs, at least one."""
     delta: float = 0.0
     """The delta of the claim."""
 

@@ -110,7 +110,7 @@ def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[li
 
 
 class BulkNoise:
-    """Noise of the shipped samplers, drawn in bulk: each call costs the time of hundreds of draws.
+    """Noise of the shipped samplers, drawn in bulk: calling one takes as long as hundreds of draws.
 
     Args:
         size: Number of draws in one call of a sampler.
@@ -249,8 +249,9 @@ class Moves:
 def measure_moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     """Find by how much the centre of each noise moves between two inputs.
 
-    Both inputs are released without noise. If they are given the same noise, the second is also
-    released with each noise set to 1 in turn.
+    Both inputs are released with all noise set to 0. If the two releases call the same sampler for
+    the same number of noises and the same scales, the second input is also released with each noise
+    set to 1 in turn.
 
     Args:
         run: Makes one release.

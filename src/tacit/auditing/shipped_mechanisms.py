@@ -1,9 +1,9 @@
 """Audits of the mechanisms of this library, each through its own public call.
 
 Each mechanism has several pairs of neighbouring inputs, which lead through different paths of its
-code, such as clamped values, ties and streams. None is known to be the worst pair. The first pair
-of a mechanism has the most samples; the others have fewer, and so has every pair of a mechanism
-that makes one release a call. `shipped_noise` makes the audits of `LaplaceRelease`,
+code, such as clamped values, ties and streams. None is known to be the worst pair. The first
+pair of a mechanism has many samples, and most others have fewer. Mechanisms that make one release a
+call have fewer samples than others. `shipped_noise` makes the audits of `LaplaceRelease`,
 `GaussianRelease`, `GramRelease` and `SumRelease`.
 """
 

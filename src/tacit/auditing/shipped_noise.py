@@ -75,8 +75,8 @@ def laplace_pair(
     steps = np.abs(moves.steps[is_moved])
     scales = moves.scales[is_moved]
     # A move goes from the second input's centre to the first's.
-    # The feature has its largest value if the noise is at least 0 in the direction of each move,
-    # under the first input; and at least as large as each move, under the second.
+    # Under the first input, the feature has its largest value if each noise is at least 0 in the
+    # direction of its move; under the second input, if each noise is at least as large as its move.
     largest_value = int(steps.sum())
     chance_in_first = float(laplace_tail(np.zeros_like(steps), scales).prod())
     chance_in_second = float(laplace_tail(steps, scales).prod())

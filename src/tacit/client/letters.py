@@ -144,7 +144,7 @@ class Letters:
         return LetterResult(letter, due, " ".join(dict.fromkeys(notices)))
 
     def recommend_from_letter(self, name: str, history: History, *, n: int = 10) -> list[ItemId]:
-        """List the best items not rated yet, by the scores of the last letter that was answered.
+        """List the best items not rated yet, by the scores that answered the latest letter so far.
 
         Nothing is sent.
 
@@ -165,7 +165,7 @@ class Letters:
         return ranked[:n]
 
     def predict(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
-        """Predict the stars of all items, by the scores of the last letter that was answered.
+        """Predict the stars of all items, by the scores that answered the latest letter so far.
 
         Nothing is sent.
 
@@ -507,7 +507,8 @@ def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
 def _running_epoch(created: int, now: int, epoch_length: int) -> int:
     """Return the number of the account's epoch that ends next.
 
-    After epochs 0 and 1, which begin with the account, an account has the calendar's epochs.
+    Epochs 0 and 1 end 30 minutes and 24 hours after the account was made. After them, an account
+    has the calendar's epochs.
 
     Args:
         created: When the account was made, in Unix seconds.

@@ -91,8 +91,9 @@ class Memory:
 class FileMemory(Memory):
     """One account's memory in a file that only its owner can read.
 
-    Processes take turns to open it, by a lock on a second file, PATH.lock. The file reveals which
-    items were rated and not released, so it needs the same protection as the ratings.
+    Processes take turns to open it, by a lock on a second file, PATH.lock. The memory's file
+    reveals which items were rated and not released, so it needs the same protection as the
+    ratings.
 
     Args:
         path: The file. Without a file, the memory is new.

@@ -28,12 +28,12 @@ NEIGHBOURS = 100
 PEOPLE_AT_A_TIME = 1000
 """Number of people whose similarities to all training people are held in memory together."""
 ENOUGH_TO_STOP_EARLY = 50
-"""With so many people of the rarer label or more, a validation set decides when the training of a
-network stops."""
+"""With at least this many people of the rarer label, a validation set decides when the training of
+a network stops."""
 
 
 class OnRatings:
-    """An attacker that gives an attack on ratings the released stars, and nothing else.
+    """An attacker that runs an attack on ratings. It reads the released stars and nothing else.
 
     Args:
         make: Makes the unfitted attack.
@@ -59,7 +59,7 @@ class OnFeatures(Learner):
     """Classifiers on features; the score is the mean of their decision values or log odds.
 
     Args:
-        name: Name in the registry.
+        name: Name of the attacker.
         select_features: Selects the (people, columns) features to use from the blocks of features.
         make_classifiers: Makes the unfitted classifiers; it is given the (people,) labels.
     """
@@ -147,7 +147,7 @@ class NearestNeighbours(Learner):
         return scores
 
     def _unit_rows(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        """Return the (people, items) weights of shown items; each row has Euclidean length 1."""
+        """Return (people, items) weights of shown items; nonzero rows have Euclidean length 1."""
         data = self._weights[ratings.indices]
         rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
         lengths = np.sqrt(np.bincount(rows, data**2, minlength=ratings.shape[0]))

@@ -87,7 +87,7 @@ class NaiveBayes(Learner):
         return log_odds
 
     def _stars_as_counts(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        """Return stars minus the training minimum (0 if that is positive), and at least 0."""
+        """Return stars less the smallest training rating, if that is negative; 0 at least."""
         return _with_short_indices(ratings, np.maximum(ratings.data - self._minimum, 0.0))
 
 
@@ -225,8 +225,9 @@ class SupportVectorMachine(_PenalisedClassifier):
 def mask_fifths(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
     """Return a (people,) mask of each fifth of the people on which penalties are judged.
 
-    There are as many fifths as are needed to hold ENOUGH_PEOPLE together, at most five: the AUC of
-    few people is mostly chance. Inside and outside each fifth there are people of both labels.
+    There are as many fifths as are needed to hold ENOUGH_PEOPLE together: the AUC of few people is
+    mostly chance. There are at most five, and no more than people of the rarer label, so that there
+    are people of both labels inside and outside each fifth.
 
     Args:
         labels: (people,) 0 or 1, at least two people of each.
