@@ -1,4 +1,4 @@
-"""Private recommendation: recommenders with privacy claims that one can read and attack.
+"""Private recommendation: recommenders whose privacy claims one can read and attack.
 
 Every public name is imported from its module when it is first used, so `import tacit` is fast.
 """

@@ -2,8 +2,8 @@
 
 The sampler `draw_rows` draws an index with chances proportional to whole weights. Here it is
 replaced by one that records the weights and returns a given index, and the program is run once for
-each sequence of indices. A randomised response is given fixed random words instead. The sampler is
-replaced for the whole process, so only one thread may do this at a time.
+each sequence of indices. A randomised response is given fixed words in place of random ones. The
+sampler is replaced for the whole process, so only one thread may do this at a time.
 """
 
 from __future__ import annotations

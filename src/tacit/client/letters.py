@@ -144,7 +144,7 @@ class Letters:
         return LetterResult(letter, due, " ".join(dict.fromkeys(notices)))
 
     def recommend_from_letter(self, name: str, history: History, *, n: int = 10) -> list[ItemId]:
-        """List the best items not rated yet, by the scores that answered the latest letter so far.
+        """List the best items not rated yet, by the scores that the service sent last.
 
         Nothing is sent.
 
@@ -165,7 +165,7 @@ class Letters:
         return ranked[:n]
 
     def predict(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
-        """Predict the stars of all items, by the scores that answered the latest letter so far.
+        """Predict the stars of all items, by the scores that the service sent last.
 
         Nothing is sent.
 

@@ -1,4 +1,4 @@
-"""Ratings in and out: read, generate, download, split. Names load on first use."""
+"""Ratings: read, generate, download, split, write. Names are imported when first used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Was this person among those a recommender learned from? Guesses, and a game against whole fits.
 
-Rule     Some people are always in the ratings. Each of the others, the targets, is in by a fair
-         coin. The attacker scores the targets, guesses that those with the highest scores are in
-         and those with the lowest are out, and makes no guess about the targets between.
+Rule     Some people are always in the ratings. For each of the others, the targets, a fair coin
+         decides whether they are in. The attacker scores the targets, guesses that those with the
+         highest scores are in and those with the lowest are out, and makes no guess about the
+         targets between.
 
 Source   lists: Calandrino, Kilzer, Narayanan, Felten, Shmatikov: You might also like: privacy risks
          of collaborative filtering (S&P 2011), which reads related-item lists; here the attacker
@@ -92,8 +93,8 @@ class FromPredictions:
         """Return by how many stars the predictions come nearer to the target's other ratings.
 
         Errors of predictions for an account with one rating are compared with those for an account
-        without ratings, in mean over all ordered pairs of two of the target's ratings. The score is
-        0.0 if no pair has predictions.
+        without ratings, on average over all ordered pairs of two of the target's ratings. The score
+        is 0.0 if no pair has predictions.
         """
         items = list(target_ratings)
         stars = np.array([target_ratings[item] for item in items])
@@ -137,7 +138,7 @@ def count_guesses(labels: Labels, scores: Floats, share: float = 1.0) -> tuple[i
 def least_epsilon(
     right: int, guesses: int, *, people: int, delta: float = 0.0, level: float = 0.05
 ) -> float:
-    """Return a lower bound of epsilon from guesses about people who were in by a fair coin each.
+    """Return a lower bound of epsilon from guesses about who was in, if fair coins decided that.
 
     With a chance of at least 1 - level the bound is at most the epsilon of an (epsilon,
     delta)-private training. If delta is 0, the bound is ln(p / (1 - p)), with p Clopper and

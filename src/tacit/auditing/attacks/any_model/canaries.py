@@ -2,10 +2,11 @@
 
 Audit in one run: guess which made-up people, the canaries, are among those learned from.
 
-Rule     Each canary joins the ratings by a fair coin. The recommender is fitted once.
-Canaries There are two kinds. One kind likes ONE rarely rated item, a different one each: it tests
-         whether counts leak. The other kind likes a few rarely rated items that hardly anybody else
-         likes together: it tests whether personal lists remember who likes what together.
+Rule     A fair coin decides for each canary whether it joins the ratings. The recommender is fitted
+         once.
+Canaries There are two kinds. One kind likes ONE rarely rated item, each canary a different one: it
+         tests whether counts leak. The other kind likes a few rarely rated items that hardly anybody
+         else likes together: it tests whether personal lists remember who likes what together.
 Sees     the predictions of all items, or whole lists if there are no predictions. They are compared
          with those of fits without any canary, which the auditor makes, and which say nothing about
          the coins.
@@ -145,7 +146,7 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
 
 
 def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
-    """Return the ratings and one more person for each canary, who gives its items the most stars.
+    """Return the ratings, and for each canary one more person with the most stars for its items.
 
     In the result people's ids are their numbers, and canaries have no attributes (None). If there
     are times, canaries rate at the latest one.
@@ -199,7 +200,7 @@ def _measure_offers(answers: Answers, ratings: Ratings, canaries: Canaries) -> F
 def _offer_items(
     answers: Answers, ratings: Ratings, accounts: Sequence[tuple[int, ...]]
 ) -> Iterator[Floats]:
-    """Yield for each account (items,) how strongly it is offered each item.
+    """Yield for each account (items,) values: how strongly each item is offered to it.
 
     These are the predictions, or -ln(1 + place in the list) if nothing is predicted; places are
     from 0, and an item that is not listed has the number of all items as its place.
@@ -257,7 +258,7 @@ def reconstruct_changes(
     if not chosen.size:
         return []
     people = split_likes(ratings, chosen, seed)
-    is_late = _rated_between_snapshots(ratings, chosen, people, generator)
+    is_late = _mask_added_ratings(ratings, chosen, people, generator)
     log_places_before = _log_list_places(model.fit(ratings.where(~is_late)), ratings, length)
     progress(1)
     rises = log_places_before - _log_list_places(model.fit(ratings), ratings, length)
@@ -281,7 +282,7 @@ def reconstruct_changes(
     ]
 
 
-def _rated_between_snapshots(
+def _mask_added_ratings(
     ratings: Ratings, chosen: Ints, people: list[Person], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Return (n_ratings,) True for ratings that are added between the snapshots.

@@ -1,8 +1,8 @@
 """Was this person among those the recommender learned from? Any recommender, fitted many times.
 
-Rule     Each target is in a fit by a fair coin; everybody else is in every fit. There are two kinds
-         of fits. In shadow fits the attacker knows which targets are in: each target is in half of
-         these fits. In victim fits the attacker guesses which targets are in.
+Rule     There are two kinds of fits. In shadow fits the attacker knows which targets are in: each
+         target is in a random half of these fits. In victim fits the attacker guesses which targets
+         are in: a fair coin decides it for each target and fit. Everybody else is in every fit.
 Sees     the answers to an account with half of a target's liked items. The attacker looks up the
          other half, the hidden items: their scores, or how far they rise in the list against the
          list of an account without ratings, so that popularity is no evidence. If nobody else

@@ -38,7 +38,7 @@ DELTA = 1e-6
 VIEWS_OF_ATTRIBUTE = 3
 """Most views of the attribute attack: lists, predictions and factors."""
 PEOPLE_TO_JUDGE_PREDICTIONS = 5
-"""People whose predictions decide whether the recommender predicts stars."""
+"""Number of people whose predictions decide whether the recommender predicts stars."""
 
 
 @dataclass(frozen=True)
