@@ -102,11 +102,11 @@ class _BudgetTest:
         return False
 
     def narrow_bracket(self, precision: float) -> None:
-        """Test multipliers until the bracket around the budget is narrow, in `_NARROWINGS` steps.
+        """Test multipliers until the bracket around the budget is narrow.
 
         The ends of the bracket are `enough` and the largest multiplier found too small. It is
-        narrow if the logarithms of its ends differ by at most a quarter of `precision`. If it is
-        still wide after these steps, it stays so.
+        narrow if the logarithms of its ends differ by at most a quarter of `precision`.
+        After `_NARROWINGS` steps it may still be wide.
 
         By the rule of false position, a straight line is drawn between the two ends, in logarithms
         of multiplier and price. The next multiplier lies where the line meets the budget. It is

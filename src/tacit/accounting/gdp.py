@@ -49,7 +49,7 @@ e^epsilon is multiplied is below `_LEAST_TAIL` and counts as 0."""
 
 
 def _mu_squared_of_one_entry(event: events.DiscreteGaussian) -> Price:
-    """Return mu^2 of discrete noise on one entry; infinite if sigma is unknown or small."""
+    """Return mu^2 of discrete noise on one entry; infinite also if its sigma is not known."""
     if event.steps is None:
         return math.inf
     noise_multiplier = Fraction(event.noise_multiplier)
@@ -142,7 +142,7 @@ class GDPAccountant(Accountant):
         return accountant
 
     def refusal(self, event: Event) -> str | None:
-        """Return the reason for refusing an event; None for Gaussian noise and for no noise."""
+        """Return the reason for refusing an event; None if it has a price in `MU_SQUARED`."""
         if is_gaussian(event) or type(event) in (events.PostProcessing, events.NonPrivate):
             return None
         return (

@@ -116,7 +116,7 @@ class AuditResult:
 
 
 def exceeds(epsilon: float, loss: float) -> bool:
-    """Say whether an exact loss is above the claim, by more than the rounding of floats."""
+    """Say whether a loss is above `epsilon`, by more than the rounding of floats."""
     return loss > epsilon * (1 + _ROUNDING)
 
 
@@ -185,7 +185,7 @@ class Bug(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """The claim about both codes, in nats."""
+        """The claim, in nats; it is the same for the faulty and the correct code."""
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Audit the faulty code or the correct code with the bug's tool.

@@ -30,7 +30,7 @@ from tacit.randomness import Source, secure
 SAMPLES = 1_000_000
 """Number of releases of each input, before it is divided by a pair's `sample_divisor`."""
 _BULK = 20_000
-"""Largest number of draws for which a shipped sampler is called once."""
+"""Largest number of draws in one call of a shipped sampler."""
 _FEWEST_SAMPLES = 100
 """Fewest releases of each input of a pair, whatever its sample_divisor."""
 _UNUSUAL_VALUES = (np.nan, np.inf, 0.3)

@@ -250,7 +250,7 @@ def measure_moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> M
     """Find by how much the centre of each noise moves between two inputs.
 
     Both inputs are released with all noise set to 0. If the two releases call the same sampler for
-    the same number of noises and the same scales, the second input is also released with each noise
+    the same number of noises at the same scales, the second input is also released with each noise
     set to 1 in turn.
 
     Args:

@@ -87,7 +87,7 @@ class NaiveBayes(Learner):
         return log_odds
 
     def _stars_as_counts(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        """Return stars less the smallest training rating, if that is negative; 0 at least."""
+        """Return stars minus `_minimum`, which is 0 or negative; a negative result becomes 0."""
         return _with_short_indices(ratings, np.maximum(ratings.data - self._minimum, 0.0))
 
 

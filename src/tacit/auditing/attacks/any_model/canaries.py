@@ -5,8 +5,9 @@ Audit in one run: guess which made-up people, the canaries, are among those lear
 Rule     A fair coin decides for each canary whether it joins the ratings. The recommender is fitted
          once.
 Canaries There are two kinds. One kind likes ONE rarely rated item, each canary a different one: it
-         tests whether counts leak. The other kind likes a few rarely rated items that hardly anybody
-         else likes together: it tests whether personal lists remember who likes what together.
+         tests whether counts leak. The other kind likes a few rarely rated items that hardly
+         anybody else likes together: it tests whether personal lists remember who likes what
+         together.
 Sees     the predictions of all items, or whole lists if there are no predictions. They are compared
          with those of fits without any canary, which the auditor makes, and which say nothing about
          the coins.

@@ -61,7 +61,7 @@ class AttackResult:
 
     @property
     def epsilon_lower_bound(self) -> float:
-        """The largest lower bound of epsilon of all rows."""
+        """The largest lower bound of epsilon of all rows; 0 if no row has one."""
         return max((row.epsilon_lower_bound or 0.0 for row in self.rows), default=0.0)
 
     @property
