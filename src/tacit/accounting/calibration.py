@@ -105,8 +105,8 @@ class _BudgetTest:
         """Test multipliers until the bracket around the budget is narrow.
 
         The ends of the bracket are `enough` and the largest multiplier found too small. It is
-        narrow if the logarithms of its ends differ by at most a quarter of `precision`.
-        After `_NARROWINGS` steps it may still be wide.
+        narrow if the logarithms of its ends differ by at most a quarter of `precision`. After
+        `_NARROWINGS` steps the search ends even if it is not.
 
         By the rule of false position, a straight line is drawn between the two ends, in logarithms
         of multiplier and price. The next multiplier lies where the line meets the budget. It is

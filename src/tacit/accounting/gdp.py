@@ -142,7 +142,10 @@ class GDPAccountant(Accountant):
         return accountant
 
     def refusal(self, event: Event) -> str | None:
-        """Return the reason for refusing an event; None if it has a price in `MU_SQUARED`."""
+        """Return why this accountant cannot price an event; None if it can.
+
+        It can price Gaussian noise, `PostProcessing` and `NonPrivate`.
+        """
         if is_gaussian(event) or type(event) in (events.PostProcessing, events.NonPrivate):
             return None
         return (

@@ -223,12 +223,12 @@ def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float 
     """
 
     def log_lower_limit(times: Ints) -> Floats:
-        """Return ln(p - delta) for the lower limit of p, if the event happened so many times."""
+        """Return ln(p - delta), with p the lower limit for each count of the event."""
         low = clopper_pearson(times, samples, alpha / 4)[0] - delta
         return np.log(np.where(low > 0, low, _TINY))
 
     def log_upper_limit(times: Ints) -> Floats:
-        """Return ln(q) for the upper limit of q, if the event happened so many times."""
+        """Return ln(q), with q the upper limit for each count of the event."""
         return np.log(clopper_pearson(times, samples, alpha / 4)[1])
 
     return assured_bound(log_lower_limit, log_upper_limit, (p, q), samples, alpha)
@@ -410,7 +410,7 @@ def _best_set(
     trials: int,
     delta: float,
 ) -> tuple[float, OutcomeSet]:
-    """Choose the best set of the values whose ratio of counts is above some limit.
+    """Choose the best of the sets that hold all values whose ratio of counts is above some limit.
 
     Values are ordered by one half of the pilot and scored on the other half: of many values, some
     are more frequent under one input by chance.

@@ -179,7 +179,7 @@ def lie_may_be_the_truth(answer: int, n: int, planted: bool) -> Releases:
     feature=lambda rows: rows[:, 1::2].sum(axis=1) - rows[:, ::2].sum(axis=1),
 )
 def gate_never_stops(counts: tuple[int, ...], n: int, planted: bool) -> Releases:
-    """Say for every count whether it reaches the threshold; correct code stops at the first."""
+    """Say for every count whether it reaches the threshold; correct code stops once one does."""
     noisy_counts = np.array(counts) + _noise((n, len(counts)), 4.0)
     noisy_threshold = 1 + _noise((n, 1), 2.0)
     reaches = np.asarray(noisy_counts >= noisy_threshold)

@@ -110,7 +110,9 @@ def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[li
 
 
 class BulkNoise:
-    """Noise of the shipped samplers, drawn in bulk: calling one takes as long as hundreds of draws.
+    """Noise of the shipped samplers, drawn in bulk.
+
+    One call of a sampler takes as long as hundreds of draws.
 
     Args:
         size: Number of draws in one call of a sampler.

@@ -221,7 +221,7 @@ class Variances:
 
 
 def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Variances:
-    """Return the variances of largest likelihood, for people that profiles were not fitted to.
+    """Return the maximum-likelihood variances, from people to whom `profiles` were not fitted.
 
     Each person's residuals are e ~ N(0, sigma^2 (I + V V' / kappa)). With V'V = Q diag(l) Q' and
     b = Q'V'e, minus twice the log likelihood of all N residuals is

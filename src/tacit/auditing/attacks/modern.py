@@ -278,12 +278,12 @@ def _all_features(blocks: Blocks) -> Floats:
 
 
 def _half_of_directions(blocks: Blocks) -> Floats:
-    """Return (people, columns): the first 30 directions of mask and residuals, and summaries."""
+    """Return (people, columns): 30 directions of each of mask and residuals, and summaries."""
     return np.hstack([blocks.directions(30, 30), blocks.summaries()])
 
 
 def _few_directions(blocks: Blocks) -> Floats:
-    """Return (people, 30): the first 10 directions of the mask and 20 of the residuals.
+    """Return (people, columns): the first 10 directions of the mask and 20 of the residuals.
 
     They are divided by the square root of the person's number of shown items.
     """

@@ -331,7 +331,7 @@ def _describe_missing_methods(model: Any) -> str:
 
 
 def _refuse_history(name: str) -> ConfigError:
-    """Return the error that a recommender of known people cannot answer for a history."""
+    """Return the error for asking a recommender of known people about a history."""
     return ConfigError(
         f"{name} answers only for people it learned from, by their ids: it can be compared where "
         "everybody is learned from, and not attacked. Give a function history -> list for more."
@@ -384,7 +384,7 @@ class _Function(Answers):
 
 
 class _Tacit(Answers):
-    """`fit(ratings)` and `recommend(history=..., n=...)`."""
+    """A recommender with `fit(ratings)` and `recommend(history=..., n=...)`."""
 
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
@@ -427,7 +427,7 @@ def _can_list_many(model: Any) -> bool:
 
 
 class _OfKnownPeople(Answers):
-    """`fit(ratings)` and `recommend(user=..., n=...)`."""
+    """A recommender with `fit(ratings)` and `recommend(user=..., n=...)`."""
 
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
@@ -585,7 +585,10 @@ class _LensKit(Answers):
 
 
 class _Matrix(Answers):
-    """`fit(X)` and `recommend(X, n)` or `predict(X)`; X is (people, items) CSR of stars."""
+    """A recommender with `fit(X)`, and `recommend(X, n)` or `predict(X)`.
+
+    X is (people, items) CSR of stars.
+    """
 
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)

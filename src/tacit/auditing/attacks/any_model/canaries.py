@@ -147,10 +147,11 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
 
 
 def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
-    """Return the ratings, and for each canary one more person with the most stars for its items.
+    """Return the ratings, with one more person for each canary.
 
-    In the result people's ids are their numbers, and canaries have no attributes (None). If there
-    are times, canaries rate at the latest one.
+    This person gives the canary's items the most stars. In the result people's ids are their
+    numbers, and canaries have no attributes (None). If there are times, canaries rate at the latest
+    one.
     """
     people = ratings.n_users + len(canaries)
     sizes = [len(items) for items in canaries]
