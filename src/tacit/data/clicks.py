@@ -51,9 +51,9 @@ class Clicks:
 
     @property
     def widths(self) -> Floats:
-        """(vendors * videos,) w_k, the radius of each bump, at which pi h_k / (2 w_k) = L.
+        """(vendors * videos,) w_k, the radius of each bump, such that pi h_k / (2 w_k) = L.
 
-        The left side is the largest slope of the bump.
+        The left side is the steepest slope of the chance of a click.
         """
         return math.pi * self.heights / (2 * self.lipschitz)
 
@@ -127,7 +127,8 @@ def generate(
         seed: Seed of the points and chances.
 
     Raises:
-        ConfigError: `vendors`, `videos` or `dimension` is below 1, or `lipschitz` is not above 0.
+        ConfigError: `vendors`, `videos` or `dimension` is below 1, or `lipschitz` is not a finite
+            number above 0.
     """
     if min(vendors, videos, dimension) < 1:
         raise ConfigError("Vendors, videos and features are each at least 1.")

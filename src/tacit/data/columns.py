@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tacit.errors import DataError
 
 Column = NDArray[Any]
-"""An array of ids or other values, such as one for each user; strings are objects."""
+"""An array of ids or of other values, such as one for each user; strings have the dtype object."""
 LONGEST_ID = 200
 """Largest number of characters of an id: longer ids are not served."""
 LIKED = 0.7
@@ -121,9 +121,9 @@ class RatingScale:
             values: (ratings,) numbers of the column of stars.
 
         Returns:
-            The first of -1, 0 and 99 that more than 5 % of the values equal, if 95 % of the other
-            values lie on a common scale without it. None if there is none, or if all values are
-            among -1, 0 and 1.
+            The first of -1, 0 and 99 for which two things hold: more than 5 % of the values equal
+            it, and at least 95 % of the other values lie on a common scale that does not hold it.
+            None if there is no such number, or if all values are among -1, 0 and 1.
         """
         distinct = np.unique(values)
         if any(np.isin(distinct, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
@@ -355,11 +355,11 @@ def find_latest_rows(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[n
     """For each pair of person and item, find the row to keep.
 
     It is the latest row of the pair. Among equally late rows, or without times, it is the row with
-    most stars. Every reader uses this rule, which does not depend on the order of rows, since a
-    cluster does not preserve it.
+    most stars. Every function that reads ratings uses this rule. It does not use the order of the
+    rows, because a cluster does not preserve it.
 
     Args:
-        pairs: (rows,) the number, 0 or more, of each row's pair of person and item.
+        pairs: (rows,) a number, 0 or more, that identifies each row's pair of person and item.
         *keys: (rows,) stars, then (rows,) times if there are times.
 
     Returns:

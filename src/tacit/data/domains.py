@@ -59,7 +59,7 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
 
 
 def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> str:
-    """Say in a sentence which item metadata are used as features, and which are not.
+    """Say in words which item metadata are used as features, and which are not.
 
     Args:
         ratings: Ratings with public metadata.
@@ -249,11 +249,11 @@ def cross_domain_split(
     overlap: float = 1.0,
     seed: int,
 ) -> Split:
-    """Hold out ratings in the target domain of test people, who rated in both domains.
+    """Hold out test people's ratings in the target domain; test people rated in both domains.
 
     Ratings of test people in other domains stay in training. Draws with the same seed, `share` and
-    `at_least` are nested: a smaller `overlap` leaves out the same people and more, and a smaller
-    `keep` holds out the same ratings of the same test people and more.
+    number `at_least` are nested: a smaller `overlap` leaves out the same people and more, and a
+    smaller `keep` holds out the same ratings of the same test people and more.
     Leaks: time, since later ratings help to predict earlier ones.
 
     Args:
@@ -304,9 +304,9 @@ def split_by_genre(
     """Split one catalogue into two domains by genre.
 
     Genres, sorted by falling number of items and then by name, go to the two domains in turn. An
-    item goes to the domain of most of its genres; in a tie, to the domain of the genre with most
-    items. Items without a genre are left out with their ratings, and so are people and items that
-    then have no rating.
+    item goes to the domain of most of its genres; in a tie, to the domain of its genre with
+    most items. Items without a genre are left out with their ratings, and so are people and items
+    that then have no rating.
 
     Args:
         ratings: Ratings with genres.

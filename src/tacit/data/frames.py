@@ -29,8 +29,8 @@ from tacit.data.tables.where import keep_rows
 from tacit.errors import ConfigError, DataError
 
 _TOO_MANY_STARS = 100
-"""If the scale that fits the numbers of a matrix ends here or higher, they may be plays or
-prices."""
+"""If the maximum of the scale that fits the numbers of a matrix is this or more, they may be plays
+or prices."""
 
 
 def ratings_from(

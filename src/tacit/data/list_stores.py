@@ -1,4 +1,4 @@
-"""Stores for lists of many people: files by their ending, SQLite, PostgreSQL and Redis.
+"""Write many people's lists of recommended items to files, SQLite, PostgreSQL or Redis.
 
 Files, SQLite and PostgreSQL are written whole or not at all, so that a shop never reads some of the
 new lists and some of the old ones. In Redis, each person's list is replaced whole, one person after
@@ -25,7 +25,7 @@ from tacit.data.tables.folder import write_columns
 from tacit.errors import ConfigError, MissingExtra, OutputError
 
 FILE_ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".sqlite", ".db")
-"""Endings of files that lists can be written to."""
+"""Endings of the files to which lists can be written."""
 DATABASES = ("postgresql", "redis", "rediss")
 """Schemes of addresses of databases; rediss is Redis over TLS."""
 TABLE = "lists"
@@ -73,7 +73,7 @@ class ListTable:
 
 
 def check_place(place: str) -> None:
-    """Refuse a place that lists cannot be written to, before they are computed.
+    """Refuse a place to which no lists can be written, before any list is computed.
 
     Args:
         place: A file or an address, as in `write_lists`.
@@ -276,7 +276,7 @@ def _encode_command(words: Sequence[str]) -> bytes:
 
 
 def _host(address: str) -> str:
-    """Return the host of an address, without user and password."""
+    """Return the host of an address, or "this machine" if it names none; never a password."""
     return urlsplit(address).hostname or "this machine"
 
 

@@ -6,8 +6,9 @@ ratings.dat + movies.dat + users.dat 1M: stars 1 to 5, Latin-1; 10M: half stars,
 
 Source      Harper and Konstan, The MovieLens datasets: history and context (ACM TiiS 2015)
 Checksums   the table of TensorFlow Datasets (url_checksums/movielens.txt) for 100K, 1M, 20M, 25M
-            and latest-small; the loaders of OmniRec (10M) and of discorec (32M), each found again
-            with the archive's size in several unrelated projects. GroupLens publishes only MD5.
+            and latest-small; the loaders of OmniRec (10M) and of discorec (32M). Several unrelated
+            projects have these two checksums, too, with the same sizes of the archives. GroupLens
+            publishes only MD5.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ Columns = dict[str, Column]
 
 
 def is_movielens(folder: str | Path) -> bool:
-    """Tell whether a folder holds ratings in one of the three layouts, by the official names."""
+    """Tell whether a folder has files with the official names in one of the three layouts."""
     return _find_ratings_file(Path(folder)) is not None
 
 
@@ -107,7 +108,7 @@ def read_movielens(folder: str | Path) -> Ratings:
     """Read a folder of MovieLens: ratings, attributes of people, and metadata of films.
 
     Ids are integers; all attributes and metadata are strings, or None if unknown. In 100K and 1M,
-    people have a gender ('F' or 'M'), an age (years; in 1M the first year of an age group) and an
+    people have a gender ('F' or 'M'), an age (years; in 1M the lowest age of an age group) and an
     occupation (a name; in 1M a code). Films have a title, a year, which is read from the end of the
     title, and genres, joined by '|'.
 
@@ -121,14 +122,15 @@ def read_movielens(folder: str | Path) -> Ratings:
 
 
 def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> TableReading:
-    """Read a folder as `read_movielens` does, with counts of rows that were read and refused.
+    """Read a folder as `read_movielens` does, with counts of rows that were read and dropped.
 
     Args:
         folder: An unpacked archive.
         on_bad: "refuse" the folder if a row cannot be read, or "drop" such rows.
 
     Raises:
-        DataError: The folder has none of the layouts, or a row cannot be read.
+        DataError: The folder has none of the layouts, a row cannot be read and is not dropped, or
+            no rating is left.
     """
     folder = Path(folder)
     ratings_file = _find_ratings_file(folder)

@@ -80,9 +80,9 @@ class Ratings:
     item_metadata: Mapping[str, Column] = field(default_factory=dict)
     """Metadata by name, each (n_items,) in the order of `item_ids`; None: an unknown value."""
     scale_given: bool = True
-    """Whether the caller named `scale`; if not, it was found in the ratings."""
+    """Whether the caller named `scale`, or the ratings are events; if not, it was found in them."""
     catalogue_given: bool = False
-    """Whether `item_ids` and their metadata come from a public list of items, by
+    """Whether `item_ids` and their metadata come from a public list of items, such as that of
     `tacit.data.on_catalogue`; if not, from the ratings."""
     guesses: tuple[str, ...] = ()
     """What was found in the rows in order to read them, so that one row may have decided how others
@@ -124,8 +124,8 @@ class Ratings:
                 rating are left out.
 
         Raises:
-            DataError: There is no row, the columns differ in length, or a value is no id, no rating
-                or no time.
+            DataError: There is no row, the columns differ in length, a value is no id, no rating or
+                no time, or `scale` is None and no common scale holds all stars.
         """
         user_ids, user_numbers = number_ids(users, "user")
         item_ids, item_numbers = number_ids(items, "item")
@@ -168,7 +168,7 @@ class Ratings:
         )
 
     def _repr_html_(self) -> str:
-        """Show the sizes, the scale and the names of attributes as a table of HTML."""
+        """Show the sizes, the scale and the names of attributes and metadata as an HTML table."""
         rows = {
             "ratings": f"{len(self):,}",
             "people": f"{self.n_users:,}",
@@ -255,7 +255,7 @@ class Ratings:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of ids, stars and times: names this data in manifests without showing it."""
+        """SHA-256 of scale, ids, stars and times; manifests name data by it without showing it."""
         sha = hashlib.sha256()
         sha.update(f"{self.scale}|{len(self)}|{self.n_users}|{self.n_items}".encode())
         for ids in (self.user_ids, self.item_ids):
@@ -438,6 +438,6 @@ def _hash_ids(ids: Column) -> NDArray[np.uint64]:
     """Hash the text of each id (k,) to 64 bits."""
     digests = []
     for key in ids.tolist():
-        text = str(key).encode("utf-8", "surrogatepass")  # ids from Python may hold half a pair
+        text = str(key).encode("utf-8", "surrogatepass")  # may hold half a surrogate pair
         digests.append(hashlib.blake2b(text, digest_size=8).digest())
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -106,9 +106,9 @@ def k_fold_users(
         people: Ratings, or the number of people.
         folds: Number of folds.
         seed: Seed of the draw.
-        labels: (people,) a label for each person, such as an attribute. The people with one label
-            are spread evenly over the folds, to within one person. None: people are spread evenly,
-            at random.
+        labels: (people,) a label for each person, such as an attribute. The people who have the
+            same label are spread evenly over the folds, to within one person. None: people are
+            spread evenly, at random.
 
     Returns:
         For each fold, the sorted numbers of the training people, and of the test people.

@@ -47,7 +47,7 @@ class StoredRatings(ABC):
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute bytes for each line from tiles of items. They are not private: never release any.
+        """Compute bytes for each line from tiles of items. Never release these private bytes.
 
         A tile is a set of items with the rows of all people who rated one of them. Results are
         grouped by a whole number, the line, that `work` chooses, for example the number of a group
@@ -176,7 +176,8 @@ def find_columns(
 
     Args:
         headers: Headers of the table.
-        column_names: The roles to find, each with the header that the caller named, or None.
+        column_names: Role to the header that the caller named; None, or no entry: a well-known
+            header.
         events: Whether each row is an event without stars.
         path: The table, for messages.
 

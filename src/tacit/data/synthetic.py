@@ -54,14 +54,14 @@ LABEL_CORRELATION = 0.8
 _WEIGHTS_AT_ONCE = 2_000_000
 """Number of weights that are in memory at once while items are drawn."""
 _LARGEST_SHARE_OF_ITEMS = 0.7
-"""Largest share of the items that a person rates, if this leaves room for all ratings."""
+"""Largest share of the items that a person rates, unless the mean share is above half of this."""
 _SECONDS_PER_DAY = 86_400
 _FIRST_SECOND = 956_703_932
 """Earliest time of a rating: in April 2000, as in MovieLens."""
 _PERIOD = 3 * 365 * _SECONDS_PER_DAY
 """Seconds from the earliest to the latest time that a rating may have."""
 _STAY = 60 * _SECONDS_PER_DAY
-"""Mean seconds of the period from which the times of a person's ratings are drawn."""
+"""Mean length, in seconds, of the period from which the times of a person's ratings are drawn."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -232,7 +232,7 @@ def draw_items(
 
     Args:
         log_weights: Computes the (people, items) log weights of a slice of the people; -inf for an
-            item that is never drawn. The result is changed.
+            item that is never drawn. The array that it returns is changed in place.
         items: Number of items.
         counts: (users,) how many items each person rates.
         seed: Seed of the draws.
@@ -279,9 +279,9 @@ def _rate_every_item(columns: Ints, items: int, seed: np.random.SeedSequence) ->
 
 
 def _draw_times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
-    """Draw times in seconds since 1970, for each person within a period of some weeks.
+    """Draw times in seconds since 1970, for each person within a period of their own.
 
-    The period of a person begins at a random time.
+    The period begins at a random time; its length is random, with a mean of `_STAY`.
 
     Args:
         rows: (ratings,) the person of each rating.

@@ -8,7 +8,8 @@ Likes     have the columns client, round, candidate and perhaps liked: 1, 0, yes
           Without this column every row is a like. A client takes part in the rounds for which they
           have a row.
 Order     Rounds are sorted as numbers if all are whole numbers, else as text, such as 2026-03-01.
-Ids       are whole numbers if all ids of a column are written as one, else text: `tables.cells`.
+Ids       are whole numbers if all ids of a column are written as whole numbers, else text; see
+          `tables.cells`.
 """
 
 from __future__ import annotations

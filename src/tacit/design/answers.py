@@ -44,5 +44,5 @@ def card_summary(card: Guarantee) -> dict[str, Any]:
 
 
 def guarantee_command(model: Path) -> str:
-    """Return the command that shows the cards of a model file, and what it does."""
+    """Return a line with the command that shows the cards of a model file, and what it does."""
     return f"tacit guarantee {shlex.quote(str(model))}  says what it promises."

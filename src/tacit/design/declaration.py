@@ -28,8 +28,8 @@ class ServedSection:
     """Function of a folder that writes the files of a section on generated data into it, and
     returns the text of the section."""
     counts_names: bool = False
-    """Whether each name that sends requests counts as a person, with a budget or a place of their
-    own."""
+    """Whether each name under which a client asks counts as another person, who gets a budget or a
+    place of their own."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Design:
     citation: str
     """Citation of the paper."""
     models: Mapping[str, str]
-    """For each name that model files of the design give, the class in the design's package."""
+    """Maps the kind in a model file's header to the name of the class in the design's package."""
     card_settings: type[Any]
     """Settings of `tacit guarantee NAME`: a dataclass like `Command.settings`."""
     cards: Callable[[Any], tuple[Guarantee, ...]]

@@ -15,7 +15,7 @@ class ExecutionOptions:
     The settings of a command that has these options inherit from this class.
 
     Raises:
-        ConfigError: Two options exclude each other.
+        ConfigError: The engine is unknown, or the options do not fit together.
     """
 
     engine: str = option("Where sums are made: 'local', or 'spark' with --remote.", default="local")
@@ -28,7 +28,7 @@ class ExecutionOptions:
     )
 
     def __post_init__(self) -> None:
-        """Raise ConfigError for an unknown engine, or for options that exclude each other."""
+        """Raise ConfigError for an unknown engine, or for options that do not fit together."""
         if self.engine not in ("local", "spark"):
             raise ConfigError(f"--engine is 'local' or 'spark'; got {self.engine!r}.")
         if (self.engine == "spark") != (self.remote is not None):

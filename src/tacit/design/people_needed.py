@@ -34,7 +34,7 @@ class PeopleNeeded:
 
 
 def people_needed(design: str) -> PeopleNeeded:
-    """Return the number of people that a design needs, with the texts completed by it.
+    """Return the number of people that a design needs, and the texts with this number filled in.
 
     Raises:
         KeyError: The file has no such design.

@@ -22,9 +22,9 @@ class Tour:
     """Content of the screen about one design, from a real run on generated data."""
 
     headline: str
-    """One sentence with the two numbers that matter most."""
+    """One or two sentences with the numbers that matter most."""
     bars: tuple[Bar, ...]
-    """Those two numbers, and perhaps one to compare them with."""
+    """Two of these numbers, and perhaps one to compare them with."""
     trusted: str
     """Who must be trusted, in a few words."""
     real_data: str

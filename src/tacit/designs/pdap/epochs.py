@@ -81,7 +81,7 @@ class Epochs:
         self.log_rows += rows
 
     def end_now(self) -> None:
-        """Let the epoch end with the last arrival; the reason must be public."""
+        """End the epoch after the arrivals so far; the reason must be public."""
         self.ends_at = self.arrivals
 
     def begin_next(self) -> None:

@@ -60,7 +60,8 @@ SHARE_DRAWS = 100
 ANSWERS_AT_ONCE = 256
 """Number of answers that are collected and then added to the sums together."""
 NUMBERS_AT_ONCE = 1 << 18
-"""`select_many` computes visits in blocks of at most this many numbers visits x arms x terms."""
+"""Largest product visits x arms x terms of a block of visits in `select_many`, unless the block is
+one visit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +153,7 @@ class JointLearner(Policy):
         self._log_sums = self._new_sums()
         """Sums of rows of logs."""
         self._answers: list[tuple[int, Any, float]] = []
-        """Row, context and reward in [0, 1] of the answers that are not yet in the sums."""
+        """Row, context and scaled reward of the answers that are not yet in the sums."""
         self._shown_arms = tuple(self._arms)
         """Arms that can be shown now."""
 

@@ -9,8 +9,9 @@ Reward     neighbour -> own vendor   the visit's reward, perhaps with noise; onc
 Refusal    neighbour -> own vendor   why there is no offer, from a short list
 
 Each message has the number of its request: 16 random bytes that identify nobody and are used for
-one visit. A Refusal of bytes that cannot be read has zeros instead. Messages hold no user, no time
-and no count of visits. An Offer names one video of the neighbour, and the other messages name none.
+one visit. A Refusal has zeros instead if it answers bytes that cannot be read. Messages hold no
+user, no time and no count of visits. An Offer names one video of the neighbour, and the other
+messages name none.
 
 Layouts are fixed, with big-endian integers, so that a message has the same bytes in all languages.
 Every message is checked when its object is made, which raises MessageError. Standard library only.

@@ -83,7 +83,7 @@ class PDap:
         """The learner's number of each arm."""
         self._policy: JointLearner | None = None
         self._earlier_fits = 0
-        """Fits before the current one after which something was learned."""
+        """Earlier fits that learned something, from their log or afterwards; without this one."""
         self._has_learned = False
         """Whether something was learned in or since the last `fit`."""
         self._setting = JointSetting(
@@ -112,7 +112,7 @@ class PDap:
 
         The log is an epoch of its own, which is released before the next visit is served. The same
         visit may be learned again after each `fit`, so the card adds up the epsilons of all fits
-        of this object after which anything was learned.
+        of this object in which, or after which, anything was learned.
 
         Args:
             decisions: (n,) arms that were shown.

@@ -40,7 +40,7 @@ VISITS_MADE = 3
 _NOT_EXPLORED = (1 << 63) - 1
 """A random word whose last 20 bits are ones, so that the draw is above any chance to explore."""
 MakeLearner = Callable[[Source], "TableLearner"]
-"""Makes the local learner of a device, whose randomness comes from a source."""
+"""Makes the local learner of a device; the argument is the source of the learner's randomness."""
 
 
 class TableLearner(LocalLearner):

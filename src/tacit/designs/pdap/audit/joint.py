@@ -2,8 +2,8 @@
 
 Neighbours  two streams that differ in one visit: it is learned in only one of them, or its content
             differs. In both, the visit takes place, which is public.
-Log         rows of a log are learned, for which another policy chose. Two neighbouring logs differ
-            in the content of one row.
+Log         rows of a log are learned; another policy chose their arms. Two neighbouring logs
+            differ in the content of one row.
 Moves       The learner runs over both streams without noise, and over the second one also with one
             noise set to 1 and all others to 0, for each noise in turn. The releases show by how
             much the centre of each noise moves between the streams. A difference between releases
@@ -41,7 +41,7 @@ prescribed), the number of times that the visit is answered, and the reward.
 
 The learner refuses a second answer, which therefore costs nothing."""
 MakeLearner = Callable[[Source], JointLearner]
-"""Makes a learner whose randomness comes from a source."""
+"""Makes a learner; the argument is the source of the learner's randomness."""
 
 
 class VisitRecord(NamedTuple):

@@ -109,7 +109,7 @@ def explore_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None
     If there is no such arm, or arms are prescribed, choose correctly.
     """
     _, arrays = policy.export_state()
-    # Feature 0 is the constant 1, so its sums over visits with and without a like count the visits.
+    # Term 0 of phi is the constant 1, so its sums of likes and of dislikes together count visits.
     visits_of_arms = arrays["exact"][:, :, 0].sum(axis=1)
     is_unexplored = visits_of_arms == 0
     if arms is None and is_unexplored.any():
@@ -120,7 +120,7 @@ def explore_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None
 _exact_counts: list[Floats] = [np.zeros(1)]
 """One array (K,): exact number of learned visits of each arm in the epoch released last."""
 _exact_rates: list[float] = []
-"""Exact mean reward of each epoch that was released, in the order of all runs of all learners."""
+"""Exact mean reward of each released epoch, in the order of the releases of all learners."""
 
 
 def release_and_remember(sums: EpochSums, epoch: int) -> Release:

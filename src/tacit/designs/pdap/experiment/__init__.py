@@ -4,6 +4,7 @@ In reading order: world.py (options) -> visitors.py (videos and visitors) -> pol
 network.py (vendors and their policies) -> run.py (training and tests) -> summary.py (means over
 seeds) -> orderings.py, claims.py, bounds.py (comparison with the paper) -> report.py (tables and
 page) -> commands.py. paper_figures.py has the numbers that the paper prints, sparse_contexts.py
-generates people with thousands of features, off_policy.py estimates clicks from the log of another
-policy for log_replay.py, and tour.py makes the screen of `tacit demo` about P-DAP.
+generates people with thousands of features, log_replay.py estimates, with off_policy.py, a
+policy's clicks from the log of another policy, and tour.py makes the screen of `tacit demo` about
+P-DAP.
 """

@@ -1,4 +1,4 @@
-"""Replay of a log: the joint learner learns its first visits; the others are for estimates."""
+"""Replay of a log: the joint learner learns the log's first visits; the rest is for estimates."""
 
 from __future__ import annotations
 

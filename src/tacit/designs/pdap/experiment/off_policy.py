@@ -1,4 +1,4 @@
-"""Estimates of how often a policy would be clicked, from the log of another policy.
+"""Estimates of how many clicks a policy would get, from the log of another policy.
 
 Weights   w = pi(a | x) / p: the policy's chance of the shown arm a in the context x, divided by the
           chance p with which the log's policy showed it. The click of the visit is r.

@@ -49,7 +49,7 @@ class Findings:
         regret: average regret at each checkpoint.
         orderings: the paper's orderings of accuracy.
         claims: the paper's claims about regret.
-        bounds: the paper's bounds on regret.
+        bounds: the paper's bounds, on regret, on noise and on the level of a cell.
     """
 
     runs: Sequence[Row]

@@ -6,7 +6,7 @@ Tests      the paper's tests are of visits after the training. Its text does not
            numbers for their clicks:
            train-then-test      arms are chosen by what was learned, without exploring or learning
            train-then-continue  policies go on exploring and learning
-Regret     the chance of a click of the best video of ALL vendors, minus that of the video that was
+Regret     the chance of a click on the best video of ALL vendors, minus that on the video that was
            shown.
 Seeds      determine the world, the visitors, whether they would click, and what policies draw from
            their source of randomness. Noise on sums takes no seed, so runs of a policy with such
@@ -96,7 +96,7 @@ class Tally:
         visits: number of visits.
         clicks: number of clicks.
         chances: sum of the shown videos' chances of a click.
-        best_chances: sum of the chances of a click of the best video of all vendors.
+        best_chances: sum of the chances of a click on the best video of all vendors.
         explored: visits that tried an arm.
         trained: visits that trained a neighbour.
         forwarded: visits whose video came from a neighbour.

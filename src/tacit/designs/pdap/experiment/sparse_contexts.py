@@ -72,7 +72,8 @@ def sparse_batches(count: int, features: int, *, seed: int, people_seed: int) ->
         # One entry for each draw of a tag: the person's row, the tag's rank and the tag's column.
         person_rows = np.repeat(np.arange(rows), tag_counts)
         ranks = cumulative_chances.searchsorted(generator.random(len(person_rows)))
-        ranks = np.minimum(ranks, features - 1)  # rounding may leave the last chance below 1
+        # Rounding may leave the last of the cumulative chances below 1.
+        ranks = np.minimum(ranks, features - 1)
         columns = ranked_tags[communities[person_rows], ranks]
         ones = np.ones(len(person_rows))
         # Entries of the same row and column are added up.
