@@ -1,4 +1,4 @@
-"""Generated contexts and clicks, with a known optimum: for experiments with vendors of videos.
+"""Generated contexts and clicks with a known best video, for experiments with vendors of videos.
 
 Model    A context x is a point of [0, 1]^d. Video k is liked most at its own point c_k; its chance
          of a click is LOW + h_k b(|x - c_k| / w_k), with the bump b(r) = (1 + cos(pi r)) / 2 for

@@ -34,7 +34,7 @@ KNOWN_FEATURES = ("genres", "genre", "tags", "tag", "categories", "category", "p
 """Names, in lower case, of columns that are features by default, in this order."""
 
 Values = list[list[str]]
-"""A list for each item, in the order of `item_ids`, of its different values; empty if unknown."""
+"""For each item, in the order of `item_ids`, a list of its different values; empty if unknown."""
 
 
 def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[str, Values]:

@@ -377,11 +377,11 @@ class Ratings:
         )
 
     def limit_per_person(self, most: int) -> Ratings:
-        """Keep at most `most` ratings of each person: the latest, or a random choice without times.
+        """Keep at most `most` ratings of each person: the latest or, if there are no times, any.
 
-        The random choice, which is also made among equally late ratings, follows from hashes of the
-        ids of the person and of their items. So it depends on the person's own ratings alone:
-        nobody decides which ratings of another person stay.
+        Among equally late ratings, and if there are no times, the choice is random: it is made by
+        hashes of the ids of the person and of their items. So it depends on the person's own
+        ratings alone: nobody decides which ratings of another person stay.
         """
         sort_keys: list[NDArray[Any]] = [self._hash_pairs()]
         if self.timestamps is not None:

@@ -270,7 +270,7 @@ class PublicInputs:
         return catalogue
 
     def _find_scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
-        """Return the public scale, or if there is none, a scale that holds the stars.
+        """Return the public scale; without one, a scale that holds the stars, or that of events.
 
         Args:
             stars: (k,) the different stars of the ratings; None for events.

@@ -25,7 +25,7 @@ class ServedSection:
     router: str
     """The HTTP resources."""
     demo: str
-    """Function of a folder that writes the files of a section on generated data into it, and
+    """Function that takes a folder, writes into it the files of a section on generated data, and
     returns the text of the section."""
     counts_names: bool = False
     """Whether each name under which a client asks counts as another person, who gets a budget or a
@@ -59,16 +59,16 @@ class Design:
 
     audit                     function that returns a `tacit.auditing.claims.AuditPlan`
     tour                      function that returns a `Tour`
-    useful                    function of a fitted model that says whether its lists are expected to
+    useful                    function that says of a fitted model whether its lists are expected to
                               beat popularity
-    count_fits                function of a fitted model that returns a `FitCount`
+    count_fits                function that returns the `FitCount` of a fitted model
     fit, evaluate, attack,    a `Command` each
     plan, simulate, replay
-    compare                   function of a `Comparison` that returns `ComparisonEntry`s, or the
-                              reason why there are none
+    compare                   function that takes a `Comparison` and returns `ComparisonEntry`s, or
+                              the reason why there are none
     reproduce                 a tuple of `PaperResult`
-    models                    function of a folder that writes a model to serve into it, and returns
-                              the text of the model's section of tacit.toml
+    models                    function that takes a folder, writes into it a model to be served, and
+                              returns the text of the model's section of tacit.toml
     """
     works_from: str = ""
     """Sentence that says how many people the design needs for lists that beat popularity, as

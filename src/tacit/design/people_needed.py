@@ -34,7 +34,7 @@ class PeopleNeeded:
 
 
 def people_needed(design: str) -> PeopleNeeded:
-    """Return the number of people that a design needs, and the texts with this number filled in.
+    """Return the number of people that a design needs, and the texts with the numbers filled in.
 
     Raises:
         KeyError: The file has no such design.

@@ -1,8 +1,8 @@
 """P-DAP: vendors that recommend videos, learn from clicks, and forward users to one another.
 
 Source  Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video
-        recommendation with multimedia big data in social networks (2015). Which name of the paper
-        is which one here, and how its ambiguities are read: docs/pdap.md.
+        recommendation with multimedia big data in social networks (2015). docs/pdap.md has the
+        paper's names beside those used here, and says how the paper's ambiguities are read.
 
 As published   settings.py -> policies/ (a file each for CAP, DUP, DAP, P-DAP, GP-DAP and LaP-DAP).
                theory.py has the formulas, regret_bounds.py their sums; published_guarantees.py

@@ -62,7 +62,8 @@ class StreamResult(NamedTuple):
     """Releases and choices of a learner over a stream.
 
     Attributes:
-        numbers: all released numbers in grains, an array for each kind of sum of each release.
+        numbers: all released numbers in grains: an empty array, then one for each kind of sum of
+            each release.
         records: the record of each visit.
     """
 

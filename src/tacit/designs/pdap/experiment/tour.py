@@ -1,4 +1,4 @@
-"""One screen about P-DAP: what a vendor learns from clicks, and its neighbour about a visit."""
+"""One screen about P-DAP: what a vendor learns from clicks, and a neighbour from a message."""
 
 from __future__ import annotations
 
