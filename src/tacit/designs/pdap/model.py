@@ -83,7 +83,7 @@ class PDap:
         """The learner's number of each arm."""
         self._policy: JointLearner | None = None
         self._earlier_fits = 0
-        """Number of fits before the current one that learned something, from a log or afterwards."""
+        """Number of fits before this one that learned something, from their log or afterwards."""
         self._has_learned = False
         """Whether something was learned in or since the last `fit`."""
         self._setting = JointSetting(
