@@ -43,7 +43,8 @@ from tacit.designs.pdap.sums import Release
 REWARD_VARIANCE = 0.2
 """Assumed variance of one reward given the arm and the context."""
 PRIOR_SPREAD = 0.2
-"""Prior standard deviation of the mean reward between arms, and of one arm between contexts."""
+"""Prior standard deviation of two parts of an arm's mean reward: of its constant, and of its terms
+of degree 1 in the features. `prior_precision` has the other degrees."""
 FADING = 0.5
 """At the end of each epoch, P minus its prior, h_L and h_V of a neighbour are multiplied by this
 before new evidence is added, because a neighbour changes."""
@@ -52,7 +53,8 @@ EXPLORATION = 0.4
 DRAWS = 16
 """Number of Thompson draws at each public point, from which the policy is estimated."""
 PRIOR_VISITS = 100.0
-"""Visits, half of them liked, that are added to the mean reward of all own videos."""
+"""Number of imaginary visits, half of them liked, that `Beliefs.own_mean` counts with the real
+ones."""
 LEAST_MEAN = 0.05
 """Smallest prior mean of a reward."""
 LARGEST_MEAN = 0.95
@@ -151,7 +153,7 @@ class Beliefs:
 
     @property
     def own_mean(self) -> float:
-        """Prior mean m of own videos: the mean reward of all of them, PRIOR_VISITS included.
+        """Prior mean m of own videos: the mean reward of all of them, imaginary visits included.
 
         It is clipped to [LEAST_MEAN, LARGEST_MEAN].
         """
@@ -172,7 +174,7 @@ class Beliefs:
         self.prior_mean = np.concatenate([self.prior_mean[rows], new.prior_mean])
 
     def arrays(self) -> dict[str, Floats]:
-        """Return all arrays, by key of the stored format."""
+        """Return all arrays, under their keys in the stored format."""
         return {
             "expected": self.expected,
             "expected_gram": self.expected_gram,
@@ -254,13 +256,13 @@ def learn_epoch(
 ) -> Posterior:
     """Update beliefs with what was released at the end of an epoch.
 
-    Unless `forget`, older evidence about neighbours first fades by FADING. Neighbours are updated
-    after own videos, because their prior mean is computed from the updated own videos by
-    `mean_of_best_own`.
+    Unless `forget`, older evidence about neighbours is first multiplied by FADING. Neighbours are
+    updated after own videos, because `mean_of_best_own` computes their prior mean from the updated
+    beliefs about own videos.
 
     Args:
         beliefs: updated in place.
-        observations: one of the vendor's own visits, one of rows of logs, or both.
+        observations: one for the vendor's own visits, one for the rows of logs, or both of these.
         features: of the contexts.
         epsilon: nats of one visit.
         ranges: of the arms' rewards.
@@ -393,7 +395,7 @@ def shares_of_log(release: Release, rows: int) -> Floats:
 def _add_expected_sums(
     beliefs: Beliefs, observation: Observation, features: Features, squared_scale: float
 ) -> Floats:
-    """Add E, H, V and R of an epoch to the beliefs, and return its Gram matrices G (K, M, M)."""
+    """Add E, H and V of an observation, and 1 to R; return the Gram matrices G (K, M, M)."""
     phi = features.at_points
     arrivals = observation.arrivals
     # E = N mean_p pi phi, H = N mean_p pi phi phi'

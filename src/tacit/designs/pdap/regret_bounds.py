@@ -8,8 +8,8 @@ regret of all near-optimal arms. H_l is the largest number of cells that level l
 corrected bound leaves this part out of R_own, and adds the loss by the draws of all visits once.
 
 Two things are assumed, as in the paper: a neighbour's cell for forwarded users does not split
-earlier than the own cell, and the neighbour's noise stays below Gamma, which happens with a chance
-of 1 - sigma.
+earlier than the vendor's own cell, and the neighbour's noise stays below Gamma, which happens with
+a chance of 1 - sigma.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from tacit.designs.pdap import theory
 from tacit.mechanisms.checks import check_positive, check_whole
 
 SIGMA = 0.05
-"""sigma of Lemma 5, the chance that a neighbour's noise is above Gamma. The paper has no value."""
+"""sigma of Lemma 5, the chance that a neighbour's noise is above Gamma. The paper gives no
+value."""
 LARGEST_LOGARITHM = 1000
 """Largest log2 of m^(p l) that is computed; above it A m^(p l) might overflow a float."""
 

@@ -41,8 +41,8 @@ class SumNoise:
     """The noise of every number that is released.
 
     Attributes:
-        epsilon: nats of one visit, learned or not; inf adds no noise.
-        bound: B_g, the L1 sensitivity in grains: how much one visit changes all sums together.
+        epsilon: nats by which it shows whether a visit is in the sums; inf adds no noise.
+        bound: B_g, the L1 sensitivity in grains: the most by which one visit changes all sums together.
     """
 
     epsilon: float
@@ -145,7 +145,7 @@ class EpochSums(MechanismRun):
             np.add.at(self._exact, arms, pairs)
 
     def release(self, epoch: int) -> Release:
-        """Release the sums of all visits since the last release with noise, and set them to zero.
+        """Release, with noise, the sums since the last release, and set the exact sums to zero.
 
         Args:
             epoch: number of the epoch that is released, from 0.

@@ -224,7 +224,7 @@ def neighbour_regret(m: float, al: float, level: int, T: float, K: int, Gamma: f
     K m^(2 al l) ln T visits, so that each of the neighbour's K videos is tried often enough.
     Exploration takes m^(2 al l) ln T + (Gamma / 4) m^(al l) visits. Each of K estimates is then
     wrong in round t with a chance of at most 2 / t^2. It is assumed that the neighbour's cell does
-    not split earlier than the own cell.
+    not split earlier than the vendor's own cell.
     """
     visits = (K + 1) * exploration(m, al, level, math.log(T))
     return visits + Gamma / 4 * float(m ** (al * level)) + BASEL * K

@@ -3,7 +3,7 @@
 Words in `backticks` are fields of `TrustSettings`.
 
 Rules     1. A reported reward is clamped to the agreed range.
-          2. A click that the vendor saw itself is learned instead of a report that comes later.
+          2. A click that the vendor itself saw is learned instead of a report that comes later.
           3. Reports are compared with clicks at visits for which both are known, separately for
              visits with a click and for visits without one. The mean of report - click is taken in
              each of these two groups. Once its size, in either group, exceeds the sum of
@@ -18,10 +18,11 @@ Rules     1. A reported reward is clamped to the agreed range.
              neighbour is not asked during a pause. The first pause lasts `pause` visits, rounded up
              to whole epochs. Each further pause is twice as long, until successful calls exceed
              failed ones again.
-Sums      For each neighbour: failed minus successful calls; visits whose click was seen; and,
-          separately for visits without and with a click, the number of visits with a report and
-          the sum of report - click in widths of the agreed range. They are released with discrete
-          Laplace noise after every `epoch` visits of the vendor. The rules use nothing else.
+Sums      For each neighbour: failed minus successful calls; visits at which the vendor itself saw
+          whether its video was clicked; and, separately for visits without and with a click, the
+          number of visits with a report and the sum of report - click in widths of the agreed
+          range. They are released with discrete Laplace noise after every `epoch` visits of the
+          vendor. The rules use nothing else.
 Privacy   `epsilon` per visit. Adjacent data sets differ in whether one visit is in the sums, in
           whichever epochs its parts come. A visit changes the sums of one neighbour by
           1 + 1 + 1 + w in all, where w is the largest |report - click| in widths of the range.
@@ -30,9 +31,9 @@ Privacy   `epsilon` per visit. Adjacent data sets differ in whether one visit is
           share=1 and failures=NEVER no rule uses the sums.
 Alarms    Noise is bounded by Chernoff bounds, whose failure chances add up to `alarm` over all
           releases. So over all time, noise makes a vendor stop using an honest neighbour's reports
-          with a chance of at most `alarm`. With a chance of at most `alarm`, it proves a neighbour
-          that was seen at fewer than `proof` visits. Each time the count of rule 5 starts anew,
-          noise alone starts a pause with a chance of at most `alarm`.
+          with a chance of at most `alarm`. With a chance of at most `alarm`, noise makes a
+          neighbour count as proved before `proof` visits are seen. Noise alone starts a
+          pause with a chance of at most `alarm` from one reset of the count of rule 5 to the next.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class TrustSettings:
         errors: by how many standard errors they may differ in addition; rule 3.
         share: share of visits at which a neighbour that is not proved may be asked; above 0, at
             most 1.
-        proof: visits that the vendor must have seen itself to prove a neighbour.
+        proof: visits at which the vendor itself must have seen whether the video was clicked,
+            before a neighbour is proved.
         failures: a pause begins when failed calls exceed successful ones by this number; NEVER
             for no pauses.
         pause: length of the first pause, in visits of the vendor.
@@ -122,17 +124,18 @@ _SUMS = 6
 _BALANCE = 0
 """Failed minus successful calls."""
 _SEEN = 1
-"""Visits whose click the vendor saw itself."""
+"""Visits at which the vendor itself saw whether the neighbour's video was clicked."""
 _COMPARED_VISITS = 2
-"""Visits with a report and a known click: at +0 those without a click, at +1 those with one."""
+"""Visits with a report at which the vendor saw whether the video was clicked: at +0 those without a
+click, at +1 those with one."""
 _DIFFERENCES = 4
 """Sums of report - click: at +0 over visits without a click, at +1 over those with one."""
 _LARGEST_SUM = 2.0**40
 """Sums are clipped to this size at a release; no vendor has so many visits in an epoch."""
 _BOUNDS_PER_RELEASE = 6
 """Number of noise bounds that rule 3 needs at one release: three for visits with a click, and three
-for visits without one. One of the three bounds the noise in the number of visits from below, two
-bound the noise in the sum of differences from below and from above."""
+for visits without one. Of each three, one limits the noise in the number of visits from below, and
+two limit the noise in the sum of differences, from below and from above."""
 
 
 def largest_difference(settings: TrustSettings) -> int:
@@ -156,7 +159,7 @@ def neighbour_release(settings: TrustSettings, epsilon: float) -> LaplaceRelease
         lower=-_LARGEST_SUM,
         upper=_LARGEST_SUM,
         resolution=1 / GRAINS,
-        changes=4,  # a visit changes the balance, the clicks seen, and two sums of rule 3
+        changes=4,  # one visit may change _BALANCE, _SEEN and two sums of rule 3
     )
 
 
@@ -221,7 +224,7 @@ class NeighbourTrust:
         self._sums[_BALANCE] += -GRAINS if has_offer else GRAINS
 
     def count_seen_click(self) -> None:
-        """Count a visit at which the vendor saw itself whether the video was clicked."""
+        """Count a visit at which the vendor itself saw whether the video was clicked."""
         self._sums[_SEEN] += GRAINS
 
     def compare_report(self, report: float, click: float) -> None:
@@ -229,7 +232,7 @@ class NeighbourTrust:
 
         Args:
             report: the neighbour's, clamped to the agreed range.
-            click: the reward that the vendor saw itself. The visit is not compared if this reward
+            click: the reward that the vendor itself saw. The visit is not compared if this reward
                 is neither 0 nor 1.
         """
         if click in (0, 1):

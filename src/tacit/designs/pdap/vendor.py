@@ -39,18 +39,18 @@ class Visit:
     Attributes:
         context: (d,) in [0, 1].
         choice: of the vendor's own policy.
-        video: name of the video to show; None while a neighbour is to be asked.
+        video: name of the video to show; None while it is still to come from `peer`.
         peer: the neighbour whose offer is or will be shown; None for an own video.
-        peers_to_ask: neighbours, `peer` among them, to which `forward` is sent: the same bytes to
-            each, and the same in a retry.
+        peers_to_ask: neighbours to which `forward` is sent: the same bytes to each, and the same in
+            a retry. `peer` is one of them, unless it is None.
         forward: the encoded Forward; None if nobody is asked.
         request: the number of the Forward, 16 bytes; empty if no neighbour's offer is to be shown.
-        click: the reward that the vendor saw itself, 0 to 1; None before it is known.
+        click: the reward that the vendor itself saw, 0 to 1; None before it is known.
         report: the reward that the neighbour reported, clamped to the agreed range; None before
             the report comes.
         learned: whether the visit was given to the policy, which learns from it once.
-        number: of the visit at this vendor, from 1; public. A visit that is not counted, because
-            the vendor does not learn, has the number of the last counted one.
+        number: of the visit at this vendor, from 1; public. While the vendor does not learn, it
+            counts no visits, and new ones have the number of the last counted one.
         offer_known: whether the neighbour's answer has come, or the vendor has stopped waiting.
     """
 
@@ -403,7 +403,7 @@ class Vendor:
         Returns:
             The encoded Reward. If the click is reported again, the same bytes are returned and the
             policy does not learn again. None if no such request is remembered, or if the policy
-            reports nothing; such a policy is given the reward in each of these calls.
+            reports nothing. A policy that reports nothing is given the reward again in each call.
         """
         guest = self._guests.get((peer, request))
         if guest is None or self.forwarded_users is None:

@@ -84,7 +84,7 @@ class Curator(MechanismRun):
         self._blocks: list[Block] = []
         """Credits of the voters with clients, 64 clients in each block."""
         self._free_slots: list[tuple[Block, int]] = []
-        """Slots of blocks without a client; the last one is taken next."""
+        """Slots that no client has, each with its block; the last one is taken next."""
         self._client_by_id: dict[Id, JoinedClient] = {}
         """Clients who have joined and not left, in the order of joining."""
         self._clients_who_left: set[Id] = set()
@@ -139,8 +139,8 @@ class Curator(MechanismRun):
                 gets a vote that depends on nobody's votes (`Voters.default_votes`).
 
         Raises:
-            DataError: A candidate or a voter is named twice, there are too many of them, or a vote
-                is for no candidate.
+            DataError: There are too few or too many candidates, or too many voters; a candidate or
+                a voter is named twice; a vote is for none of the candidates; or an id is not valid.
         """
         with self._take_turn():
             index = index_candidates(candidates, self.settings.objects)
@@ -496,7 +496,7 @@ class Curator(MechanismRun):
         """Choose the candidate to recommend, and return its position among the candidates.
 
         The gate is asked first: nothing that depends on votes may be drawn before its answer. While
-        it is open, the output distribution is drawn from; once it is shut, the draw is uniform.
+        it is open, the draw is from the output distribution; once it is shut, the draw is uniform.
         """
         if client.stopped_round is None:
             count = self._count_votes(client)

@@ -76,7 +76,7 @@ class RunState:
     """(all rows,) whether a voter has not left."""
     votes: Votes
     """(rows,) position of the candidate that each voter votes for in the open round. Voters who
-    joined after the round was opened have no row in this array, in `electorate` and in `blocks`."""
+    joined after the round was opened have no row in it, nor in `electorate` and `blocks`."""
     electorate: Bits
     """(rows,) whether a voter belongs to the open round: all but those who had left before."""
     blocks: tuple[Credits, ...]
@@ -118,7 +118,7 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
 
     Args:
         content: Header and arrays, as `container` reads them.
-        path: The file, or words for it, for errors.
+        path: The file, or a name for the content, which errors state.
 
     Raises:
         ModelFileError: The content is not a run of p-REC, or its parts do not fit each other.

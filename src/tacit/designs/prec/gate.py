@@ -54,9 +54,9 @@ def noise_scale(epsilon: float) -> float:
 
 
 def is_open(gate: GateRun, survivors: int) -> bool:
-    """Return whether the gate lets this round read votes; new noise is drawn for the answer.
+    """Return whether the gate allows votes to be read in this round, by a test with new noise.
 
-    Once an answer is False, all later answers are, and no noise is drawn for them.
+    Once an answer is False, all later answers are False too, and no noise is drawn for them.
 
     Args:
         gate: The client's gate, started when the client joined.

@@ -129,7 +129,7 @@ class PRec(Curator):
 
         Args:
             content: Header and arrays, as `container` reads them.
-            path: The file, or words for the content, for errors.
+            path: The file, or a name for the content, which errors state.
             randomness: Source of the further draws.
             expected: Settings that the run must have, whose plan is then used; None for any.
 

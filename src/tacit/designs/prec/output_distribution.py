@@ -9,12 +9,12 @@ Source     Gilbert, Liu, Yu (2015), Section 8: phi, gamma, lambda, rho (`theory.
 Releases   nothing by itself; a client sees what `OutputDistribution.draw` returns.
 Exactness  every object is drawn with exactly its chance, so no part of delta is spent on rounding.
            gamma is a fraction, so integers decide which of the two terms is drawn from. Whether x_j
-           is above rho = 1/2m is the integer test 2 m count_j > W. No float or fraction holds the
-           values of phi exactly. The draw in proportion to phi uses a uniform number of 64 bits:
-           objects have intervals on the line from 0 to 1, and the one that holds the number is
-           drawn. Floats find it, unless the number lies within a stated distance of a border
-           between two intervals: then decimals of increasing length find it, with further random
-           bits. The distance assumes that the platform's exp, expm1 and log have relative errors of
+           is above rho = 1 / (2 m) is the integer test 2 m count_j > W. No float or fraction holds
+           the values of phi exactly. The draw in proportion to phi uses a uniform number of 64
+           bits: objects have intervals on the line from 0 to 1, and the object whose interval holds
+           the number is drawn. Floats find it, unless the number lies within a stated distance
+           (`_BORDER_ERROR`) of a border between two intervals: then decimals of increasing length
+           find it, with further random bits. The distance assumes that the platform's exp, expm1 and log have relative errors of
            at most 2^-46; common ones are within 2^-51.
 Rounds     with k < m objects use lambda, rho and gamma of m objects, and the first term is
            gamma / k (docs: p-REC, "Rounds of different size").
@@ -63,11 +63,11 @@ class OutputDistribution:
     objects: int
     """m, the most objects of a round."""
     radius: int = 0
-    """R, the most disliked objects that a peer votes for."""
+    """R, the largest number of votes of one peer for objects that the client dislikes."""
 
     @cached_property
     def gamma(self) -> Fraction:
-        """Probability of a uniform draw, whatever the counts (`theory.exact_gamma`)."""
+        """Probability of a uniform draw if there are votes, however they are distributed."""
         return theory.exact_gamma(self.objects, self.rounds, self.radius)
 
     @cached_property
@@ -122,7 +122,7 @@ class OutputDistribution:
         return int(leading[self._draw_exactly(counts, leading, word, source)])
 
     def _leading_objects(self, counts: Counts) -> NDArray[np.intp]:
-        """Find the positions of the objects with a share above rho = 1/2m, in order.
+        """Find the positions of the objects with a share above rho = 1 / (2 m), in order.
 
         With any votes there is at least one: the largest share is 1 / m or more.
         """

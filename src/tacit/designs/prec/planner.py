@@ -155,8 +155,8 @@ def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tupl
 
     most_survivors = min(n, EXACT_VOTERS[m])
     fewest_others = P if mode == "promise" else P - 1  # others than the hidden voter
-    # In a round that leaks, at least 1/2m of the survivors stop counting. If this allows at most T
-    # such rounds, the computation needs no limit on their number, and is faster.
+    # In a round that leaks, at least the share 1 / (2m) of the survivors stops counting. If this
+    # allows at most T such rounds, the computation needs no limit on their number, and is faster.
     is_limited = _most_leaking_rounds(2 * m, most_survivors, P) > T
     losses = largest_loss(
         math.log(T),
@@ -191,7 +191,7 @@ def _epsilon_with_three_credits(
     losses = largest_loss_with_credits(
         log_ratio, theory.gamma(2, T, R), least_credit, n - 1, R == 0
     )
-    # Of W survivors at least W / 2m = W / 4 lose a credit. With at most 3 credits each, W is at
+    # Of W survivors at least W / (2m) = W / 4 lose a credit. With at most 3 credits each, W is at
     # least a third of all credit, so at least 1/12 of all credit is lost.
     leaking_rounds = _most_leaking_rounds(12, 3 * n, least_credit)
     is_exact = mode == "floor" and leaking_rounds <= T

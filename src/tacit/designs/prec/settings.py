@@ -110,7 +110,7 @@ class PRecSettings:
     diversity: int = 0
     """D, the most rounds in which the client likes more than one object."""
     radius: int = 0
-    """R, the most disliked objects that a peer votes for."""
+    """R, the largest number of votes of one peer for objects that the client dislikes."""
     variant: Variant = "sound"
     """`sound`, or `published` as the paper prints it."""
     epsilon: float | None = None
@@ -119,7 +119,7 @@ class PRecSettings:
     delta: float = 1e-6
     """Chance that the bound of epsilon fails."""
     clients_together: int = 1
-    """How many clients' views epsilon and delta are for, all of them together."""
+    """Number of clients; epsilon and delta are for what they see together."""
     clients: int | None = None
     """The most clients who may ever join; None for no limit."""
 

@@ -292,13 +292,13 @@ def eps_chain(
     A round with W survivors costs at most `leak`. It costs something only if there is an object
     whose voters then lose credit, and whose share of the votes is above rho with or without the
     additional voter. If v survivors vote for it, this means 2mv > W, or 2mv > W - 1 if the
-    additional voter votes for another object. So v >= W / 2m, where Lemma 14 has W / 3m: at least
-    W / 2m voters lose credit. With C credits left, W >= C / c, rounded up.
+    additional voter votes for another object. So v >= W / (2m), where Lemma 14 has W / (3m): at
+    least W / (2m) voters lose credit. With C credits left, W >= C / c, rounded up.
 
     The worst chain of such rounds ends with C = `least_credit` and is computed backwards: the C
     before each round is the smallest one that can leave the C after it (`_credit_before`). A larger
-    C leaks less. And if C grows by 1, W / 2m grows by at most 1, so a larger C before a round never
-    leaves a smaller C after it: no other chain has more rounds.
+    C leaks less. And if C grows by 1, W / (2m) grows by at most 1, so a larger C before a round
+    never leaves a smaller C after it: no other chain has more rounds.
 
     Args:
         m: Objects.
@@ -349,7 +349,7 @@ def _credit_before(credit_after: int, parts: int, c: int, fewest_survivors: int)
 
 
 def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
-    """Lower bound of eps of any algorithm with expected loss L: ln(T / 2L) / P (Lemma 8).
+    """Lower bound of eps of any algorithm with expected loss L: ln(T / (2L)) / P (Lemma 8).
 
     It is 0 if the formula is below 0, and for n < 2P or L = 0, where the lemma says nothing.
     """

@@ -44,7 +44,7 @@ class CellStatistics:
         counts: N, how often each arm was chosen and learned from.
         sums: sum of the rewards of each arm.
         means: mean reward of each arm; 0 for one that was never tried.
-        trained: N1, how often each neighbour was chosen to train it, without learning.
+        trained: N1, how often each neighbour was chosen to train it; such a reward is not learned.
         trees: for each own video, the noisy running total of the rewards of forwarded users.
     """
 
@@ -59,7 +59,7 @@ class CellStatistics:
         self.trees: dict[int, TreeRun] = {}
 
     def learn(self, arm: int, reward: float) -> None:
-        """Count a choice and its reward."""
+        """Count a choice of the arm, and include the reward in its mean."""
         self.counts[arm] += 1
         self.sums[arm] += reward
         self.means[arm] = self.sums[arm] / self.counts[arm]
@@ -132,5 +132,5 @@ class Partition:
             yield Cell(level, tuple([number // width for number in finest_place]))
 
     def __len__(self) -> int:
-        """Return the number of cells that were visited, split ones included."""
+        """Return the number of cells created so far, split and skipped ones included."""
         return len(self._cells)

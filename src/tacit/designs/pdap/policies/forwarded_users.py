@@ -27,14 +27,15 @@ from tacit.mechanisms.checks import check_epsilon
 from tacit.mechanisms.counter import TreeCounter
 
 Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
-"""Readings of the paper's noise of a tree; `theory.noise_scale` has the scale of each."""
+"""Readings of what the paper says about the noise in a tree; `theory.noise_scale` has the scale of
+each."""
 
 
 class ForwardedUsers(Dap):
     """DAP's rules for own videos alone; `answer` learns a reward and returns what is sent.
 
     Attributes:
-        claimed_epsilon: nats of one reward as the paper claims; inf sends rewards without noise.
+        claimed_epsilon: nats of one reward, as the paper claims; inf sends rewards without noise.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class ForwardedUsers(Dap):
             uniform: whether cells and control functions are those of DUP.
 
         Raises:
-            ConfigError: There is no such reading.
+            ConfigError: There is no such reading, or epsilon is too small (`check_epsilon`).
         """
         check_epsilon(epsilon)
         if reading not in get_args(Reading):

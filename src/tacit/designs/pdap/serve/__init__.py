@@ -9,5 +9,5 @@ articles.py       HTTP resources of articles that come and go
 routes.py         the router with all resources
 neighbours.py     calls to neighbours; a vendor sends nothing to other addresses
 signatures.py     how messages between vendors are signed
-demo.py           a section with generated names, and two deployments that are neighbours
+demo.py           a section with generated names, and two deployments whose vendors are neighbours
 """

@@ -135,7 +135,7 @@ async def remove_article(
 def find_joining_times(
     vendor: ServedVendor, stored: bytes | None, now: float
 ) -> dict[str, int | None]:
-    """Find when each article that a vendor shows joined.
+    """Find the articles that a vendor shows, and the time at which each joined.
 
     Args:
         vendor: that shows them.

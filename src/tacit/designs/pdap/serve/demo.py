@@ -1,4 +1,4 @@
-"""Sections of tacit.toml for vendors with generated names, to try the service."""
+"""Vendors to try the service with: one section of tacit.toml, or two deployments with files."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Calls:
             Name of the neighbour.
 
         Raises:
-            SignatureError: None of them signed it.
+            SignatureError: The message has no valid signature of any of them.
         """
         senders = {peer.name: peer.public_key for peer in peers}
         message |= {"senders": senders, "audience": self.audience}

@@ -74,7 +74,7 @@ class ServedVendor(ServedThing):
         return thing_state_name("vendors", self.tenant, self.name)
 
     def budgets(self) -> tuple[tuple[Holder, Cap], ...]:
-        """Return no budgets of a data set: every person has a budget of their own."""
+        """Return an empty tuple: each person has a budget, and the vendor's data set has none."""
         return ()
 
     def check_balances(self, balances: Iterable[Balance]) -> None:
@@ -208,7 +208,7 @@ class ServedVendor(ServedThing):
         """Return the card of a whole visit, then those of its parts.
 
         The parts are the learner, forwarded contexts and trust in neighbours. Without neighbours
-        there is only the learner.
+        the card of the learner is the only one.
         """
         settings = self.settings
         learner = guarantees.joint_card(

@@ -265,7 +265,7 @@ def _check_videos(name: str, videos: list[str]) -> None:
 
 
 def peers_of(section: Section) -> Mapping[str, Section]:
-    """Return the sections [vendors.NAME.peers.NAME] of a vendor's section, by neighbour.
+    """Return the sections [vendors.NAME.peers.NAME] of a vendor's section, by the neighbour's name.
 
     Raises:
         ConfigError: `peers` is not a table of tables.

@@ -1,9 +1,10 @@
 """The stored state of a vendor: its learner, and the visits that wait for a neighbour's offer.
 
-Each transaction of the ledger begins and ends with such a state. The data that a visit's reward
-needs are given to the visitor, who sends them back (`Ticket`). Visits that are to show a
-neighbour's offer are also stored, in a ring buffer at their number modulo its size. So the size of
-the state does not grow with the visits, and when a visit is forgotten depends only on its number.
+Each transaction of the ledger begins and ends with such a state. The data that are needed to learn
+the reward of a visit are given to the visitor, who sends them back (`Ticket`). Visits that are to
+show a neighbour's offer are also stored, in a ring buffer at their number modulo its size. So the
+size of the state does not grow with the visits, and when a visit is forgotten depends only on its
+number.
 
 Assumes  every state is stored, only the newest is continued, and no random draw leaves the service
          unless the state after it was stored: two continuations of one state would release more
@@ -124,7 +125,7 @@ class VendorState:
         self.visits = np.zeros(OPEN_VISITS, visit_dtype(self._learner.features.dimension))
 
     def encode(self, lasting_settings: str) -> bytes:
-        """Encode the state, without calls to neighbours that are in progress.
+        """Encode the state. Calls to neighbours that are in progress are not part of it.
 
         Args:
             lasting_settings: of the vendor; only a vendor with equal ones can continue the state.

@@ -18,8 +18,8 @@ OTHER_SETTINGS = "This vendor's settings differ from those that it learned with:
 class StateCache:
     """Decodes the stored state for one transaction, and encodes it again.
 
-    The object of the last transaction is used again if its bytes are the stored ones: then no other
-    worker has changed the state, and no transaction was undone.
+    The `VendorState` of the last transaction is used again if the bytes that it was encoded to are
+    the stored ones: then no other worker has changed the state, and no transaction was undone.
 
     Videos and neighbours are those of the newest settings that any worker has read. Otherwise two
     workers with different settings would each restore their own names in turn, and videos would

@@ -46,7 +46,7 @@ _STOP = "rounds until the gate shuts"
 
 
 def features(pattern: Pattern) -> dict[str, Feature]:
-    """Return the features of views in whose values the audit looks for events, by name.
+    """Return the features of a view by name. The audit looks for events among their values.
 
     A feature is a function: it takes views as `sample_views` returns them, and returns a number for
     each.
@@ -192,7 +192,7 @@ _COLUMNS: Mapping[str, Callable[[Any], object]] = {
 
 
 def _list_checks(variant: str | None, short: bool) -> tuple[exact_checks.Check, ...]:
-    """List the exact checks of a variant; None for both. The published variant has none."""
+    """List the exact checks of a variant, or of both if it is None. `published` has none."""
     return () if variant == "published" else exact_checks.checks(short=short)
 
 

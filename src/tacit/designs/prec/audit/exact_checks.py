@@ -131,7 +131,7 @@ def hostile_views(
     Args:
         curator_class: The curator's class.
         gate_epsilon: Epsilon of the gate, in nats.
-        instances: How many clients there are, each with their own votes of all voters.
+        instances: How many clients there are. Each has a pattern of their own, with other votes.
     """
     settings = settings_for(gate_epsilon)
     plan = settings.plan
@@ -357,8 +357,8 @@ def _follow_second_object(votes: Positions, first_rounds: Positions) -> Pattern:
 def dropped_voter(others: int, rounds: int) -> Pattern:
     """Make a pattern whose hidden voter loses their credit in the first round.
 
-    All others vote for the first object in every round, which the client likes. In the first round
-    the hidden voter votes for the second.
+    The client likes the first object in every round, and all other voters vote for it. So does the
+    hidden voter, except in the first round, with a vote for the second object.
     """
     votes = np.zeros((rounds, others + 1), dtype=np.int64)
     votes[0, -1] = 1
@@ -370,8 +370,8 @@ def chances(counts: list[int], objects: int, rounds: int) -> list[float]:
 
     Object j of m has the chance gamma / m + (1 - gamma) phi(x_j) / (sum of all phi), where x_j is
     its share of the votes, and phi(x) = e^(lambda x) - e^(lambda rho) for x above rho, else 0. The
-    constants are gamma = m / (3 T - 1), lambda = 2 m ln T and rho = 1/2m. Without votes all objects
-    have the chance 1 / m.
+    constants are gamma = m / (3 T - 1), lambda = 2 m ln T and rho = 1 / (2 m). Without votes all
+    objects have the chance 1 / m.
 
     Args:
         counts: (m,) votes that count for the client, by object.
@@ -405,12 +405,12 @@ class Play:
 
 
 class BestPlay(NamedTuple):
-    """The best move for a given number of other voters, those besides the hidden one, who count."""
+    """The best move while a given number of voters count for the client besides the hidden one."""
 
     play: Play
     """The move."""
     others_left: int
-    """Number of other voters who count after the move."""
+    """Number of voters who count besides the hidden one after the move."""
 
 
 def solve_game(rounds: int, peers: int, voters: int, direction: int) -> tuple[float, list[Play]]:

@@ -58,7 +58,7 @@ class NoSlack(PRec):
 
 
 class GateAfterDraw(PRec):
-    """The output distribution is drawn from first, and the gate decides about the next round."""
+    """The draw from the output distribution comes first; the gate decides about the next round."""
 
     def _choose(self, client: JoinedClient) -> int:
         """Draw from the output distribution, and ask the gate only then."""

@@ -8,8 +8,8 @@ replaced for the whole process, so walks must not run in several threads.
 
 Two walks on neighbouring patterns show the privacy loss of a client's whole view, and of each part
 of the proof: the gate's answers cost the gate's epsilon; the rounds cost their epsilon while P
-survivors, voters who count for the client, are left; and with a chance of at most delta the output
-distribution is drawn from with fewer survivors.
+survivors, voters who count for the client, are left; and the chance of a draw from the output
+distribution with fewer survivors is at most delta.
 """
 
 from __future__ import annotations
@@ -422,7 +422,7 @@ class Pair:
 
     @property
     def unguarded_chance(self) -> float:
-        """Chance that the output distribution is drawn from with fewer than P survivors.
+        """Chance of a draw from the output distribution with fewer than P survivors.
 
         Of the two patterns the one with the larger chance is taken. Survivors are counted with the
         hidden voter. The walks have to be along all paths.

@@ -54,7 +54,7 @@ class Game:
     diversity: int = 0
     """D, the most rounds in which the client likes more than one object."""
     radius: int = 0
-    """R, the most disliked objects that a peer votes for."""
+    """R, the largest number of votes of one peer for objects that the client dislikes."""
     clients: int = 1
     """How many clients there are, all with the same taste."""
     clients_together: int = 1

@@ -237,12 +237,15 @@ def _settings(game: Game, epsilon: float) -> PRecSettings:
 def loss_bound(game: Game, method: str) -> float | None:
     """Compute an upper bound of the expected loss, for p-REC with and without a gate.
 
-    Without a gate it is `theory.loss_bound`. With a gate, the loss of uniform recommendations times
-    a bound of the chance that the gate ever shuts is added. The peers keep (D + R + 1) P credits,
-    so there are always at least (D + R + 1) P // c survivors, where c is the credit of one voter at
-    the start. If the threshold is below this number by some distance, the gate shuts in a round at
-    most with the chance that the difference of its two noises reaches the distance; the chances of
-    T rounds are added.
+    Without a gate it is `theory.loss_bound`. With a gate, a second term is added: the loss of
+    uniform recommendations times a bound of the chance that the gate ever shuts. If the gate has no
+    plan, the bound is the loss of uniform recommendations alone.
+
+    The peers keep (D + R + 1) P credits, so there are always at least (D + R + 1) P // c survivors,
+    where c is the credit of one voter at the start. If the threshold is below this number by some
+    distance, the chance that the gate shuts in one round is at most the chance that the difference
+    of its two noises reaches this distance, and the chances of T rounds are added. Otherwise the
+    chance that the gate ever shuts is bounded by 1.
 
     The bound is None for other methods, in worlds without P peers, and if the proofs do not allow
     the sizes.

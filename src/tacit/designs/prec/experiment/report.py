@@ -45,7 +45,7 @@ def points_table(points: Sequence[Point], varied: Sequence[str]) -> Table:
     """Tabulate points, with a column for each setting that varies between them.
 
     Args:
-        points: A row for each.
+        points: The points, each of which gets a row.
         varied: Names of these settings: rounds, peers, voters, epsilon, pattern.
     """
     setting_columns: dict[str, Callable[[Point], object]] = {
@@ -87,12 +87,12 @@ def _format_number(value: float | None) -> str:
 
 
 def _format_optional(value: float | None, format_spec: str) -> str | None:
-    """Format a number by a format spec; None for an empty cell."""
+    """Format a number by a format spec; return None (an empty cell) if there is no number."""
     return None if value is None else format(value, format_spec)
 
 
 def _format_interval(point: Point) -> str | None:
-    """Format the interval of a mean loss; None for an empty cell if it covers all losses."""
+    """Format the interval of a mean loss; return None (an empty cell) if it covers all losses."""
     low = point.loss.low
     high = point.loss.high
     covers_all = low == 0 and high == point.row.rounds
@@ -176,8 +176,8 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
 def _judge_in_victim_world(prec: Point, without_gate: Point | None) -> Verdict:
     """Judge whether the victim's votes can be guessed from the recommendations.
 
-    In this world clients like exactly what the victim votes for. The attacker takes the object that
-    is recommended to most clients for the victim's vote, so `Point.joint` counts wrong guesses.
+    In this world clients like exactly what the victim votes for. The attacker guesses that the
+    victim voted for the object recommended most often, so `Point.joint` counts wrong guesses.
 
     Args:
         prec: Point of `p-rec`.

@@ -37,7 +37,7 @@ class PRecRow:
     diversity: int
     """D, the most rounds in which the client likes more than one object."""
     radius: int
-    """R, the most disliked objects that a peer votes for."""
+    """R, the largest number of votes of one peer for objects that the client dislikes."""
     clients: int
     """Number of clients, all with the same taste."""
     pattern: int
@@ -51,8 +51,8 @@ class PRecRow:
     loss: float
     """Number of disliked recommendations, a mean over clients."""
     joint_loss: int
-    """Number of rounds in which clients disliked the object recommended to most of them; of equally
-    frequent objects the one that was recommended first counts."""
+    """Number of rounds in which clients disliked the object that was recommended most often; of
+    equally frequent objects the one that was recommended first counts."""
     stopped: int | None
     """The round in which the last of the clients' gates shut; None if one of them never shut, or
     there are no gates."""

@@ -11,7 +11,7 @@ from tacit.designs.prec.experiment.simulation import play
 
 
 def tour() -> Tour:
-    """Show a client with many peers, and a client who wants to learn one voter's votes."""
+    """Make the screen: a client with many peers, and one who wants to learn a voter's votes."""
     game = Game(rounds=300, objects=2, voters=600, peers=300)
     seed = 1
     row_of_method = {}

@@ -29,7 +29,8 @@ Play = Generator[tuple[Votes, Likes], int, None]
 
 _LOYAL_SHARE = 0.45
 """Share of the loyal voters who stay loyal in each round of `sybils`. Those who turn away are a
-little more than half, so that the recommendation follows them once."""
+little more than half, so that their object is likely to be recommended once; then they stop
+counting."""
 _TRIED_SHARES = 200
 """The adaptive adversary compares the multiples of 1 / _TRIED_SHARES as shares of the voters."""
 

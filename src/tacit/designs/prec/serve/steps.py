@@ -162,7 +162,7 @@ class RoundSteps:
     def announce(self, candidates: Sequence[Id], _: Source, state: bytes | None) -> Step:
         """Announce the next round's candidates, so that people can vote on them.
 
-        It is refused while other candidates stand announced, if the candidates are not valid, or
+        It is refused if other candidates are announced already, if the candidates are not valid, or
         if the run has not begun.
         """
         if state is None:
