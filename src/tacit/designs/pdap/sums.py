@@ -42,7 +42,8 @@ class SumNoise:
 
     Attributes:
         epsilon: nats by which it shows whether a visit is in the sums; inf adds no noise.
-        bound: B_g, the L1 sensitivity in grains: the most by which one visit changes all sums together.
+        bound: B_g, the L1 sensitivity in grains: the most by which one visit changes all sums
+            together.
     """
 
     epsilon: float

@@ -24,7 +24,7 @@ with a chance of at most 1 / t^2."""
 
 
 def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
-    """Compute m^(2 al l) log_rounds: the visits for which each video is explored in a cell.
+    """Compute m^(2 al l) log_rounds: for how many visits in a cell each video is explored.
 
     Args:
         m: slices of a side at a split.
@@ -51,7 +51,7 @@ def gamma(T: int, M: int, epsilon: float, sigma: float) -> float:
 def neighbour_exploration(
     m: float, al: float, level: int, log_rounds: float, Gamma: float
 ) -> float:
-    """Compute G2, the visits of a cell for which each neighbour is explored.
+    """Compute G2: for how many visits in a cell each neighbour is explored.
 
     G2 = m^(2 al l) ln t + (Gamma / 4) m^(al l), where the second term is due to noise. `log_rounds`
     is ln t.
@@ -144,8 +144,8 @@ def draw_shortfall(sensitivity: float, epsilon: float, arms: int, best: int, t: 
     """Compute (2 Delta u / epsilon) (ln(|R| / |R_OPT|) + t). Theorem 1.
 
     The exponential mechanism draws an arm whose score is this much below the best score, or more,
-    with a chance of at most e^-t. This is a theorem of McSherry and Talwar, and holds. Here t is no
-    round.
+    with a chance of at most e^-t. This is a theorem of McSherry and Talwar, and holds. Here t is
+    not a round.
 
     Args:
         sensitivity: Delta u, in the unit of the scores.

@@ -114,7 +114,8 @@ class Vendor:
     Attributes:
         policy: chooses for own users; at first its arms 0 to K - 1 are the K own videos, and the
             following numbers are neighbours.
-        forwarded_users: the policy for forwarded users, such as a `Host`; None serves none.
+        forwarded_users: the policy for forwarded users, such as a `Host`; None if none are
+            served.
         asks_all: whether every visit's context is forwarded to all neighbours that can be asked, so
             that contexts do not decide who is asked. The vendor must then see all clicks itself: a
             neighbour that learned of a click would know whose offer was shown.
@@ -141,7 +142,7 @@ class Vendor:
         Args:
             policy: chooses for own users.
             videos: names of the own videos, in the order of the policy's arms.
-            forwarded_users: the policy for forwarded users; None serves none.
+            forwarded_users: the policy for forwarded users; None if none are served.
             peers: names of the neighbours, in the order of the policy's arms.
             forwarder: randomises contexts that are sent; None if no neighbour is ever asked.
             agreement: the form in which neighbours send contexts; None means that of `forwarder`.

@@ -23,7 +23,7 @@ from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 from tacit.recommenders.headers import read_array
 
 KIND = "p-rec"
-"""What the header of a run's file has under "recommender"."""
+"""Value of "recommender" in the header of a run's file."""
 CREDIT_ARRAYS = ("alive", "both", "radius")
 """Names of the arrays of a block's `Credits` in the file, in the order of `_credit_arrays`."""
 Arrays = Mapping[str, NDArray[Any]]

@@ -14,8 +14,8 @@ Exactness  every object is drawn with exactly its chance, so no part of delta is
            bits: objects have intervals on the line from 0 to 1, and the object whose interval holds
            the number is drawn. Floats find it, unless the number lies within a stated distance
            (`_BORDER_ERROR`) of a border between two intervals: then decimals of increasing length
-           find it, with further random bits. The distance assumes that the platform's exp, expm1 and log have relative errors of
-           at most 2^-46; common ones are within 2^-51.
+           find it, with further random bits. The distance assumes that the platform's exp, expm1
+           and log have relative errors of at most 2^-46; common ones are within 2^-51.
 Rounds     with k < m objects use lambda, rho and gamma of m objects, and the first term is
            gamma / k (docs: p-REC, "Rounds of different size").
 """

@@ -238,7 +238,8 @@ def plan(
         epsilon: Target in nats, for which `peers_needed` is computed; None for no target.
         loss: Expected number of disliked recommendations that is allowed, for which the least
             epsilon is found; None for no such number.
-        mode: Mode of the epsilon that is found for `loss`; None for the mode with the smaller one.
+        mode: Mode of the epsilon that is found for `loss`; None for the mode with the smaller
+            epsilon.
 
     Returns:
         JSON values. Epsilons are in nats, for one voter with all their votes, seen by one client.
@@ -357,7 +358,7 @@ def plan_loss(
         voters: n.
         diversity: D.
         radius: R.
-        mode: Mode of the proven epsilon; None for the mode with the smaller one.
+        mode: Mode of the proven epsilon; None for the mode with the smaller epsilon.
 
     Raises:
         ConfigError: The loss is not a finite number of at least 0, the mode is not a `Mode`, or a
@@ -430,7 +431,7 @@ def loss_curve(
         voters: n.
         diversity: D.
         radius: R.
-        mode: Mode of the proven epsilon; None for the mode with the smaller one.
+        mode: Mode of the proven epsilon; None for the mode with the smaller epsilon.
         points: Number of intervals between the equally distant losses.
 
     Raises:

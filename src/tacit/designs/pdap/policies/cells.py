@@ -59,7 +59,7 @@ class CellStatistics:
         self.trees: dict[int, TreeRun] = {}
 
     def learn(self, arm: int, reward: float) -> None:
-        """Count a choice of the arm, and include the reward in its mean."""
+        """Count a choice of an arm, and include its reward in the arm's mean."""
         self.counts[arm] += 1
         self.sums[arm] += reward
         self.means[arm] = self.sums[arm] / self.counts[arm]

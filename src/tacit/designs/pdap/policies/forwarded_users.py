@@ -52,7 +52,7 @@ class ForwardedUsers(Dap):
         Args:
             setting: of the vendor.
             epsilon: claimed for one reward; inf sends rewards without noise.
-            reading: of the paper's scale of the noise.
+            reading: how the paper's scale of the noise is read.
             geometric: whether epsilon is multiplied by m^(alpha l) in cells of level l, as in
                 GP-DAP.
             uniform: whether cells and control functions are those of DUP.

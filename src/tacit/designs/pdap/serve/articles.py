@@ -2,7 +2,8 @@
 
 Adding    an article can be shown from the next epoch on, like every arm that joins, or at once if
           this epoch has no visit yet.
-Removal   an article is not shown from this moment on. One that `tacit.toml` names stays.
+Removal   an article is not shown any more once it is removed. Articles that `tacit.toml` names
+          cannot be removed here.
 Age       an article that was added here is removed `article_days` (a setting) later.
 Public    which articles there are, and when they join and leave, must depend on editors and the
           clock only, never on what visitors did: the card assumes it.
