@@ -37,7 +37,7 @@ class Transcript:
 
 @dataclass(eq=False)
 class JoinedClient:
-    """What the curator holds for a client who has joined and not left."""
+    """Data that the curator holds for a client who has joined and not left."""
 
     block: Block
     """The voters' credits with this client; it also holds those with up to 63 other clients."""
