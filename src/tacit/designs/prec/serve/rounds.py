@@ -172,7 +172,7 @@ class ServedRounds(ServedThing):
         )
 
     def describe_releases(self) -> str:
-        """Describe to a person who is forgotten the releases that cannot be taken back."""
+        """Describe the releases that cannot be taken back, for a person who asks to be forgotten."""
         return (
             f"recommendations that were given in the rounds {self.name}, which your votes may have "
             "changed as far as the stated epsilon allows"
