@@ -172,7 +172,7 @@ class ServedRounds(ServedThing):
         )
 
     def describe_releases(self) -> str:
-        """Describe the releases that cannot be taken back, for a person who asks to be forgotten."""
+        """Describe the releases that cannot be taken back, for a person who is being forgotten."""
         return (
             f"recommendations that were given in the rounds {self.name}, which your votes may have "
             "changed as far as the stated epsilon allows"
