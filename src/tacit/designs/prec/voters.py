@@ -54,8 +54,8 @@ def read_ids(values: Any) -> Ids:
     """Read an iterable of ids as one array.
 
     Raises:
-        DataError: `values` is no iterable of ids or a single text, an id is not valid (`read_id`),
-            or some ids are whole numbers and others text.
+        DataError: `values` is a single text or cannot be iterated over, an id is not valid
+            (`read_id`), or some ids are whole numbers and others text.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DataError("this is no list of ids", found=values, expected="a list of ids")
@@ -253,8 +253,8 @@ class Voters:
         Raises:
             DataError: A voter votes twice, or cannot join. Then nothing changes.
         """
-        has_number_of_rows = len(voters) == len(self.ids) == len(self._present_rows)
-        if has_number_of_rows and np.array_equal(voters, self.ids):
+        may_be_all_rows = len(voters) == len(self.ids) == len(self._present_rows)
+        if may_be_all_rows and np.array_equal(voters, self.ids):
             return slice(None)
         if not IdIndex(voters).is_distinct:
             raise DataError("a voter votes twice in one round", expected="one vote each, or none")
@@ -286,7 +286,8 @@ class Voters:
             present: (rows,) whether a voter is present.
 
         Raises:
-            ValueError: The voters are not distinct, or too many.
+            ValueError: Two voters who are present have the same id, or too many are present.
+            DataError: An id cannot be encoded as UTF-8.
         """
         self.ids = ids
         self.present = present

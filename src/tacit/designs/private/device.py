@@ -73,8 +73,7 @@ class Tastes:
     """Released numbers by which a device computes a person's tastes and scores."""
 
     damping: Floats
-    """(context,) factor of the weight of a rating of each context item: smaller for frequent items.
-    """
+    """(context,) factor of the weight of a rating, by context item; smaller for popular items."""
     offsets: Sequence[int]
     """(context + 1,) for each context item, where its features begin in `columns`; then the end."""
     columns: Sequence[int]
@@ -516,7 +515,7 @@ def _read_lists(header: dict[str, Any], arrays: Arrays, digest: str) -> DeviceLi
 
 
 def _read_tastes(header: Any, arrays: Arrays, context_items: int, items: int) -> Tastes:
-    """Read the numbers of mode "taste", for so many context items and items of lists."""
+    """Read the numbers of mode "taste". The two last arguments say how many items there are."""
     mean = _read_vector(header, arrays, "mean", None)
     offsets, columns = _read_offsets(arrays, "", context_items, len(mean))
     directions = _read_table(header, arrays, "directions", len(mean), None)
@@ -569,7 +568,7 @@ def _read_pairs(header: Any, arrays: Arrays, context_items: int) -> PairVectors:
 def _read_consented_weights(
     header: Any, arrays: Arrays, items: int
 ) -> list[list[tuple[int, float]]]:
-    """Read, for each of so many items, the pairs of another item's number and a weight."""
+    """Read the pairs of another item's number and a weight, for each of `items` items."""
     offsets, columns = _read_offsets(arrays, "consented_", items, items)
     weights = _read_vector(header, arrays, "consented", len(columns))
     pairs = list(zip(columns, weights, strict=True))
@@ -604,7 +603,7 @@ def _read_offsets(
 
 
 def _read_top_items(header: Any, arrays: Arrays, context_items: int, items: int) -> TopItems:
-    """Read the numbers of mode "top-items", for so many context items and items of lists."""
+    """Read the numbers of mode "top-items". The two last arguments say how many items there are."""
     context, targets = arrays["context"][1].tolist(), arrays["targets"][1].tolist()
     for numbers, limit in ((context, context_items), (targets, items)):
         is_in_range = all(0 <= number < limit for number in numbers)
@@ -626,7 +625,11 @@ def _read_vector(header: Any, arrays: Arrays, name: str, length: int | None) -> 
 def _read_table(
     header: Any, arrays: Arrays, name: str, rows: int, width: int | None
 ) -> list[Floats]:
-    """Read an array with two axes, and check its rows and, unless None, its width; both above 0."""
+    """Read an array with two axes, and check its shape.
+
+    It must have `rows` rows and, unless `width` is None, `width` columns. An empty array is
+    refused.
+    """
     (height, row_length), numbers = arrays[name]
     units = [_finite(unit) for unit in header["units"][name]]
     if height != rows or len(units) != row_length or width not in (None, row_length):

@@ -60,7 +60,8 @@ class Private(PrivateLists):
         previous: The newest earlier model of the same people, or its file; its fits count in the
             total cost. None: there is none.
         lifetime: Largest epsilon that all fits of these people may cost together, at delta; None:
-            the lifetime of `previous`, or no limit if it has none.
+            the lifetime of `previous`. If it has none, the budget of the `account` that is given to
+            `fit` is the limit; without an account there is no limit.
         fits: Number of fits, 2 or more, of a plan that begins with this fit. They share what is
             left of `lifetime`. None: continue the plan of `previous` or of this object; without
             one, make a single fit.

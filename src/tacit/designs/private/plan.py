@@ -44,7 +44,7 @@ class Plan:
     effective_population: float
     """users / sigma."""
     needed: int
-    """Number of people from which lists are expected to beat popularity."""
+    """Fewest people with whom lists are expected to beat popularity."""
 
     @property
     def people_missing(self) -> int:
@@ -115,7 +115,7 @@ class PlannedWeek:
     week: int
     """Number of the fit, from 1."""
     effective_population: float
-    """Number of people divided by the noise multiplier that the plan's lists have."""
+    """Number of people, divided by the noise multiplier of the plan's lists."""
     worthwhile: bool
     """Whether the plan's lists are expected to beat popularity."""
     single_release: float
@@ -182,7 +182,8 @@ def plan_weeks(
 
 def _noise_factor_after(plan: FitPlan, last_fit: int) -> float:
     """Return the noise of sum 3 after fits 1 to `last_fit`, divided by that of one release."""
-    table = AddedTable.make_empty((1,))  # only its precisions count here, so the draws are zeros
+    # Zeros are added, because the noise factor depends on the precisions alone.
+    table = AddedTable.make_empty((1,))
     for number in range(1, last_fit + 1):
         noises = plan.noises(number)
         # The first fit draws sums 1, 2a, 2b and 3; a later fit draws sums 1 and 3.
@@ -194,9 +195,10 @@ def _noise_factor_after(plan: FitPlan, last_fit: int) -> float:
 def largest_epsilon_per_fit(
     lifetime: float, delta: float, fits: int, *, stars: bool = False
 ) -> float:
-    """Return the largest epsilon of each of so many equal fits, cut to three significant digits.
+    """Return the largest epsilon that each of `fits` equal fits may have, cut to three digits.
 
-    For a single fit that is the lifetime itself, with all its digits.
+    The three digits are significant ones. For a single fit the result is the lifetime itself, with
+    all its digits.
 
     Args:
         lifetime: Epsilon of all fits together.

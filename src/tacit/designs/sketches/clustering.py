@@ -236,8 +236,8 @@ def _choose_line_clusters(counts: ItemCounts) -> int:
 
     The residual is the sum of squared distances of the N scores p from their clusters' means. By
     binomial noise alone its mean is the sum of p (1 - p) / asked, and its standard deviation about
-    sqrt(2 / N) times that. Noise explains up to three standard deviations above the mean. If the
-    residual is larger for all smaller numbers, MOST_CLUSTERS is chosen, or N if that is less.
+    sqrt(2 / N) times that. Noise explains up to three standard deviations above the mean. The
+    largest number, MOST_CLUSTERS or N if that is less, is chosen if no smaller one is.
     """
     shares = counts.normalised_scores
     mean_noise = float(np.sum(shares * (1 - shares) / np.maximum(counts.asked, 1)))
@@ -256,8 +256,8 @@ def _choose_pair_clusters(matrix: Floats) -> int:
     """Choose the smallest number of clusters such that the next eigenvalue may be noise.
 
     The largest eigenvalue of a random symmetric (N, N) matrix, whose entries have the variance v,
-    is about 2 sqrt(N v), and varies by about the share N^(-2/3) of that. If the next eigenvalue is
-    larger for all smaller numbers, MOST_CLUSTERS is chosen, or N - 1 if that is less.
+    is about 2 sqrt(N v), and varies by about the share N^(-2/3) of that. The largest number,
+    MOST_CLUSTERS or N - 1 if that is less, is chosen if no smaller one is.
     """
     size = len(matrix)
     # The mean count, an upper bound of the variance of a count
@@ -298,7 +298,10 @@ def kmeans_line(values: Floats, clusters: int) -> Ints:
 
 
 class _Search(NamedTuple):
-    """A range of m: for each m, the best start of the last cluster of m values is sought."""
+    """A range of numbers m for which a search is still to be made.
+
+    It looks for the best start of the last cluster, if the first m values are clustered.
+    """
 
     low: int
     """Smallest m."""
@@ -389,7 +392,7 @@ def spectral_coclusters(likes: sparse.csr_array, clusters: int, *, seed: int) ->
     Args:
         likes: (people, items), 1 for a like.
         clusters: Number of clusters.
-        seed: Seed of the k-means step.
+        seed: Seed of the singular value decomposition and of the k-means step.
 
     Returns:
         (items,) labels from 0.

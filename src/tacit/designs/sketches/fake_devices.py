@@ -145,7 +145,7 @@ def manipulation(
     unnoticed_answers = 2 * deviations * np.sqrt(people * asked_share * (1 - asked_share))
 
     def shift(fake_answers: float) -> float:
-        """Bound how far the score moves by so many answers that are all 1.
+        """Bound how far the score moves by this number of fake answers, which are all 1.
 
         It moves farthest if the honest answers have the smallest share of ones, 1 - truth.
         """

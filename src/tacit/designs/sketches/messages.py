@@ -217,7 +217,7 @@ class Campaign:
 
     @property
     def places(self) -> int:
-        """Number of counts that a server keeps of each answer: places on the wheel, or pairs."""
+        """Number of places on the wheel, or of pairs; a server counts yes and no for each."""
         return self.modulus if self.asks_about_sets else self.n_items * (self.n_items - 1) // 2
 
     @property

@@ -16,7 +16,7 @@ from tacit.privacy import Guarantee
 
 
 class Sketches:
-    """A campaign and its server, which can also make devices.
+    """Holds a campaign and its server, and makes devices.
 
     Args:
         items: Item ids of the catalogue, in the campaign's order.

@@ -116,8 +116,9 @@ class Plan:
     methods: tuple[MethodPlan, ...]
     """Methods of ADVISED, then the others; in each group those that need fewer people first."""
     information: tuple[ReportInformation, ...]
-    """Information in one report of each method with public questions, MaxSense first (it is absent
-    if its sets are too large); empty for other units than 'user'."""
+    """Information in a report that answers one question: first of MaxSense (absent if its sets are
+    too large), then of the pair methods with public questions, and of `one-bit-question` if people
+    rated one item. Empty for other units than 'user'."""
     shared_items: SharedItems
     """Chance that two people rated no item in common (Lemma 4.7)."""
 

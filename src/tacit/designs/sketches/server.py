@@ -79,7 +79,7 @@ class Server:
         Args:
             campaign: The campaign whose reports are counted.
             shard: (k, n): this is server k of n, from 0, and counts the tickets with
-                ticket % n = k. So no two servers count one ticket.
+                ticket % n = k. So no two servers count the same ticket.
             keep_tickets: Whether to store tickets and refuse duplicates. If False, memory does not
                 grow, and the caller has to make sure that each report comes once. After a restart
                 from a checkpoint, only reports that came after the checkpoint may be sent again;

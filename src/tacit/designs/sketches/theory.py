@@ -64,7 +64,7 @@ def sharper_information(eps: float) -> float:
 
 
 def one_bit_bound(N: int, eta: float, wrong_share: float = 0.0) -> float:
-    """Fewest people who rated one item each and answer one fixed yes/no question (Theorem 4.3).
+    """Fewest people who rated one item each and answer one fixed yes/no question each: Theorem 4.3.
 
     The bound is `unknown_bits` times N ln 2, with or without noise: an answer has at most 1 / N
     nats of information about the labels. It does not hold if one person answers several questions,
@@ -271,7 +271,8 @@ def separation(theta: float, alpha: Floats, beta: Floats, b: Floats) -> float:
 
     bbar_k is the chance that class k likes a random rated item. 0 means that MaxSense cannot
     distinguish two clusters, for any number of people; inf that there is one cluster. Equal sums
-    may differ in their last digits, so a difference of up to ROUNDING times the largest sum is 0.
+    may differ in their last digits, so a difference of up to ROUNDING times the largest sum counts
+    as 0.
     """
     sums = (alpha * np.exp(-theta * (b @ beta))) @ b
     if len(sums) == 1:

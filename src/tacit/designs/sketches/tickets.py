@@ -26,7 +26,7 @@ _FIRST_SIZE = 32
 
 
 class TicketSet:
-    """A set of 64-bit tickets above 0; from ten thousand on, each takes up to about 16 bytes.
+    """A set of 64-bit tickets above 0. Of ten thousand or more, each takes about 16 bytes at most.
 
     It consists of hash tables, in which 0 is an empty cell. A ticket's leading bits choose its
     table, so that one table grows at a time, which needs little extra memory. Positions within a

@@ -211,8 +211,8 @@ PRINTED = (
         "protocol's steps as a table",
     ),
 )
-"""Every result that the paper prints, with the command that reproduces it; docs/results.md has the
-figures."""
+"""Every result that the paper prints, with the command that reproduces it, except for drawings that
+are lost; docs/results.md has the figures."""
 
 DESIGN = Design(
     name="standard-scheme",

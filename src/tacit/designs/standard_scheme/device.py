@@ -14,8 +14,8 @@ Guarantee   none with an epsilon. If stars follow the linear model exactly, peop
             of a person's attribute value, unless `reproduce` is set on the device.
 Deviations  rounding probabilities and the selection rule are the corrected ones (the patent swaps
             the two chances of rounding, and prints max for min in the selection rule); every draw
-            is an integer below an integer; in tables of the sound variant no chance to show an item
-            is 1.
+            is a uniform integer from 0 to below a bound; in tables of the sound variant no chance
+            to show an item is 1.
 
 account.py says when a device sends a letter. Experiments make the same decisions for many people at
 once, in training/population.py: a test compares the two.
@@ -47,7 +47,8 @@ T = TypeVar("T")
 History = Mapping[ItemId, float]
 """Stars by item."""
 _TOLERANCE = 1e-6
-"""Levels by which stars may miss a level of the scale, for the rounding of floats."""
+"""Largest distance, in levels, at which stars still count as a level or an end of the scale. It
+allows for the rounding of floats."""
 
 
 class Device:
@@ -181,7 +182,7 @@ class Device:
         return round(level) * MICRO
 
     def _is_decidable(self, number: int) -> bool:
-        """Say whether the disclosure has chances to show the item with this number."""
+        """Say whether an item can be decided: always without selection, else if it may be shown."""
         return not self._disclosure.rule.selection or can_decide(self._chances(number))
 
     def _decide(self, number: int, level: int, draw: Draw) -> int | None:

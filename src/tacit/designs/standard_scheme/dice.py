@@ -7,7 +7,8 @@ an item twice by mistake, by the same tables, makes the same draws.
 root   HMAC(secret, "tacit standard scheme 2" followed by a byte 0)
 word   first 8 bytes of HMAC(root, {"draw":n,"item":...}), where n = 0, 1, ... counts the words of
        one item
-draw   an integer below a bound: the remainder of the item's next word (`secret_dice`)
+draw   an integer below a bound: the remainder of the item's next word that is not rejected
+       (`secret_dice`)
 
 HMAC is HMAC-SHA256, and the braces are canonical JSON. The TypeScript client draws by the same
 rules.

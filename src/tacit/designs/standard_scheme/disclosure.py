@@ -1,9 +1,10 @@
-"""The disclosure: public numbers about items, the same for everybody; and which devices refuse.
+"""The disclosure (public numbers about items), and the checks by which a device may refuse it.
 
-A device refuses a rule or numbers that would reveal the attribute. It checks what can be checked
-without the consenting people's ratings: that no decision it can make proves an attribute value. It
-cannot know whether the numbers are honest. Every check looks at all values of an attribute at once,
-so that a refusal reveals nothing about the owner's value.
+A disclosure is the same for everybody. A device refuses a rule or numbers that would reveal the
+attribute. It checks what can be checked without the consenting people's ratings: that no decision
+it can make proves an attribute value. It cannot know whether the numbers are honest. Every check
+looks at all values of an attribute at once, so that a refusal reveals nothing about the owner's
+value.
 Standard library only: the device half imports this file. Units and encoding: see `messages.py`.
 """
 
@@ -160,7 +161,7 @@ class AttributeTable:
 
     @classmethod
     def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
-        """Read a table from JSON values; TypeError for other fields than these."""
+        """Read a table from the JSON values of `to_wire`; raise TypeError for other fields."""
         return cls(**{key: as_tuples(value) for key, value in content.items()})
 
 

@@ -35,7 +35,7 @@ ITEMS, GENRES = 60, 6
 PEOPLE = 120
 """Number of people in the background, who are in every fit."""
 TARGETS = 60
-"""Number of targets, each of whom is in by the toss of a coin."""
+"""Number of targets. A fair coin decides for each of them: in every fit, or in none."""
 LIKES_PER_PERSON = 8
 """Number of items that each person rates, all with five stars."""
 GAME_DELTA = 1e-10
@@ -56,7 +56,7 @@ def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Genera
         epsilon: Epsilon of each fit; infinity: no noise.
         mode: How lists are made, as for `Private`.
         fits: Number of fits to the same people, each with the one before as `previous`.
-        generator: Draws people and coins; the noise of fits does not come from it.
+        generator: Draws the people, and which targets are in the fits; not the noise of the fits.
 
     Returns:
         Who was in, and for each kind of file that an attacker may see, the scores of the targets.
@@ -108,7 +108,7 @@ def _membership_score(
 
 
 def _score_by_model_file(model: Private) -> ScoreItems:
-    """Write the model's file and read it as an attacker does; return the scores that it gives."""
+    """Write the model's file and read it as an attacker does; return how it scores items."""
     loaded = Private.from_parts(*container.unpack(container.pack(*model.parts())))
     all_items = list(range(ITEMS))
     return lambda history: loaded.predict(all_items, history=history).tolist()
@@ -117,7 +117,7 @@ def _score_by_model_file(model: Private) -> ScoreItems:
 def _draw_people(
     generator: np.random.Generator, people: int, weights: NDArray[np.float64]
 ) -> list[Likes]:
-    """Draw the likes of so many people.
+    """Draw the likes of each of `people` people.
 
     Each person likes LIKES_PER_PERSON different items, drawn by the (ITEMS,) weights.
     """
@@ -130,7 +130,7 @@ def _draw_people(
 
 
 def _make_ratings(rows: Sequence[Likes]) -> Ratings:
-    """Make ratings of five stars, on the public catalogue, of the likes of each person."""
+    """Give five stars to each item that a person likes, with all items as a public catalogue."""
     users = np.repeat(np.arange(len(rows)), LIKES_PER_PERSON)
     stars = np.full(len(users), 5.0)
     ratings = Ratings.from_arrays(users, np.concatenate(rows), stars, scale=RatingScale(1, 5, 1))

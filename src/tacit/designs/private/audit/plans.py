@@ -121,7 +121,7 @@ class PlantedPlanBug:
     epsilon: float = EPSILON
     """Epsilon that all fits of the plan claim together."""
     rule_of: RuleOf | None = None
-    """Describes the code for the rule engine; None, since no rule can."""
+    """Describes the code for the rule engine; None, since no rule can describe it."""
 
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Replay a plan, with the bug if `planted`.

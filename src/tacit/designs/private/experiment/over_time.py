@@ -10,7 +10,8 @@ Compared   after each measured fit, on the rows that have arrived:
            plan          the lists of the plan
            popularity    exact popularity, without privacy
            one release   a single fit with the whole lifetime
-           fresh fit     a single fit with an equal part of the lifetime for each of the plan's fits
+           fresh fit     a single fit, with the epsilon that each of the plan's fits could have if
+                         they were equal single fits that share the lifetime
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def _draw_arrivals(
     train = trial.train
 
     def share_at(week: int) -> float:
-        """Return the share of people or rows at a fit: 0.5 at the first one, 1 at the last one."""
+        """Return the share of people or rows arrived at a fit: 0.5 at the first, 1 at the last."""
         return 0.5 + 0.5 * (week - 1) / (measured_plan.fits - 1)
 
     if measured_plan.by_time:

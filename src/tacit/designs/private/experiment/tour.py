@@ -27,7 +27,7 @@ PEOPLE, ITEMS, RATINGS, SEED = 12_000, 300, 480_000, 1
 """Size and seed of the generated data of `tacit demo`."""
 ATTACKED_PEOPLE = 60
 """Number of people in each fit that is attacked, and of people who are not in it. They are few,
-because a person changes a fit to few people most."""
+because the fewer people there are, the more each of them changes the fit."""
 
 
 def comparison_entries(comparison: Comparison) -> tuple[ComparisonEntry, ...]:

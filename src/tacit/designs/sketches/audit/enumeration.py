@@ -92,7 +92,8 @@ def report_chances(
         forgets: Whether the device loses its memory in between.
 
     Returns:
-        For the bytes of all reports that the device sends, one after the other, their chance.
+        The chance of each string of bytes that the device can send in all: its reports, one after
+        the other.
     """
     history: dict[ItemId, float] = {}
     for item, like in enumerate(likes):

@@ -19,7 +19,7 @@ from tacit.recommenders.base import Recommendation, Recommendations
 LIST_LENGTH = 10
 """Length of the lists that are made, which the comparison evaluates."""
 RATED = 50
-"""Number of items that a person is assumed to have rated; at most half of the catalogue."""
+"""Number of items that a person is assumed to have rated; half of the catalogue if that is less."""
 CLUSTERS = 2
 """Number of item clusters."""
 SEED = 0

@@ -3,9 +3,10 @@
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 1.1 and Theorem 4.3 with the remark after it.
 
-one-bit-question     Everybody answers one fixed yes/no question, drawn beforehand: "did you rate
-                     item i, and do you like it?", or "... and dislike it?". By Theorem 4.3 every
-                     such scheme needs order N^2 people; this one takes about 2 N^2 ln N.
+one-bit-question     Each person answers one yes/no question, which is drawn for them beforehand:
+                     "did you rate item i, and do you like it?", or "... and dislike it?". By
+                     Theorem 4.3 every such scheme needs order N^2 people; this one takes about
+                     2 N^2 ln N.
 one-bit-on-average   With the probability 1 / log2(2N), a person reveals their item and whether they
                      like it; otherwise nothing. That is one bit on average. About N ln(N) log2(2N)
                      people are enough.

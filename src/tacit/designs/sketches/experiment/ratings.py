@@ -100,7 +100,7 @@ def evaluate_ratings(
 
     Raises:
         ConfigError: There is no population, epsilon or seed, or a number is out of range.
-        DataError: One side of a split has no likes.
+        DataError: One side of a split has no likes, or the training half has too few to cluster.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST_PEOPLE:
         raise ConfigError(

@@ -111,7 +111,7 @@ def _learn_labels(
         world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
         numbers_of_people: Ascending; each population contains the smaller ones.
-        seed: Seed of people, tickets and noise.
+        seed: Seed of people, questions, tickets, named pairs and noise.
         setting: Arguments `rated`, `epsilon` and `unit` of `new_campaign`.
 
     Returns:

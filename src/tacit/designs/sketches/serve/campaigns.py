@@ -360,7 +360,7 @@ class CampaignState:
         return (_CLOSED if self.is_closed else _OPEN) + counts + self.clusters
 
     def learn_clusters(self) -> bytes:
-        """Cluster the items by the counts. Equal counts give equal clusters."""
+        """Return the message of clusters learned from the counts; equal counts give equal ones."""
         return publish(self.server.campaign, cluster_items(self.server)).encode()
 
     def report(self, items: tuple[ItemId, ...]) -> dict[str, Any]:

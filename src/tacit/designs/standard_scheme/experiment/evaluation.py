@@ -59,11 +59,11 @@ from tacit.evaluation.runner import Progress, Runner
 from tacit.privacy import has_too_few_people
 
 LEAST_PEOPLE_OF_VALUE = 4
-"""Fewest people with each value: two of them are left to learn from when a fold is left out."""
+"""Fewest people with each value: at least two of them are outside each fold, to learn from."""
 
 
 def _refuse_rare_value(attribute: str, values: Sequence[str], labels: Ints) -> None:
-    """Raise DataError if too few people have one of the attribute's values to attack it."""
+    """Raise DataError if a value of the attribute has too few people for an attack on it."""
     counts = np.bincount(labels, minlength=len(values))
     rarest = int(counts.argmin())
     if counts[rarest] >= LEAST_PEOPLE_OF_VALUE:

@@ -57,7 +57,7 @@ from tacit.randomness import replay, simulation
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of the ratings that are obfuscated, for the curve of the patent's alpha."""
 KNOWN_ITEMS = (1, 3, 10)
-"""Numbers of a person's rated items that an attacker knows by name."""
+"""How many of a person's rated items an attacker knows by name; one attack for each number."""
 KNOWN = "items known to be rated"
 """View of attackers who know some rated items by name."""
 COUNTED = "number of rated items known"
@@ -76,7 +76,7 @@ class FoldResult:
     """Results of one fold."""
 
     lists: FoldLists | None = None
-    """NDCG of each person's lists, from releases and made on the device; None if not judged."""
+    """Quality of the lists from releases and of those made on the device; None if not judged."""
     scores: dict[Key, Floats] = field(default_factory=dict)
     """(test people,) scores of each attacker."""
     control: dict[Key, Floats] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class FoldResult:
     accuracy: dict[str, Figures] = field(default_factory=dict)
     """Errors and quality of lists, by release."""
     mixed: dict[float, MixFigures] = field(default_factory=dict)
-    """Frozen attacks and error, by mix."""
+    """AUC of the frozen attacks, and RMSE, by mix."""
 
 
 def run_fold(experiment: Experiment, fold: int, tables: TablesByPair, penalty: int) -> FoldResult:
@@ -189,8 +189,8 @@ class _Fold:
         """Collect what every attacker knows when it guesses whether a person has this value.
 
         (tables, items) `offsets` are the target value's minus the mean of the other values', in
-        stars; (tables, items) `log_keep` is the logarithm of the target value's chance to show an
-        item over the mean chance of the other values.
+        stars; (tables, items) `log_keep` is the logarithm of a ratio: the target value's chance to
+        show an item, divided by the mean chance of the other values.
         """
         levels = self.experiment.people.levels
         raters = np.bincount(levels[self.train].indices, minlength=levels.shape[1])
@@ -266,7 +266,7 @@ class _Fold:
     def release_people_over_time(
         self, folds: Sequence[int], name: str, schedule: str, public: PublicKnowledge
     ) -> Releases:
-        """Simulate the last releases of everybody in these folds, over a schedule's epochs."""
+        """Simulate a schedule's epochs for everybody in these folds; return their last releases."""
         parts = [self.simulate_schedule(fold, name, schedule, public) for fold in folds]
         return stack_releases(parts)
 
