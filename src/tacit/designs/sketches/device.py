@@ -52,8 +52,8 @@ spend the whole lifetime epsilon. Devices with a common memory must take turns: 
 report at the same moment, the limits are checked for each alone."""
 
 Coin = Callable[[int], int]
-"""Function from the number of a question to an integer in [0, 2^53). The bit is released unchanged if
-this integer is below `Campaign.truth`."""
+"""Function from the number of a question to an integer in [0, 2^53). The bit is released unchanged
+if this integer is below `Campaign.truth`."""
 
 _MOST_LABELS = 256
 """Number of possible labels of clusters, which are bytes."""
@@ -128,7 +128,7 @@ class Device:
             memory: The reports sent before. Each new report is added, and the caller has to store
                 the memory.
             limits: Limits of the owner; None for the defaults of `Limits`.
-            coin: Source of the noise in tests and audits; None to compute the noise from the secret.
+            coin: Source of the noise in tests and audits; None: it is computed from the secret.
 
         Raises:
             ValueError: The secret has fewer than 32 bytes.
