@@ -8,7 +8,7 @@ Guarantee   that of the file: (epsilon, delta) for each person whose ratings it 
 
 Layout of the file: a tacit container (magic, length and text of a JSON header, arrays, SHA-256 of
 all that precedes). Its arrays hold whole numbers of 16 or 32 bits, little endian. Item numbers,
-column numbers and offsets stand for themselves. All other arrays stand for their numbers times
+column numbers and offsets are read as they are. The numbers of all other arrays are multiplied by
 `units[name]` of the header; a table has one unit for each of its columns. In one domain, a file of
 mode "taste" also has either `own_likes` or `pairs` (see `Tastes`), by which a person's likes raise
 items directly, and it may have `consented`, weights of those who agreed. Between domains it has
@@ -131,7 +131,7 @@ class DeviceLists:
     items: Sequence[ItemId]
     """Ids of the items that lists are made of, the target items; the index is the item number."""
     cold: Sequence[ItemId]
-    """Ids of the last of `items`: nobody rated them, so their scores come from their features."""
+    """The last ids of `items`: nobody rated these, so their scores come from their features."""
     context: Sequence[ItemId]
     """Ids of the items whose ratings in a history are used, the context items."""
     scale: tuple[float, float]

@@ -102,8 +102,8 @@ class Bound:
     """How far, at most, fake devices move one item's expected score, which is between 0 and 1."""
 
     assigned: float
-    """Distance if tickets are assigned, so that fakes have as many answers about the item as honest
-    devices."""
+    """Distance if tickets are assigned, so that a fake device is asked about the item as often as
+    an honest one."""
     chosen: float
     """Distance if fakes choose tickets whose questions are about the item, and no test notices."""
     unnoticed: float

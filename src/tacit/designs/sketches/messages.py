@@ -4,8 +4,8 @@ Campaign   recommender -> device   public parameters of the questions, the same 
 Report     device -> recommender   randomised bits, once; 22 bytes (30 if the device chooses a pair)
 Clusters   recommender -> device   the learned label and score of every item
 
-The layouts are fixed and made of big-endian integers and byte strings, so that a message has only
-one form in bytes and two languages agree on it. Counts stay below 2^31, which fits a signed integer
+The layouts are fixed and made of big-endian integers and byte strings, so that a message has the
+same bytes in every programming language. Counts stay below 2^31, which fits a signed integer
 in every language; probabilities are parts of 2^53, which every language holds exactly. A message is
 checked whenever it is constructed, also from decoded bytes: MessageError is raised for one that is
 not valid.

@@ -38,7 +38,7 @@ def sum_vector(ratings: int) -> Numbers:
     """Sum head counts and histogram of many people and of one person with a number of ratings.
 
     Args:
-        ratings: Ratings of the one person; 0 if that person is not in the data.
+        ratings: How many ratings the one person has; 0 if that person is not in the data.
 
     Returns:
         (_VALUES + _VALUES * ITEMS * LEVELS,) head counts by value, then the histogram.
@@ -64,7 +64,7 @@ def release_noisily(vector: Numbers, contributions: int) -> Numbers:
 
     Args:
         vector: As `sum_vector` returns it.
-        contributions: Ratings of a person for which the noise is calibrated.
+        contributions: How many ratings of one person the noise is calibrated for.
     """
     histogram = vector[_VALUES:].reshape(1, _VALUES, ITEMS, LEVELS)
     people = vector[:_VALUES].reshape(1, _VALUES)
@@ -80,8 +80,8 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
     """Pair the sums with and without one training person.
 
     Args:
-        ratings: Ratings of that person.
-        contributions: Ratings of a person for which the noise is calibrated.
+        ratings: How many ratings that person has.
+        contributions: How many ratings of one person the noise is calibrated for.
     """
     return laplace_pair(
         f"a person with {ratings} ratings",

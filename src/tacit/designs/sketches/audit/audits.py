@@ -168,7 +168,7 @@ class _Feature:
     second_value: int
     """The likeliest number for the second neighbour."""
     asked_chance: float
-    """Chance that all of `items` are asked about, each in another question; 1 if there are none."""
+    """Chance that each of `items` is asked about in a question of its own; 1 if there are none."""
 
 
 def _choose_feature(campaign: Campaign, unit: str) -> _Feature:

@@ -83,7 +83,7 @@ def evaluate_ratings(
             it is below 10^15.
         epsilons: Nats of a report, above 0; inf without noise.
         rated: w, the number of items that a person is assumed to have rated. A device uses at most
-            so many of its likes.
+            w of its likes.
         clusters: Number of item clusters that are learned.
         liked_from: Least stars of a like.
         seeds: Seeds of the splits.
@@ -378,7 +378,7 @@ def draw_counts(
 
 
 def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
-    """Compute, for each item, the chance that a set with this item gets a true yes.
+    """Compute, for each item, the chance that the true answer about a set with this item is yes.
 
     The person is a random one, and the set is random among all sets with the item. If the campaign
     caps likes, a random choice of each person's likes is used.

@@ -16,7 +16,7 @@ from tacit.designs.standard_scheme.experiment.setup import Floats, Ints
 from tacit.evaluation import mean_interval
 
 SIZES = (16, 32)
-"""Dimensions of the embeddings that are measured: public numbers for each item."""
+"""Dimensions of the measured embeddings: how many public numbers each item has."""
 POPULARITY = "popularity"
 """Name of the list of popular items, which is the same for everybody."""
 EVERYBODY = "all people"
@@ -37,7 +37,7 @@ class DeviceListRow:
     release: str
     """`at-device-16`, `at-device-32`, or `popularity`: the same list for everybody."""
     numbers: int
-    """Public numbers for each item."""
+    """How many public numbers the list needs for each item; 0 for `popularity`."""
     shown: float
     """Share of the ratings that is sent: 0."""
     ndcg: float

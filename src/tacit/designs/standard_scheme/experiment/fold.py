@@ -539,9 +539,9 @@ class KnownCount:
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
         """Compute features of releases for the trees.
 
-        For each label: the error of the estimate sum(1 / keep) of the number of ratings, divided by
-        that number, and divided by the estimate's standard deviation. Then summaries of the
-        release.
+        Two for each label: the error of the estimate sum(1 / keep) of the number of ratings, once
+        divided by that number and once by about the estimate's standard deviation. Then summaries
+        of the release.
         """
         rows = seen.rows
         people = seen.ratings.shape[0]
