@@ -418,7 +418,7 @@ def _add_scaled(vector: Sequence[float], factor: float, added: Sequence[float]) 
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return the product of two vectors, added up from left to right.
+    """Return the inner product of two vectors, added up from left to right.
 
     `sum` and `math.sumprod` add up more exactly, and so differently from the TypeScript client.
     """

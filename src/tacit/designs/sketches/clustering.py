@@ -73,7 +73,7 @@ def cluster_items(server: Server, clusters: int | None = None) -> Clustering:
 
 
 def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clustering:
-    """Cluster the scores of MaxSense by one-dimensional k-means.
+    """Cluster items by one-dimensional k-means on their scores, the last step of MaxSense.
 
     Args:
         counts: Counts of answers by item.
@@ -91,7 +91,7 @@ def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clusterin
 
 
 def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering:
-    """Cluster the counts of Pairwise-Preference by the eigenvectors of their matrix.
+    """Cluster items by the eigenvectors of the matrix of their pairs' counts.
 
     An item's score is the number of ones among the answers about its pairs, divided by the largest
     such number of any item, or by 1 if that is 0.

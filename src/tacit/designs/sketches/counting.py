@@ -60,7 +60,7 @@ class PairCounts:
         return ItemCounts(self._sum_by_item(self.asked), self._sum_by_item(self.ones))
 
     def _sum_by_item(self, counts: Ints) -> Ints:
-        """Sum counts of pairs (N (N - 1) / 2,) over the pairs with each item: (N,)."""
+        """Sum (N (N - 1) / 2,) counts of pairs, for each item over the pairs with it: (N,)."""
         first_items, second_items = np.triu_indices(self.n_items, 1)
         sums_as_first = np.bincount(first_items, counts, self.n_items)
         sums_as_second = np.bincount(second_items, counts, self.n_items)

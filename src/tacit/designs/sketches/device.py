@@ -411,7 +411,7 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
 
 
 def _begin_question(campaign: Campaign) -> str:
-    """Return the words of a question to a person that come before the items."""
+    """Return the beginning of a campaign's questions, up to the ids of the items."""
     if campaign.asks_about_sets:
         return "do you like at least one of"
     if campaign.asks_identical:

@@ -54,7 +54,7 @@ class Findings:
 
 
 def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
-    """Test the counts of a campaign that senses sets for crafted reports.
+    """Look for traces of crafted reports in the counts of a campaign that senses sets.
 
     Args:
         server: The server that counted the reports.

@@ -130,7 +130,9 @@ class Device:
         return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History, epoch: int) -> list[ItemId]:
-        """List the items off the scale: with other stars `release` would decide them in this epoch.
+        """List the items to decide in this epoch whose stars are off the scale.
+
+        Stars between two levels of the scale are off it, too.
 
         Args:
             history: Stars by the item ids of the disclosure, its aliases followed.
@@ -159,7 +161,7 @@ class Device:
         return stars
 
     def _levels_to_decide(self, rated: History, epoch: int) -> dict[ItemId, int | None]:
-        """Return the micro-levels of the items to decide, by item; None for stars off the scale."""
+        """Return the levels of the items to decide, by item, as `_to_micro_levels` gives them."""
         if not self._state.may_decide(epoch):
             return {}
         return {

@@ -65,7 +65,7 @@ class PlanWorld:
             return self._fit_twice(table)
 
     def _fit_twice(self, table: Ratings) -> dict[str, NDArray[Any]]:
-        """Make both fits and return their numbers. `fit` calls this where fits are not counted."""
+        """Make both fits and return their numbers; called by `fit` while fits are not counted."""
         first = PrivateWithTightClips(delta=DELTA, mode=self.mode, lifetime=EPSILON, fits=_FITS)
         second = PrivateWithTightClips(delta=DELTA, mode=self.mode, previous=first.fit(table))
         released = {}

@@ -149,7 +149,7 @@ def _measure_split(measured_plan: _MeasuredPlan, seed: int) -> dict[tuple[str, i
 
 
 def _measure_fits(measured_plan: _MeasuredPlan, seed: int) -> dict[tuple[str, int], float]:
-    """Return the figures of `_measure_split`, which calls this where fits are not counted."""
+    """Return the figures of `_measure_split`, which calls this while fits are not counted."""
     trial = list_trial(measured_plan.ratings, seed=seed)
     select_arrived = _draw_arrivals(measured_plan, trial, seed)
     plan = Private(

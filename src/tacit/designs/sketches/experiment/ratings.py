@@ -256,8 +256,8 @@ def _average_over_seeds(rows: Sequence[Row]) -> list[Row]:
     """Average NDCG and recall of each method, epsilon and population over seeds.
 
     Returns:
-        A row for each, whose `ndcg_at_10` and `recall_at_10` are [mean, low, high] with the bounds
-        of the mean's 95 % interval.
+        A row for each method with each epsilon and population, whose `ndcg_at_10` and
+        `recall_at_10` are [mean, low, high] with the bounds of the mean's 95 % interval.
     """
     points = []
     groups = group_by(rows, itemgetter("method", "epsilon", "users"))

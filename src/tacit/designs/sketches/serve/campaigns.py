@@ -364,7 +364,7 @@ class CampaignState:
         return publish(self.server.campaign, cluster_items(self.server)).encode()
 
     def report(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
-        """Report the counts of every item to analysts.
+        """Make the report for analysts: the number of answers about each item, and an estimate.
 
         Args:
             items: Item ids of the catalogue, in order.

@@ -72,7 +72,7 @@ _LEAST_BELIEF = 1e-9
 
 
 def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
-    """Choose the penalty of the item-item weights, by lists of some of the people outside fold 0.
+    """Choose the penalty of item-item weights whose lists are best for people outside fold 0.
 
     Lists are made from simulated releases of the judged release, or from true stars if none is
     judged; see `choose_penalty`.
