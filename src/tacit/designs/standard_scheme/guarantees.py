@@ -128,8 +128,8 @@ def cards(
         measurements: Attacks that were measured on the model's releases; may be empty.
         assumed_public: What the fit read from the ratings and assumes public, as names in
             `PUBLIC_FACTS`.
-        epsilons: Epsilons of all private disclosures made of these people, this one last; empty
-            for this one alone.
+        epsilons: Epsilons of all private disclosures about these people, the model's own last;
+            empty if there is no other.
     """
     if settings.is_published:
         release_card = card_of_published_release(settings, measurements)
@@ -237,7 +237,7 @@ def card_of_private_disclosure(
         settings: Settings of the model.
         assumed_public: What the fit read from the ratings and assumes public, as names in
             `PUBLIC_FACTS`.
-        epsilons: Epsilons of all disclosures made of these people; they add up.
+        epsilons: Epsilons of all private disclosures about these people; they add up.
     """
     epsilon = sum(epsilons)
     sentence_on_disclosures = ""

@@ -56,7 +56,7 @@ class State(Message):
     arrivals: dict[ItemId, int] = field(default_factory=dict)
     """Second at which each undecided item was first rated."""
     last_epoch: int = -1
-    """Label of the latest epoch for which no other letter will be made; -1 at first."""
+    """Label of the latest epoch that is over and gets no new letter; -1 at first."""
     letter: bytes | None = None
     """The last letter; None if none was made."""
     spoken: int = -1
@@ -197,7 +197,7 @@ class State(Message):
                 self.records[item] = replace(record, withdrawn=item not in still_rated)
 
     def shown_levels(self) -> dict[ItemId, int]:
-        """Return the released micro-levels of all items that the next letter shows."""
+        """Return the released micro-levels of all decided items that letters show at present."""
         return {
             item: record.level
             for item, record in self.records.items()
@@ -301,9 +301,9 @@ def open_state(
 
     Without a memory and without a letter, the account is new. Without a memory, but after a letter,
     everything that is rated may have been decided, and is frozen. A memory that is older than the
-    last letter is continued by `restore_old_copy`, any other one unchanged. If there is no memory
-    and the secret was made on another device, that device may still decide items, so this one
-    decides nothing: its state is closed.
+    last letter, and not closed, is continued by `restore_old_copy`, any other one unchanged. If
+    there is no memory and the secret was made on another device, that device may still decide
+    items, so this one decides nothing: its state is closed.
 
     Args:
         state: The stored memory; None if there is none.

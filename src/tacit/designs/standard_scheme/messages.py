@@ -26,7 +26,8 @@ from typing import Any, ClassVar, Self
 VERSION = 2
 """Version of the message format, which every message holds."""
 LARGEST = 1 << 53
-"""Largest integer of a message: integers up to it are exact in every language that reads JSON."""
+"""Largest absolute value of an integer in a message: every language that reads JSON holds integers
+up to it exactly."""
 MICRO = 1_000_000
 """Micro-levels in a level, and parts per million in a probability of 1."""
 DAY = 86_400

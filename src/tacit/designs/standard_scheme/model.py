@@ -70,7 +70,8 @@ class StandardScheme:
     `server_` is the recommender half.
 
     Raises:
-        ConfigError: A setting has no such value, or two settings contradict each other.
+        ConfigError: A setting has an unknown name or a number out of range, or two settings
+            contradict each other.
         PrivacyError: The settings would reveal the attribute.
     """
 
@@ -92,7 +93,7 @@ class StandardScheme:
     """Most ratings of a person that are used, if `disclosure_epsilon` is finite."""
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Public values of attributes, by name. Values of other attributes are read from the consenting
-    people; a private disclosure is then proved on condition that they are public."""
+    people; the guarantee of a private disclosure then holds on condition that they are public."""
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Public edges at which numeric attributes are cut into bins, by name, such as
     {"age": (25, 45)}, which is the default for age."""

@@ -21,7 +21,7 @@ MOST_WHOLE_LEVELS = 10_000
 
 LEAST_EPSILON = 16
 """Smallest epsilon of a private disclosure. With less, releases would reveal the attribute better
-than true stars do, because the noise of the public offsets is subtracted from them."""
+than true stars do, because devices subtract offsets from stars, and so also the offsets' noise."""
 CONDITION_OF_USE = (
     "The standard scheme is only for services that do not otherwise learn what people watched, "
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
@@ -33,7 +33,7 @@ KNOWN_NAMES = {
     "release": tuple(RELEASES),
     "profiles": PROFILE_KINDS,
 }
-"""Names that can be chosen, by the setting."""
+"""For each of these settings, the names that it can have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +86,8 @@ class Settings:
     def _check_attributes(self) -> None:
         """Raise ConfigError for wrong attributes, or for wrong public values or edges of them.
 
-        Each attribute is named once. Only a hidden attribute has values, two or more, or edges, and
-        none has both.
+        There is an attribute, and each is named once. An attribute for which values or edges are
+        given is a hidden one, is not given both, and has two values or more.
         """
         names = self.attributes
         if not names or len(set(names)) < len(names):

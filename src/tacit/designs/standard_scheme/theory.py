@@ -36,9 +36,9 @@ def keep_probability(p_own: Floats, p_all: Floats) -> Floats:
 def quantile_coupling(own: Floats, target: Floats) -> Floats:
     """Compute the monotone coupling of two distributions over the levels.
 
-    Each distribution cuts [0, 1) into intervals, one for each level, as long as its chance. A true
-    level is released as a target level with a chance in proportion to the overlap of their two
-    intervals. A true level of chance 0, which nobody gives, is released as itself.
+    Each distribution cuts [0, 1) into intervals, one for each level, whose length is the level's
+    chance. A true level is released as a target level with a chance in proportion to the overlap of
+    their two intervals. A true level of chance 0, which nobody gives, is released as itself.
 
     Args:
         own: (..., levels) distribution of the true levels.
@@ -119,7 +119,9 @@ def worst_ridge_risk(profiles: Floats, sigma: float, penalty: float, radius: flo
 
 
 def least_risk_of_coarse_disclosure(gap_difference: float, profile: float, radius: float) -> float:
-    """Theorem 1, part 3: lower bound on the risk if a private scheme cannot tell two gaps apart.
+    """Theorem 1, part 3: lower bound on the risk of a scheme that is private under two gaps.
+
+    It is private whichever of them is the true gap, because it cannot know which one that is.
 
     By Lemma 2 the release has the same law for x and for x + K xi / v, where xi is twice the
     difference of the gaps, v the profile and K any integer. So no estimator can tell apart two such

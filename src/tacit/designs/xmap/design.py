@@ -261,8 +261,8 @@ PRINTED = (
         "--seeds 1 --method nx-map-ib,mf",
     ),
 )
-"""The results that the paper prints, and PNSA in three readings. Each has the command that
-reproduces it, or the reason why there is none."""
+"""The results that the paper prints, and PNSA in three readings. Each has the command that measures
+or refutes it, or the reason why there is none."""
 
 DESIGN = Design(
     name="xmap",

@@ -215,7 +215,7 @@ def _draw_without_repetition(exponents: Floats, k: int, source: Source) -> NDArr
 
 
 def longest_rating_vector(values: sparse.csr_array) -> int:
-    """Count the ratings of the item that most people rated: |v| in reading "printed"."""
+    """Return the largest number of ratings of any item: |v| in reading "printed"."""
     return int(np.bincount(values.indices, minlength=1).max())
 
 

@@ -155,7 +155,8 @@ class Settings:
     def _check_sound(self) -> None:
         """Check that the parameters fit the sound variant.
 
-        The other parameters of the published variant are accepted, and have no effect.
+        Parameters of the published variant that are not named below are accepted, and have no
+        effect.
 
         Raises:
             ConfigError: epsilon_prime or pnsa has another value than its default, or delta is 0.
@@ -203,7 +204,7 @@ class Settings:
 
     @property
     def weighs_by_time(self) -> bool:
-        """Whether old ratings lose weight: only in a published item-based model with an alpha."""
+        """Whether old ratings lose weight: in a published item-based model with alpha above 0."""
         return self.variant == "published" and not self.user_based and self.alpha > 0
 
     def to_header(self) -> dict[str, Any]:

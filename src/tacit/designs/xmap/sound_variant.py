@@ -23,8 +23,9 @@ SOUND_VERSION = 2
 def make_sound_lists(settings: Settings) -> PrivateLists:
     """Make the sound variant's model of lists, before its fit.
 
-    If there are several targets, and no source is named or a source is also a target, the lists do
-    not distinguish domains: people's ratings of every item are used, and every item gets a score.
+    If there are several targets, and either no source is named or a source is also a target, the
+    lists do not distinguish domains: people's ratings of every item are used, and every item gets a
+    score.
     """
     targets = settings.target
     sources = tuple(name for name in settings.source if name not in targets)

@@ -38,7 +38,7 @@ def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) ->
     of each other candidate falls from change / 2 to -change / 2.
 
     Args:
-        epsilon: Nats for which PRS draws.
+        epsilon: Nats that the paper claims for the replacement.
         candidates: N.
         change: Largest change of a similarity by one person.
     """

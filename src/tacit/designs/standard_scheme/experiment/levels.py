@@ -1,4 +1,4 @@
-"""How far from guessing an attacker's AUC is, as readers see it."""
+"""Distance of an attacker's AUC from 0.5, which is the AUC of guessing, as readers see it."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ NEAR = 0.06
 
 
 def shown_distance(area: float) -> float:
-    """Return the distance from 0.5 of an AUC that is printed with two decimals."""
+    """Round an AUC to two decimals, as it is printed, and return its distance from 0.5."""
     return round(abs(round(area, 2) - 0.5), 2)

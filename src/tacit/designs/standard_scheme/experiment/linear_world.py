@@ -1,4 +1,6 @@
-"""A small world that follows equation (1) exactly, and whose outcomes are all enumerated.
+"""A small world that follows the patent's equation (1), and whose outcomes are all enumerated.
+
+Equation (1) is r_i = <v_i, x> + x0 v_i0 + z_i, where z_i is noise.
 
 All its numbers are sums of powers of two: floats hold released ratings exactly, and the laws of two
 releases can be compared without a tolerance. A law is a probability distribution.
@@ -97,7 +99,13 @@ def total_variation(first: Law, second: Law) -> float:
 
 
 def shifted_law(world: LinearWorld, mean: Floats, attribute: int) -> Law:
-    """Compute Lemma 2's Z_x0(s): the law of the release if the ratings' mean is s, here `mean`."""
+    """Compute Lemma 2's Z_x0(s): the law of the release if the expected ratings are s.
+
+    Args:
+        world: The world, with the gaps and the noise.
+        mean: (items,) s.
+        attribute: x0 of the person.
+    """
     law: Law = {}
     for ratings, chance in world.outcomes(attribute):
         noise = ratings - world.profiles @ world.taste - attribute * world.gaps
@@ -107,14 +115,14 @@ def shifted_law(world: LinearWorld, mean: Floats, attribute: int) -> Law:
 
 
 def wrapped_law(world: LinearWorld, attribute: int, assumed_gap: float, period: float) -> Law:
-    """Compute the law of a private release that cannot distinguish two gaps.
+    """Compute the law of a release that is private whichever of two gaps is the true one.
 
-    It is item 0's rating minus x0 times the assumed gap, modulo the period.
+    The release is item 0's rating minus x0 times the assumed gap, modulo the period.
 
     Args:
         world: The world, with the true gaps.
         attribute: x0 of the person.
-        assumed_gap: The gap that is subtracted.
+        assumed_gap: The one of the two gaps that is subtracted.
         period: Twice the difference of the two gaps, xi in the paper.
     """
 

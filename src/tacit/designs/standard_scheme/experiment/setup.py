@@ -198,7 +198,9 @@ class Experiment:
 
 
 def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[Tables, ...]:
-    """Estimate tables without the people of one or two folds, and those of refits.
+    """Estimate the tables that a first fit and its refits give without the people of two folds.
+
+    The two may be the same fold.
 
     Returns:
         The tables of all other people, then one for each refit of the longest schedule.
@@ -286,7 +288,7 @@ def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
     first_times = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))
     created = first_times[ratings.users]
     # Labels 0 and 1 mean the first day. A wrong clock gives a time near 1970, whose calendar label
-    # may be lower; it becomes 2.
+    # may be below 2; it becomes 2.
     calendar_label = np.maximum(2, (times - epoch_start(0, WEEK)) // WEEK)
     label = np.where(times < created + DAY, LAST_EPOCH_OF_FIRST_DAY, calendar_label)
     label[times < created + FIRST_END] = 0

@@ -152,7 +152,7 @@ class HidingTable:
     judged: str | None
     """The release that the verdict is about; None where only true stars were attacked."""
     rows: tuple[AttackRow, ...]
-    """Attackers on each release, and on the judged one also with the weeks of its items."""
+    """Attackers on each release; on the judged one also those who see the week of each item."""
     worst: tuple[WorstRow, ...]
     """The strongest attacker on each release."""
     over_time: tuple[AttackRow, ...]
@@ -171,7 +171,7 @@ class HidingTable:
     """Differences of the judged release's lists from those made on the device."""
     fractions: dict[str, float]
     """AUC of the lattice attack, by release. It adds the public offsets to the released levels and
-    looks at their fractions: 1 for unrounded whole stars."""
+    looks at their fractions. Its AUC is 1 if whole stars are obfuscated and not rounded."""
     tradeoff: tuple[MixPoint, ...]
     """Curve over the mix (the patent's alpha): attacks and error."""
 
@@ -187,8 +187,8 @@ class HidingTable:
             data: The attacked people, in words.
 
         Returns:
-            The strongest attacker and its control; then every attacker on the release, and every
-            frozen one on true stars.
+            The strongest attacker and its control. Then, of the attackers who see nothing but the
+            last release: every one on this release, and every frozen one on true stars.
         """
         worst = self.strongest_on(release)
         strongest = () if worst is None else _panel_measurements(worst, data)
@@ -313,7 +313,7 @@ def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tupl
 
 
 def _describe_cost(table: HidingTable) -> str:
-    """Say what the judged release costs in error and in lists; "" if no error was measured."""
+    """Say what the judged release costs in error and in lists; "" if its error was not measured."""
     errors = {row.release: row for row in table.accuracy}
     before = errors.get("none")
     after = errors.get(table.judged or "")

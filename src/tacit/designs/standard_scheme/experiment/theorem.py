@@ -106,7 +106,7 @@ def compute_risk(
     sigma: float,
     draws: int,
 ) -> dict[str, Any]:
-    """Compare, for Theorem 1, part 2, the scheme's risk with risks from true ratings."""
+    """Compute what Theorem 1, part 2, compares: the scheme's risk, and risks from true ratings."""
     simulated = {
         name: sample_risk(profiles, gaps, attribute, generator, sigma=sigma, draws=draws)
         for name, attribute in (("simulated_plus", 1), ("simulated_minus", -1))
@@ -143,7 +143,7 @@ def sample_risk(
 
 
 def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
-    """Compute Lemma 1's bounds on any worst risk, and the worst risk of ridge regression."""
+    """Compute Lemma 1's lower bounds on every worst risk, and ridge regression's worst risks."""
     bounds = [
         {"prior_sd": prior_sd, "risk_at_least": theory.bayes_risk(profiles, sigma, prior_sd)}
         for prior_sd in PRIOR_SDS
@@ -179,7 +179,7 @@ def compute_lemma_2() -> dict[str, Any]:
 def compute_risk_of_withheld_gaps(profiles: Floats, sigma: float) -> list[dict[str, Any]]:
     """Compute, for Theorem 1, part 3, the risk if the gaps of some items are not disclosed.
 
-    These items cannot be sent; the risk is that of an estimate from the others.
+    Ratings of these items cannot be sent; the risk is that of an estimate from the others.
 
     Returns:
         Rows of `withheld` and `risk`: the gaps of the first `withheld` items are not disclosed.
@@ -196,9 +196,9 @@ def compute_risk_of_withheld_gaps(profiles: Floats, sigma: float) -> list[dict[s
 def compute_coarse_disclosure() -> dict[str, Any]:
     """Compute the risk of a disclosure that does not say which of two gaps is true.
 
-    This is the example of the proof of Theorem 1, part 3. The release is item 0's rating, minus one
-    of the two gaps, modulo twice their difference, the period. It is private whichever gap is true,
-    and it has the same law for two tastes that differ by a multiple of the period.
+    This is the example of the proof of Theorem 1, part 3. The release is item 0's rating, minus x0
+    times one of the two gaps, modulo twice their difference, the period. It is private whichever
+    gap is true, and it has the same law for two tastes that differ by a multiple of the period.
     """
     gaps = (0.5, 0.25)
     period = 2 * (gaps[0] - gaps[1])
@@ -298,7 +298,7 @@ def describe_shift(data: dict[str, Any]) -> str:
 
 
 def describe_disclosure(data: dict[str, Any]) -> str:
-    """State the risk if two gaps are not distinguished, for the largest bound on |x|."""
+    """State the lower bound on the risk if two gaps are not distinguished, for the largest |x|."""
     longest = data["coarse_disclosure"]["risks"][-1]
     return (
         f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "

@@ -124,7 +124,7 @@ class DigestLog:
         self._digests: dict[int, str] = {}
 
     def entries(self) -> list[dict[str, Any]]:
-        """List the entries as JSON, the earliest first."""
+        """List the entries as JSON, the earliest first, as of the last time the file was read."""
         return [{"epoch": epoch, "digest": digest} for epoch, digest in self._digests.items()]
 
     def enter_digest(self, digest: str, epoch: int) -> None:

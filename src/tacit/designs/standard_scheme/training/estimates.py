@@ -183,7 +183,7 @@ def estimate_rating_chances(statistics: Statistics, *, shrink: bool = True) -> F
 def _posterior_shares(
     first: Floats, n_first: float, second: Floats, n_second: float
 ) -> tuple[Floats, Floats]:
-    """Estimate the shares of two groups of people who rate each item, by posterior means.
+    """Estimate, by posterior means, which share of each of two groups of people rates an item.
 
     Counts are rounded, so many items have the same pair of counts. Each pair is computed once.
 

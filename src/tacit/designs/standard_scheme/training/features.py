@@ -46,9 +46,9 @@ def item_features(ratings: Ratings) -> Floats:
 
 
 def item_genres(ratings: Ratings) -> Floats:
-    """Return (items, genres) 1 where an item has a genre and 0 elsewhere, sorted by genre name.
+    """Return (items, genres) 1 where an item has a genre and 0 elsewhere.
 
-    There are no columns if the catalogue has no genres.
+    Columns are in the order of the genres' names. There are none if the catalogue has no genres.
     """
     if "genres" not in ratings.public_metadata:
         return np.zeros((ratings.n_items, 0))

@@ -212,8 +212,8 @@ def refuse_few_showable(fitted: Fitted, people: ConsentingPeople) -> None:
     enough = fitted.n_rated_enough
     if enough is None or fitted.n_showable >= LEAST_SHOWABLE_SHARE * enough:
         return
-    values = {name: len(table.values) for name, table in fitted.tables.items()}
-    listed = ", ".join(f"{name} has {number} values" for name, number in values.items())
+    n_values = {name: len(table.values) for name, table in fitted.tables.items()}
+    listed = ", ".join(f"{name} has {number} values" for name, number in n_values.items())
     raise ConfigError(
         f"Devices could show {fitted.n_showable:,} of the {enough:,} items with {FEWEST} raters "
         f"or more: {listed}, and an item is shown only if people with every value rate it. Merge "
@@ -223,7 +223,7 @@ def refuse_few_showable(fitted: Fitted, people: ConsentingPeople) -> None:
 
 
 def describe_rarest_value(people: ConsentingPeople) -> str:
-    """Say which attribute value the fewest people have, and how to do without it."""
+    """Say which attribute value the fewest people have, and what can be done about it."""
     fewest = people.n_people + 1
     rare_name = ""
     rare_value = ""

@@ -2,10 +2,10 @@
 
 Experiments compare its lists with those made from releases; models do not publish it.
 
-Source      ridge regression of all items on all items, G (G + penalty I)^-1 with G = X'X,
-            restricted to the leading eigenvectors of G. Without a penalty this is PureSVD
-            (Cremonesi, Koren, Turrin: Performance of recommender algorithms on top-N recommendation
-            tasks, RecSys 2010).
+Source      ridge regression of all items on all items, G (G + penalty I)^-1 with G = X'X, X as in
+            `item_weights`, restricted to the leading eigenvectors of G. Without a penalty this is
+            PureSVD (Cremonesi, Koren, Turrin: Performance of recommender algorithms on top-N
+            recommendation tasks, RecSys 2010).
 Runs at     the recommender fits it; a person's own device ranks by it and by their true stars.
 Sees        the consenting people's ratings in the clear.
 Releases    nothing here; published with these people's consent, it would release the numbers. As

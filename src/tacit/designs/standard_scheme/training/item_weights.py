@@ -82,9 +82,9 @@ def choose_penalty(
 ) -> int:
     """Choose the one of PENALTIES with the best NDCG@10; of equally good ones the largest.
 
-    A fifth of the people, 500 at most, are left out of the weights: the test people. Of their
-    ratings HIDDEN_SHARE are hidden. Lists are made from a simulated release of their other ratings,
-    and judged by the hidden likes.
+    A fifth of the people, 500 at most, are left out of the weights: the test people. Each of their
+    ratings is hidden with chance HIDDEN_SHARE. Lists are made from a simulated release of their
+    other ratings, and judged by the hidden likes.
 
     Args:
         levels: (people, items) CSR of true levels.

@@ -277,7 +277,7 @@ def rank_in_person(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
     Returns:
         (entries,) rank of each entry within its row, 0 for the smallest key.
     """
-    # Sorted by row and then by key, an entry's rank is its position less that of its row's first.
+    # In order of rows, then keys: a rank is a position minus that of the first entry in its row.
     order = np.lexsort((keys, entry_people(matrix)))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))

@@ -69,8 +69,9 @@ def simulate_epochs(
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Simulate the last releases of people whose devices send in several epochs.
 
-    An item is decided in the first epoch, from that of its rating on, whose tables have chances to
-    show it. After the account's first day a device decides items only if it has shown none yet.
+    An item is decided in the first of these epochs that is not before that of its rating; with
+    selection, the tables of the epoch must also have a chance above 0 to show it. After the
+    account's first day a device decides items only if it has shown none yet.
 
     Args:
         levels: As for `simulate_release`.

@@ -96,7 +96,8 @@ def train_profiles(
         labels: (people, attributes) row of each person's value in the tables of each attribute.
         tables: The tables of each attribute, in the same order.
         n_levels: Number of whole levels of the scale; 0 on a continuous scale.
-        lowest: The scale's minimum in units of levels, which is added to a level to get stars.
+        lowest: The scale's minimum in units of a level; added to a level, it gives stars in this
+            unit.
         settings: What describes an item, the variant, the number of factors and their seed.
         features: (items, d) explicit features; None only if profiles are latent.
     """

@@ -2,9 +2,9 @@
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Releases    for each item and attribute value: an offset and a chance to show the item and, if the
-            rule needs them, a mean level or a coupling of stars; or, for each item, one mean level.
-            `estimates.py` estimates them.
+Releases    for each item and attribute value, an offset and a chance to show the item; if the rule
+            needs them, also mean levels or couplings of stars for each item and value, or a mean
+            level for each item. `estimates.py` estimates them.
 Guarantee   none for the consenting people, unless the tables are estimated privately.
 Coarse      In the sound variant estimates are made from rounded counts, and items with fewer than
             FEWEST raters have no offset and no chance to be shown. That is no guarantee; it only

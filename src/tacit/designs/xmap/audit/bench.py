@@ -87,7 +87,7 @@ def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
 
 
 class Noise(NamedTuple):
-    """Laplace noise of one released similarity: centre + step * draw of the sampler."""
+    """A similarity as it is released, with Laplace noise: centre + step * draw of the sampler."""
 
     centre: float
     """The similarity without noise."""
@@ -155,7 +155,7 @@ class DrawnPart:
         return not draws_images and row == self.film
 
     def _read_drawn(self, released: Released) -> Hashable:
-        """Read what was drawn from the arrays of a model file."""
+        """Find in the arrays of a model file what this part drew."""
         if self.film is None:
             return tuple(released["0.images"].tolist())
         return tuple(released["0.neighbours"][self.film].tolist())
@@ -188,7 +188,9 @@ def _sample_codes(
 
 
 def choice_check(name: str, drawn_part: DrawnPart, pair: Tables) -> Check:
-    """Make a check that compares what fits on two tables draw, exactly and by samples.
+    """Make a check that compares the draws of fits with and without a person.
+
+    Their chances are compared exactly, and by samples.
 
     The noise of similarities is not compared.
 
@@ -275,9 +277,9 @@ def all_images() -> AuditedClaim:
 def published_selection() -> AuditedClaim:
     """Make the claim that PNSA's draw of neighbours costs epsilon' / 2.
 
-    Neighbours are drawn among all items, as printed, or among items of positive similarity. With 60
-    people and all items, some chances are below the smallest with which the sampler can draw. So
-    groups of this size are audited in the reading "positive" only.
+    Neighbours are drawn among all items, as printed, or among items of positive similarity. With
+    two groups of 60 people and all items, some chances are below the smallest with which the
+    sampler can draw. So groups of this size are audited in the reading "positive" only.
     """
 
     def make_check(people: int, k: int, pnsa: Pnsa) -> Check:
@@ -312,7 +314,7 @@ def published_noise() -> AuditedClaim:
         exact = abs(noises[0].centre - noises[1].centre) / scales[0]
 
     def sample_log_ratios(noise: Noise, count: int) -> Floats:
-        """Sample releases with a noise, and compute their (count,) log likelihood ratios.
+        """Sample noisy similarities, and compute their (count,) log likelihood ratios.
 
         These are the features by which an auditor who knows both tables tells them apart.
         """
@@ -391,7 +393,7 @@ def published_fit() -> AuditedClaim:
 
 
 def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
-    """Fit the sound variant with stars from books to films, and return what it released, by name.
+    """Fit the sound variant, with stars, from books to films; return what it released, by name.
 
     Args:
         table: Ratings with the item metadata `domain`.

@@ -86,7 +86,7 @@ class CrossDomainTable:
     people: tuple[int, ...]
     """For each seed, the number of test people in the base setting."""
     rows: tuple[dict[str, Any], ...]
-    """Results of each contender in each split, as JSON values (docs/cli.md)."""
+    """Results of each contender in each setting and split, as JSON values (docs/cli.md)."""
     points: tuple[Point, ...]
     """Results of each contender in each setting, over all seeds."""
     comparisons: tuple[Comparison, ...]
@@ -214,7 +214,7 @@ def evaluate_cross_domain(
 def _make_row(
     setting: Setting, contender: Contender, seed: int, judgement: Judgement
 ) -> dict[str, Any]:
-    """Make the JSON row of one contender in one split."""
+    """Make the JSON row of one contender in one setting and split."""
     return {
         **asdict(contender),
         "seed": seed,

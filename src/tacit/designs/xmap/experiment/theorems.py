@@ -52,7 +52,7 @@ CASES = {
     "v printed": f"one SS, |v| the longest rating vector, {SHORT_VECTOR} ratings",
     "SS printed": "each pair has its own SS, 0 where nobody rated both",
 }
-"""For each case by its name, the conditions: one SS, no cut of w, |v| the number of candidates."""
+"""For each case, by its name: what its SS, its w and its |v| are, as far as they matter to it."""
 _STARS = (-2.0, -1.0, 1.0, 2.0, np.nan)
 """Values of the random pairs of Theorem 2: centred stars, or unrated."""
 _TAIL = 0.025
