@@ -171,7 +171,7 @@ class State(Message):
         self.showed = self.showed or bool(self.shown_levels())
 
     def set_aside_merged_ratings(self, rated: Collection[ItemId], aliases: Aliases) -> None:
-        """Add to `merged` the ratings of items that are merged with another, shown and rated item.
+        """Add to `merged` each rated item that is merged with another item that is rated and shown.
 
         Otherwise such a rating would keep the shown item in the letters when the shown item's own
         rating is deleted.

@@ -161,12 +161,12 @@ class StandardScheme:
         """
         ratings = inputs.as_ratings(ratings)
         replaced = self if previous is None and hasattr(self, "fitted_") else previous
-        people: PeopleHashes | None = None
-        disclosures: tuple[CountedFit, ...] = ()
+        earlier_people: PeopleHashes | None = None
+        earlier_disclosures: tuple[CountedFit, ...] = ()
         if replaced is not None:
-            people = replaced.fitted_.people
-            disclosures = replaced.fitted_.disclosures
-        self._set_fitted(fitting.fit(self.settings, ratings, people, disclosures))
+            earlier_people = replaced.fitted_.people
+            earlier_disclosures = replaced.fitted_.disclosures
+        self._set_fitted(fitting.fit(self.settings, ratings, earlier_people, earlier_disclosures))
         return self
 
     def device(

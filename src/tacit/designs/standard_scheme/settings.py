@@ -86,8 +86,8 @@ class Settings:
     def _check_attributes(self) -> None:
         """Raise ConfigError for wrong attributes, or for wrong public values or edges of them.
 
-        There is an attribute, and each is named once. An attribute for which values or edges are
-        given is a hidden one, is not given both, and has two values or more.
+        At least one attribute is hidden, and each is named once. Values, two or more, or edges can
+        be given for a hidden attribute only, and not both for the same one.
         """
         names = self.attributes
         if not names or len(set(names)) < len(names):

@@ -171,7 +171,7 @@ class HidingTable:
     """Differences of the judged release's lists from those made on the device."""
     fractions: dict[str, float]
     """AUC of the lattice attack, by release. It adds the public offsets to the released levels and
-    looks at their fractions. Its AUC is 1 if whole stars are obfuscated and not rounded."""
+    looks at their fractions. Its AUC is about 1 if obfuscated whole stars are not rounded."""
     tradeoff: tuple[MixPoint, ...]
     """Curve over the mix (the patent's alpha): attacks and error."""
 

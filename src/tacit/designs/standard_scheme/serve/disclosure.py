@@ -183,7 +183,7 @@ class ServedDisclosure(ServedThing):
         }
 
     def read_letter(self, data: bytes) -> Release:
-        """Read a letter that a device made for this disclosure in an epoch that has ended.
+        """Read a letter that a device made for this disclosure and for an epoch that has ended.
 
         Raises:
             Problem: Status 422; the bytes are not such a letter, or its epoch has not ended. Status

@@ -43,14 +43,14 @@ class Penalties:
     """Penalties of the factorisation and of a person's estimate."""
 
     factors: float
-    """Penalty of factors in the factorisation, in levels of a scale of five levels."""
+    """Penalty of factors in the factorisation."""
     per_rating: bool
     """Whether that penalty is multiplied by the number of a person's or item's ratings, as it is in
     gradient descent over ratings."""
     sweeps: int
     """Number of rounds of the factorisation."""
     ridge: float
-    """Penalty of a person's estimate, in the same unit as `factors`."""
+    """Penalty of a person's estimate."""
 
 
 PUBLISHED = Penalties(factors=0.02, per_rating=True, sweeps=20, ridge=0.1)

@@ -205,7 +205,8 @@ def _maes_over(
 ) -> dict[float | None, Interval | None]:
     """Collect a contender's MAE by one varied value, while the others have their base values.
 
-    The result is empty for a contender that cannot vary the value.
+    The result is empty for alpha and a contender without alpha. A contender without k has one MAE,
+    by None, if k is varied.
     """
     if name == "alpha" and not contender.has_alpha:
         return {}
