@@ -20,7 +20,7 @@ from tacit.designs.standard_scheme.messages import MICRO
 
 
 def can_decide(chances: Sequence[int]) -> bool:
-    """Say whether an item can be decided: its chance is above 0 in every attribute's table.
+    """Say whether an item can be decided: every attribute's table has a chance above 0 to show it.
 
     An item that cannot be decided stays undecided; the tables of a later disclosure may decide it.
     """

@@ -29,7 +29,7 @@ _NOT_COVERED = (
 def card_of_sound(
     epsilon: float, delta: float, card_of_lists: Guarantee | None = None
 ) -> Guarantee:
-    """Make the card of the sound variant, fitted with noise.
+    """Make the card of the sound variant with noise, after a fit or before it.
 
     The card states the chosen epsilon, or what the released sums cost if that is more, as after
     several fits. If the card counts an earlier fit without noise, it states no epsilon: nobody is

@@ -293,7 +293,7 @@ class XMap(base.ItemRecommender):
         history: History | None = None,
         history_times: HistoryTimes | None = None,
     ) -> Floats:
-        """Predict stars of items, which are not rounded.
+        """Predict stars of items. The stars are not rounded.
 
         Args:
             items: Ids of the items.

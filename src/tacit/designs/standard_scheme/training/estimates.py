@@ -113,7 +113,7 @@ def _shrink_deviations(deviation_sums: Floats, counts: Floats, pseudo: float) ->
         pseudo: Number of pseudo-ratings at the item's mean, which are added to those of each value.
 
     Returns:
-        (values, items) mean deviations less their mean over the values; 0 before centring where
+        (values, items) mean deviations minus their mean over the values; 0 before centring where
         nothing was counted.
     """
     weights = counts + pseudo
@@ -135,7 +135,7 @@ def _unexplained_error(counts: Floats, residuals: Floats) -> float:
 
     Args:
         counts: (values, items) numbers of left-out ratings.
-        residuals: (values, items) left-out means of each value less the offsets.
+        residuals: (values, items) left-out mean of each value, minus the offset.
     """
     weighted = (counts * residuals).sum(axis=0)
     # The second sum of the formula, for each item.

@@ -78,7 +78,7 @@ def item_years(ratings: Ratings) -> Floats:
 
 
 def standardise(years: Floats) -> Floats:
-    """Return (items,) years less their mean, in standard deviations; 0 for NaN, an unknown year."""
+    """Return (items,) years minus their mean, in standard deviations; 0 where a year is NaN."""
     known_years = years[np.isfinite(years)]
     spread = known_years.std()
     distances = (years - known_years.mean()) / (spread if spread > 0 else 1.0)

@@ -147,7 +147,7 @@ def sum_products(weights: sparse.csr_array) -> Floats:
 
 
 def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
-    """Keep the LARGEST_COLUMN weights of each item with the largest absolute values.
+    """Keep each item's weights of the largest absolute values, LARGEST_COLUMN at most.
 
     Args:
         dense: (columns, columns) weights of the items in `columns`.

@@ -168,7 +168,7 @@ def sum_statistics(
     weights: Floats | None = None,
     spread: Floats | None = None,
 ) -> Statistics:
-    """Sum ratings by part, value and item.
+    """Compute the `Statistics` of one attribute from people's levels.
 
     Args:
         levels: (people, items) CSR of levels; real numbers if offsets were subtracted already.

@@ -84,7 +84,7 @@ def train_profiles(
     settings: ProfileSettings,
     features: Floats | None = None,
 ) -> Profiles:
-    """Fit item profiles to the levels of consenting people less their offsets, r - x0 v0.
+    """Fit item profiles to consenting people's levels minus the offsets, r - x0 v0.
 
     Sound: item means, shrunk by MEAN_PSEUDO_RATINGS, are subtracted as well. Items with fewer than
     FEWEST raters share one mean and have no latent factors, since their own mean could be the stars
@@ -136,7 +136,7 @@ def train_profiles(
 
 
 def subtract_offsets(levels: sparse.csr_array, labels: Ints, tables: Sequence[Tables]) -> Floats:
-    """Return (ratings,) levels less the public offsets of the person's attribute values."""
+    """Return (ratings,) levels minus the public offsets of the person's attribute values."""
     people = entry_people(levels)
     residuals: Floats = levels.data.copy()
     for position, table in enumerate(tables):
@@ -161,7 +161,7 @@ def factorize_beside(
     Without features this is `tacit.engine.ridge.alternating_ridge`.
 
     Args:
-        ratings: (people, items) CSR of centred levels, or of stars less offsets (published).
+        ratings: (people, items) CSR of centred levels, or of stars minus offsets (published).
         features: (items, d) explicit features, the first columns of the profiles; d may be 0.
         factors: Number of latent factors of an item.
         penalty: Penalty of weights and of factors, in the unit of the ratings. The unit of weights
@@ -196,7 +196,7 @@ def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, ND
 
     Args:
         items: (ratings,) item numbers.
-        residuals: (ratings,) levels less offsets.
+        residuals: (ratings,) levels minus offsets.
         n_items: Number of items.
 
     Returns:

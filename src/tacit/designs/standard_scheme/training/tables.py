@@ -87,8 +87,9 @@ def estimate_all_tables(
     """Estimate the tables of every attribute.
 
     With several attributes, each attribute's tables are estimated from what the tables of the other
-    attributes would release: levels less offsets, weighed by the chances to show an item and spread
-    by the couplings of these tables. This is done BACKFITTING_ROUNDS times for every attribute.
+    attributes would release: levels minus offsets, weighed by the chances to show an item and
+    spread by the couplings of these tables. This is done BACKFITTING_ROUNDS times for every
+    attribute.
 
     Args:
         people: Consenting people.
@@ -176,8 +177,8 @@ def _subtract_other_attributes(
         others: Tables of the other attributes, by name; may be empty.
 
     Returns:
-        (people, items) CSR of the levels less the offsets; (ratings,) chances that an item is shown
-        by all these tables; and (ratings, levels) chances of the level that their couplings
+        (people, items) CSR of the levels minus the offsets; (ratings,) chances that an item is
+        shown by all these tables; and (ratings, levels) chances of the level that their couplings
         release. Both kinds of chances are None if there are no other attributes, and those of
         levels also on a continuous scale.
     """
