@@ -77,7 +77,7 @@ class Fitted:
 
     @property
     def n_showable(self) -> int:
-        """Number of items that devices can show: the chance is above 0 for every value."""
+        """Number of items that selection can show: their chance is above 0 for every value."""
         can_show = np.ones(len(self.item_ids), dtype=bool)
         for table in self.tables.values():
             can_show &= table.keep.min(axis=0) > 0
@@ -85,7 +85,7 @@ class Fitted:
 
     @property
     def shows_few_items(self) -> bool:
-        """Whether devices can show less than FEW_SHOWABLE_SHARE of the items with enough raters.
+        """Whether selection can show less than FEW_SHOWABLE_SHARE of the items with enough raters.
 
         If the number of items with enough raters is None, all items count.
         """
@@ -201,7 +201,7 @@ def list_assumed_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]
 
 
 def refuse_few_showable(fitted: Fitted, people: ConsentingPeople) -> None:
-    """Raise ConfigError if devices can show less than LEAST_SHOWABLE_SHARE of the items.
+    """Raise ConfigError if selection can show less than LEAST_SHOWABLE_SHARE of the items.
 
     Only items with enough raters count; if their number is None, nothing is refused.
 
