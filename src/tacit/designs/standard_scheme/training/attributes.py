@@ -39,7 +39,7 @@ def attribute_values(
         And the labels of all bins, the lowest first; None if the attribute is not cut.
 
     Raises:
-        DataError: The attribute is cut, and a person's value is not a number.
+        DataError: The attribute does not exist, or is cut and a person's value is not a number.
         ConfigError: It has more than `MANY_NUMBERS` different numbers, and no edges.
     """
     texts = [None if value is None else str(value) for value in ratings.attribute(name)]

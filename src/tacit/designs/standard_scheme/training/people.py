@@ -87,8 +87,8 @@ def find_consenting_people(
         The people, and their numbers in `ratings`, shape (people,).
 
     Raises:
-        DataError: An attribute has fewer than two values among these people, or is cut at edges and
-            has a value that is no number.
+        DataError: An attribute does not exist, has fewer than two values among these people, or is
+            cut at edges and has a value that is no number.
         ConfigError: A numeric attribute has many values and no edges.
     """
     listed = {name: tuple(sorted(values)) for name, values in (public_values or {}).items()}
