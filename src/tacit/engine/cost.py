@@ -1,8 +1,8 @@
 """Estimates of the time, memory and traffic of a fit, made before there are data.
 
-Fits of sums over people and the item neighbours of the published X-Map ("joins") are covered. The
-coefficients were measured with 1 to 100 million ratings of 27,000 items, by
-`python benchmarks/scale.py`: see docs/results.md.
+There are two kinds of fits: those that compute sums over people, and the published X-Map, which
+finds item neighbours ("joins"). The coefficients were measured with 1 to 100 million ratings of
+27,000 items, by `python benchmarks/scale.py`: see docs/results.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TASK_ROWS = 2_000_000
 PIECE = 1 << 16
 """Number of cells of a table that are sent together."""
 RATINGS_PER_PART = 4_000_000
-"""Number of ratings at which the next part of the items begins."""
+"""A part of the items, without its last item, has fewer ratings than this."""
 ITEMS_PER_PART = 1 << 14
 """Largest number of items of one part."""
 DIRECTIONS = 12
@@ -107,7 +107,7 @@ def _count_tasks(ratings: float) -> int:
 def _estimate_joins(ratings: float, people: float, items: float) -> Cost:
     """Estimate what the joins of items of the published X-Map need.
 
-    Arguments are as in `estimate_cost`. The coefficients of the times are measured seconds.
+    Arguments are as in `estimate_cost`. The coefficients of the times were measured, in seconds.
     """
     ratings_per_domain = ratings / 2
     items_per_domain = items / 2
@@ -140,12 +140,12 @@ def _estimate_joins(ratings: float, people: float, items: float) -> Cost:
 def _estimate_sums(ratings: float, items: float, *, stars: bool, pairs: bool) -> Cost:
     """Estimate what a fit of sums over people needs: four passes, and more for stars and pairs.
 
-    Arguments are as in `estimate_cost`. The coefficients of the times are measured seconds.
+    Arguments are as in `estimate_cost`. The coefficients of the times were measured, in seconds.
     """
     passes = (7 if stars else 4) + pairs
     tasks = _count_tasks(ratings)
     cells = (items + 1) * DIRECTIONS
-    # In four passes, each task sends about one largest table and one column of counts.
+    # In four passes, each task sends about one table of the largest size and one column of counts.
     sent_cells = passes / 4 * tasks * (cells + items + 1)
     seconds = 2 + passes * 0.15e-6 * ratings
     cluster_seconds = 2 + passes * 0.55e-6 * ratings + 2e-9 * sent_cells

@@ -53,9 +53,9 @@ class Engine:
     """
 
     block: int = 2**25
-    """Number of ratings, 1 to 2**31 - 1, that `neighbours` unpacks at a time. An item with more
-    ratings is unpacked whole. The number bounds the memory, as `working_memory` says, and does not
-    affect results."""
+    """Largest number of ratings, 1 to 2**31 - 1, of the candidates that `neighbours` packs at a
+    time; of the items it packs a quarter of that. A single candidate or item may have more.
+    The number bounds the memory, as `working_memory` says, and does not affect results."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.block < 2**31:
@@ -71,7 +71,7 @@ class Engine:
             people: Number of people.
             items: Number of items.
         """
-        # `neighbours` unpacks a block of candidates and a quarter of a block of items. No item is
+        # `neighbours` packs a block of candidates and a quarter of a block of items. No item is
         # split, so the quarter may have as many ratings as there are people.
         block = min(ratings, max(self.block, 4 * people))
         # Bytes for each rating of a block, for each person, for each item, and for anything else.
@@ -104,7 +104,8 @@ class Engine:
             items: Numbers of the items whose neighbours are found.
             candidates: Numbers of the items that may be neighbours.
             k: Largest number of neighbours of an item.
-            significance: Number of co-raters below which a similarity is scaled down; 0: never.
+            significance: A similarity is scaled down if fewer people than this rated both items; 0:
+                none is.
             counts: Whether co-raters and agreements are counted; a significance above 0 needs them.
 
         Raises:
@@ -170,7 +171,7 @@ class Engine:
 
 
 def cut_rows(shape: tuple[int, int], cells: int) -> list[slice]:
-    """Cut the rows of a matrix into slices of at most `cells` cells, or of one row.
+    """Cut the rows of a matrix into slices of at most `cells` cells, or of one row that has more.
 
     The last slice may end beyond the last row.
     """

@@ -44,7 +44,7 @@ def check_arguments(
 
 
 def make_empty_lists(items: Numbers, k: int) -> Neighbours:
-    """Make lists of k entries without a neighbour, one for each item.
+    """Make an empty list of k entries for each item.
 
     All entries are -1 in `neighbours`, and 0 in the three arrays after it.
     """

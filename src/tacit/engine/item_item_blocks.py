@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 from tacit.engine.types import Floats, Numbers, Table
 
 LEVELS_SEARCHED = 64
-"""Levels of a person with a smaller number than this are searched for an equal one before a level
-is added. Levels with this number or a larger one may repeat."""
+"""Before a level is added, those of the person's levels whose numbers are smaller than this are
+searched for an equal one. Levels with this number or a larger one may repeat."""
 LANES = 8
 """Number of places in a word of a dense beginning, and of numbers in a vector."""
 START, WORDS, LEVELS = 0, 1, 2

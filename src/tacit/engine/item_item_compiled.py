@@ -38,7 +38,7 @@ from tacit.engine.item_item_blocks import (
 from tacit.engine.types import Floats, Neighbours, Numbers, Table
 
 AHEAD = 3
-"""Number of visits ahead of the current one whose row is loaded into the cache."""
+"""A row is loaded into the cache this many visits before its own visit."""
 LINES = 16
 """Largest number of cache lines of one row that are loaded ahead."""
 PAIRS_TESTED = 256
@@ -61,8 +61,8 @@ def neighbours(
 ) -> Neighbours:
     """Do what `Engine.neighbours` says.
 
-    At a time, up to `block` ratings of candidates are unpacked, and `block // 4` of visitors; an
-    item with more ratings is unpacked whole.
+    At a time, up to `block` ratings of candidates are packed, and `block // 4` of visitors. A
+    single item may have more.
     """
     check_arguments(table, items, candidates, k, significance, counts)
     lengths, raters = norms_and_raters(table)
@@ -204,7 +204,7 @@ def _make_zeros(length: int, dtype: type[Any]) -> NDArray[Any]:
 
 
 def _cut_into_blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
-    """Cut items into slices of at most `block` ratings together, or of one item.
+    """Cut items into slices of at most `block` ratings together, or of one item that has more.
 
     Args:
         sizes: (items,) number of ratings of each item.
@@ -311,7 +311,7 @@ def _offer_visitors(
     block's candidates, and `candidate_lengths` the norms of their columns; `first_candidate` is the
     position of the block's first candidate among all candidates. `are_same` says whether a pair is
     also offered to the candidate's list. `sums` and `tallies` (places,) are scratch: zeros before
-    and after.
+    and after. The arrays (places,) have LANES further entries as padding.
     """
     capacity = numbers.shape[1]
     # Eight Booleans of `is_strong` are tested as one word of `strong_words`.

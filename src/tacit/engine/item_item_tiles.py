@@ -1,7 +1,7 @@
 """Item neighbours, computed on a cluster of machines that holds the ratings.
 
-Items are divided into parts. A tile has the columns of two parts (or of one), with the ratings of
-all people who rated one of their items. On a tile, the neighbours of the items of one part are
+Items are divided into parts. A tile has the columns of two parts (or of one), and a row for each
+person who rated any of their items. On a tile, the neighbours of the items of one part are
 found among the items of the other; an item's lists from different tiles are then merged. Sums are
 made in the order of the people and no column is divided, so the result is the same, to the last
 bit, as on one machine.
@@ -29,8 +29,8 @@ from tacit.engine.types import Find, Floats, Neighbours, Numbers, Pairs, Table
 from tacit.errors import ClusterError
 
 RATINGS_PER_PART = 4_000_000
-"""All items of a part but the last have fewer ratings than this together. A tile needs about 0.15
-GB of memory for each million ratings."""
+"""A part, without its last item, has fewer ratings than this. A tile needs about 0.15 GB of memory
+for each million ratings."""
 ITEMS_PER_PART = 1 << 14
 """Largest number of items of a part. With 200 neighbours each, their lists are 66 MB; a message of
 the cluster can have 128 MB."""
@@ -181,10 +181,10 @@ def _list_joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
 
 
 def _list_number(join: Join, parts: int) -> int:
-    """Number the lists of a part's items for a pair of item sets: pair * parts + part.
+    """Return the number of the lists of a part's items for a pair of sets: pair * parts + part.
 
     Args:
-        join: One of the searches that find these lists: all of the same pair and the same part.
+        join: Any of the searches of this pair for neighbours of the items of this part.
         parts: Number of parts.
     """
     return join.pair * parts + join.part
@@ -266,7 +266,7 @@ def find_on_tile(
         find: Finds neighbours in a table.
 
     Yields:
-        For each search of this tile, the number of its lists as `_list_number` has it, and the
+        For each search of this tile, the number of its lists as `_list_number` returns it, and the
         packed lists.
 
     Raises:
@@ -283,7 +283,7 @@ def find_on_tile(
 
 
 def _count_raters(block: Ratings, *, cut: CutBlock) -> NDArray[np.int64]:
-    """Count the people of a block who rated each item (items,)."""
+    """Count, for each item, the people of a block who rated it, as an array (items,)."""
     stars, _ = cut(block)
     counts: NDArray[np.int64] = np.bincount(stars.indices, minlength=stars.shape[1])
     return counts

@@ -77,8 +77,8 @@ def _fill_leaks(
         objects: m.
         peers: Number of others who must vote for the same object, for ways 2 and 3.
         ways: 2 or 4.
-        leaks: (2, ways, others + 1) filled for the k from the fewest to the most votes that
-            `_informative_votes` returns.
+        leaks: (2, ways, others + 1) or larger, filled for the k from the fewest to the most votes
+            that `_informative_votes` returns.
             Side 0 is ln(p / p'), side 1 is ln(p' / p). In way 0 the extra voter votes for b, in
             way 1 for another object. Ways 2 and 3 are ways 0 and 1 with the condition that at least
             `peers` of the others vote for the same object, which is not b.
@@ -127,7 +127,8 @@ def _largest_loss_from_here(
         k: Number of others who vote for b.
         least: Smallest number of others with which there is a further round.
         promise: As in `largest_loss`.
-        value: (others + 1,) largest loss of the later rounds, by the number of others left.
+        value: (others + 1,) or longer: largest loss of the later rounds, by the number of others
+            left.
     """
     agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
     against = others - k
@@ -160,8 +161,8 @@ def largest_loss(
         least: Smallest number of other voters in a round.
         most: Number of other voters in the first round; they may leave at any time.
         rounds: Number of rounds; 0: no limit.
-        promise: Whether in every round `least` of the others vote for the only object that is
-            liked; if not, any votes and any answers are possible.
+        promise: Whether in every round `least` or more of the others vote for the only object that
+            is liked; if not, any votes and any answers are possible.
     """
     value = np.zeros((2, rounds + 1, most + 1))  # largest loss: [side, rounds left, others left]
     leaks = np.empty((2, 4, most + 1))
@@ -237,14 +238,15 @@ def largest_loss_with_credits(
 def _best_split(
     leak: Any, table: Any, own_credits: int, three: int, two: int, one: int, fatal: bool
 ) -> Any:
-    """Find the largest loss over all votes of the others and of the extra voter, and both answers.
+    """Find the largest loss over all votes, the extra voter's too, and over both answers.
 
     In a vote, i of the others with one credit vote for b, j of those with two credits, and k of
     those with three.
 
     Args:
-        leak: (2, others + 1) loss of the round by the number of others who vote for b: if the extra
-            voter votes for b, and if they vote for the other object.
+        leak: (4, most + 1) loss of the round by the number of others who vote for b: in row 0 if
+            the extra voter votes for b, in row 1 if they vote for the other object. Rows 2 and 3
+            are not used.
         table: (4, most + 1, most + 1, most + 1) largest loss of the later rounds, by the extra
             voter's credits and the numbers of others with three, two and one credits.
         own_credits: Credits of the extra voter.

@@ -84,7 +84,7 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
 
 @cache
 def compile_kernel(width: int) -> Callable[..., None]:
-    """Compile the kernel of `solve` for one number of factors.
+    """Compile the kernel of `solve` for one number of factors, which is a multiple of LANES.
 
     Four ratings and two rows of the Gram matrix are handled at a time, so that most operands stay
     in registers, and only the lower triangle is filled. The width is a constant of the compiled

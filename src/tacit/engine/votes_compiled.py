@@ -224,7 +224,7 @@ def _charge_chunk(
     radius_hits: Any,
     both_hits: Any,
 ) -> None:
-    """Charge the voters of a chunk, and clear the bits of `alive` of those without credits.
+    """Charge the voters of a chunk, and clear the bits of `alive` of those who no longer count.
 
     Args:
         votes: (voters of the chunk,) votes of the last round.
@@ -584,7 +584,7 @@ def charge_and_tally(
 
     A voter loses one creditD with each client whose bit is set, in `diverse`, for the object that
     the voter voted for, and one creditR with each client whose bit is set for it in `radius`. Once
-    a voter has no credits left with a client, they no longer count for this client.
+    a voter's creditR or creditD + creditR with a client is 0, they no longer count for this client.
 
     Args:
         last: (n,) votes of the last round.

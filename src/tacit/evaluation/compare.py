@@ -81,9 +81,10 @@ EPSILONS = (0.5, 1.0, 3.0, math.inf)
 ATTACK_SETTINGS: Mapping[str, int] = MappingProxyType({"targets": 100, "shadows": 8, "victims": 4})
 """Default settings of the attack on each entry, as arguments of `attack_membership`."""
 SHORT_LISTS = 0.95
-"""Lists of a caller's model are called short below this share of the longest mean length."""
+"""Lists of a caller's model are called short if their mean length is below this share of the
+longest mean length."""
 MOST_ATTRIBUTE_VALUES = 5
-"""Most values of an attribute by which people are grouped."""
+"""Largest number of values of an attribute by which people are grouped."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
 """Name of the metric by which the best settings are chosen and differences are tested."""
 
@@ -151,7 +152,7 @@ def compare(
         features: Item metadata that features are made of; None: each design's default.
         seeds: Seeds of the splits. The noise of private designs has no seed.
         split: "random", "time", "last", "people" or "folds", as `protocols` defines them.
-        share: Share of likes, ratings or people that is held out.
+        share: Share of likes, ratings or people that is held out, as in `Protocol`.
         folds: Number of folds of the split "folds"; other splits do not use it.
         sampled: Number of unseen items that are drawn as candidates in addition to the held-out
             likes; None: every unseen item is a candidate.
@@ -484,7 +485,7 @@ def _judge_split(
 def _attack_membership(
     entry: ComparisonEntry, ratings: Ratings, settings: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Attack an entry's membership by lists.
+    """Attack an entry by its lists, to tell whether a person's ratings were used to fit it.
 
     Returns:
         For each metric, the value with the ends of its interval: the AUC of the stronger of both

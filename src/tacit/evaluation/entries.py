@@ -220,7 +220,8 @@ def _make_distinct_name(name: str, settings: Mapping[str, Any], number: int) -> 
     Args:
         name: The name.
         settings: Arguments of the model, which are written after the name if there are any.
-        number: Number of the model among those of the name, from 1; written otherwise.
+        number: Number of the model among those of the name, from 1; written after the name if there
+            are no arguments.
     """
     if settings:
         written = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())

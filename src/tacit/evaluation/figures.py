@@ -12,7 +12,7 @@ from tacit.evaluation.result import Table
 
 
 def check_plots() -> None:
-    """Check that plots can be drawn; called before the measurements of a report, which may be long.
+    """Check that plots can be drawn; called before a report's measurements, which may take long.
 
     Raises:
         MissingExtra: A package of the extra `plots` is not installed.

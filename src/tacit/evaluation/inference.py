@@ -10,7 +10,7 @@ The interval is mean +- sqrt(t_P^2 V_people + t_S^2 V_splits). For P people and 
 t_S are Student's quantiles of P - 1 and S - 1 degrees of freedom. The interval is exact if one of
 the two variances is 0, and too wide otherwise, since V_splits contains a part of V_people. (A
 single t quantile, with the degrees of freedom of Welch and Satterthwaite, is no alternative: with
-two splits and strong noise, it calls the recommenders of 12 % of equal pairs different.)
+two splits and strong noise, it finds a difference in 12 % of pairs of equal recommenders.)
 
 The difference of two recommenders is paired, person by person and split by split. Its p value is
 the level at which the interval touches 0. The p values of several differences are corrected by Holm
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from tacit.evaluation.intervals import Interval
 
 RESAMPLINGS = 1000
-"""Bootstrap samples of people."""
+"""Number of bootstrap samples of people."""
 _SEED = 2024
 """Seed of the resamples. It is fixed, so that the same comparison has the same intervals."""
 

@@ -42,7 +42,7 @@ def format_comparison(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str])
 
     Rows with the same unit and adversary are a block, below a line that names both. In each block
     the best figure of each column is bold, if the column has several. Recommenders without epsilon
-    have a column of their own.
+    share a last column.
 
     Args:
         rows: Rows of a comparison.

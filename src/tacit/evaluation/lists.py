@@ -40,7 +40,7 @@ from tacit.recommenders.model_files import model_kinds, model_reader
 SHARE = 0.2
 """Share of likes, or of people, that is held out."""
 MOST_PEOPLE = 1500
-"""Most test people of a split."""
+"""Largest number of test people of a split."""
 LIST_LENGTH = 10
 """Length of a list."""
 PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
@@ -251,7 +251,7 @@ class Contender:
             consented: Ids of people who agreed not to be protected.
 
         Raises:
-            ConfigError: No recommender has this name.
+            ConfigError: There is no recommender of the kind `model`.
         """
         kind = model_reader(self.model)
         if kind is None:
@@ -379,7 +379,7 @@ def draw_consenting(ratings: Ratings, share: float, seed: int) -> Ints:
 
 
 def _choose_best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:
-    """Return the figures with the tried settings whose mean NDCG is best, one for each seed.
+    """Choose the tried settings with the best mean NDCG; return their figures, one for each seed.
 
     Args:
         by_seed: For each seed, the figures with each of the tried settings.

@@ -37,9 +37,9 @@ from tacit.errors import DataError
 
 Floats = NDArray[np.float64]
 ITEMS_AT_A_TIME = 256
-"""Items whose products with all items are held in memory at once."""
+"""Number of items whose products with all items are held in memory at once."""
 ENTRIES_AT_A_TIME = 100_000
-"""Entries of lists whose products are summed at once."""
+"""Number of entries of lists whose products are summed at once."""
 Lists = NDArray[np.integer]
 """Shape (people, n): item numbers, best first; -1: no item at this rank."""
 
@@ -291,8 +291,8 @@ def _find_gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats,
         gains above 0, shape (people, items), with the items of each person in rising order.
 
     Raises:
-        DataError: An argument has another shape, a gain is negative or not finite, an item number
-            is too large, or a list holds an item twice.
+        DataError: The lists are not valid (`_check_lists`), the gains are for a different
+            number of people, a gain is negative or not finite, or an item number is too large.
     """
     lists = _check_lists(recommended)
     held_out = sparse.csr_array(relevant.astype(np.float64))  # a copy

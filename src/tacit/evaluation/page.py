@@ -223,7 +223,7 @@ class Page:
         """Write the page to a file, whole or not at all.
 
         Raises:
-            OSError: The file cannot be written. An existing file is not changed.
+            OutputError: The file cannot be written. An existing file is not changed.
         """
         check_writable(path)
         # The page quotes the command line, in which a file name may be no valid Unicode: it is

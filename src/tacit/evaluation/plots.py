@@ -121,8 +121,8 @@ def steps(
     """Draw step functions over a logarithmic x axis, as SVG; y may be 0.
 
     Args:
-        lines: Lines with means by x, above 0. Each mean holds until the next x; means of None are
-            left out.
+        lines: Lines with means at values of x that are above 0. Each mean holds until the next x;
+            means of None are left out.
         x_title: Title of the x axis.
         y_title: Title of the y axis.
         transitions: Values of x at which vertical lines are drawn.

@@ -60,7 +60,8 @@ class Protocol:
     split: str = "random"
     """One of `SPLITS`."""
     share: float = SHARE
-    """Share of likes, ratings or people that is held out; not used by "last" and "folds"."""
+    """Share of likes, ratings or people that is held out. "last" does not use it, and "folds" uses
+    it only for errors of predicted stars. Between two domains `SHARE` is used instead."""
     folds: int = 5
     """Number of folds of the split "folds"; other splits do not use it."""
     sampled: int | None = None
@@ -178,7 +179,8 @@ class Protocol:
     def _hold_out_share(self, ratings: Ratings, generator: np.random.Generator) -> Bools:
         """Draw a share of each person's likes, and return the mask (ratings,) of these likes.
 
-        At least one like is drawn and at least one is not; a single like is never drawn.
+        Of two likes or more, at least one is drawn and at least one is not. A single like is never
+        drawn.
         """
         rank, like_counts = _draw_order_of_likes(ratings, generator)
         most_held_out = np.maximum(like_counts - 1, 0)
@@ -255,7 +257,7 @@ def _choose_people(ratings: Ratings, split: _RatingsSplit, seed: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class ProtocolTrial(ListTrial):
-    """A split of which each test person may have a history and candidates of their own."""
+    """A split in which each test person may have a history and candidates of their own."""
 
     histories: Sequence[Mapping[Any, float]] | None = field(default=None)
     """For each test person the ratings, by item id, from which their list is made; None: their

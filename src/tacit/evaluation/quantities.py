@@ -26,7 +26,7 @@ _SELECTOR = re.compile(r"\[([^\]]*)\]")
 
 
 Place = tuple[str | int, ...]
-"""Keys of objects and numbers of list entries that lead from the document to a value in it."""
+"""Keys of objects and indices into lists that lead from the document to a value in it."""
 
 
 def find_quantities(document: Any, path: str) -> dict[str, Any]:
@@ -153,7 +153,8 @@ def _is_selected(number: int, entry: Any, selector: str) -> bool:
 def _is_written(value: Any, text: str) -> bool:
     """Return whether a value is the one that a selector writes as a text, as in [key=text].
 
-    A number has to be equal; any other value has to have the same text, in any case.
+    A number has to be equal; any other value has to have the same text, apart from upper and lower
+    case.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() == text.lower()

@@ -137,7 +137,7 @@ class Runner:
 
 
 _LINE_START = '{"key": "'
-"""First characters of every line of a file of finished tasks."""
+"""First characters of the line of each finished task."""
 
 
 def _read_finished(file: Path) -> dict[str, Any]:

@@ -30,7 +30,8 @@ ATTO = 10**18
 """Steps in a delta of 1."""
 
 LARGEST_AMOUNT = 10**18
-"""Most steps of an amount: the sum of two still fits into a signed integer of 64 bits."""
+"""Largest number of steps of an amount: the sum of two still fits into a signed integer of 64
+bits."""
 
 _LARGEST_EXPONENT = 40
 """Largest absolute value of the decimal exponent of an amount in a text or a Decimal. With a far
@@ -38,7 +39,7 @@ larger exponent, such as that of 1e1000000000, an exact fraction would fill the 
 """
 
 _NO_DELTA = "{} in {} has no delta; use the approximate unit."
-"""Message about a cost or a cap, and the name of its unit."""
+"""Message; its gaps are for "A cost" or "A cap", and for the name of the unit."""
 
 Number = int | str | Decimal | Fraction | float
 """An amount as a caller states it. A float counts at its exact value, which for 0.1 is slightly
@@ -46,7 +47,7 @@ more than 0.1: so a cost of 0.1 takes one step more than a cost of "0.1"."""
 
 
 class Unit(StrEnum):
-    """The unit in which a budget counts."""
+    """The unit of the amounts of a budget."""
 
     PURE = "pure"  # epsilon of pure differential privacy, in millionths of a nat
     ZCDP = "zcdp"  # rho of zero-concentrated differential privacy, in millionths
@@ -61,7 +62,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """The price of one release for one budget. It may depend on the public request only."""
+    """The price of one release for one budget. It may depend only on the public request."""
 
     unit: Unit
     """Unit of the budget."""

@@ -29,8 +29,8 @@ from tacit.ledger.schema import checkpoints, log
 from tacit.ledger.transactions import WriteTransaction, append_entry
 
 _CHECKPOINTS_TRIED = 2
-"""Checkpoints that a start tries, as many as `store_checkpoint` leaves: the newest may be one that
-the second place does not know of yet."""
+"""Number of checkpoints that a start tries, as many as `store_checkpoint` leaves: the newest may be
+one that the second place does not know of yet."""
 
 
 def newest_checkpoint(connection: Connection, known_head: Head) -> LogState | None:
@@ -100,7 +100,7 @@ ENTRIES_AT_START_OR_STOP = 1_000
 ENTRIES_WHILE_RUNNING = 10_000
 """Fewest new entries after which a running process writes a checkpoint."""
 ENTRIES_AT_ONCE = 100
-"""Entries that are read in one transaction, during which releases wait."""
+"""Largest number of entries that are read in one transaction, during which releases wait."""
 _PAUSE_FACTOR = 3
 """Pause after each such transaction, as a multiple of its processor time: so releases get most of
 the time."""
@@ -187,8 +187,9 @@ class CheckpointWriter:
 
         Args:
             least_new_entries: Fewest new entries for which a checkpoint is written.
-            deadline: `time.monotonic()` after which to give up; the replay then never pauses. With
-                None, the replay pauses after each transaction, and gives up only after `end`.
+            deadline: Value of `time.monotonic()` after which to give up; a replay with a deadline
+                never pauses. With None, it pauses after each transaction, and gives up only after
+                `end`.
 
         Raises:
             LedgerRefused: The replay found a problem; the ledger has stopped.

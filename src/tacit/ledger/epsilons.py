@@ -1,6 +1,7 @@
 """The epsilon of a budget at a delta, for cards, lists of budgets and answers.
 
-A budget stores whole steps of its unit, whose amounts add up; the epsilon is computed from them.
+A budget stores a whole number of steps of its unit, to which costs are added; the epsilon is
+computed from it.
 It is stated with four digits, rounded up, both for the cap and for the amount spent, so a budget
 that is spent up to its cap states the same epsilon twice. In gdp, an operator sets an epsilon; its
 mu^2 / 2 is rounded up to a step of 1e-12 before the budget is opened. That last step is left out of

@@ -135,7 +135,8 @@ def check_remembered_head(remembered_head: Head, store_head: Head, hash_at: Hash
         hash_at: Reads the hash of one of the store's entries.
 
     Raises:
-        LedgerRefused: The store is an older copy, a second copy, or another ledger.
+        LedgerRefused: The store is an older copy, a second copy, or another ledger, or its entries
+            were changed.
     """
     if remembered_head.ledger != store_head.ledger:
         raise LedgerRefused(

@@ -43,7 +43,10 @@ from tacit.ledger.transactions import read_balances
 
 @dataclass(frozen=True)
 class Inspection:
-    """The content of a ledger at one moment."""
+    """The content of a ledger.
+
+    The entries are those that the replay read. In a store in use, balances and states may be newer.
+    """
 
     verification: Verification
     """Findings of a replay of its log."""
@@ -241,7 +244,7 @@ def _file_of(where: str | Path) -> Path:
 _PATIENCE = 300.0
 """Seconds that each side of the socket waits for the next bytes of the other."""
 _LONGEST_ADDRESS = 100
-"""Most bytes of a Unix socket's address; operating systems allow 104 or 108."""
+"""Largest number of bytes of a Unix socket's address; operating systems allow 104 or 108."""
 _SIZE_BYTES = 8
 """Length in bytes of the number that is sent before a copy, the copy's size."""
 

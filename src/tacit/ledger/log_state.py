@@ -198,7 +198,7 @@ class LogState:
         chain = [_FORMAT, self.ledger, self.operator, self.sequence, digest, self.epoch]
         first_line = json.dumps([*chain, self.releases, len(self.budgets)])
         for number, budget in self.budgets.items():
-            if number not in self._budget_lines:  # few are, because few budgets paid since
+            if number not in self._budget_lines:  # not written yet, or paid since
                 self._budget_lines[number] = json.dumps([number, *astuple(budget)])
         budgets = (self._budget_lines[number] for number in sorted(self.budgets))
         states = (json.dumps([name, *self.states[name]]) for name in sorted(self.states))

@@ -77,7 +77,7 @@ def add_item_tastes(
 
     The first k columns are scaled together to an L2 norm of at most `tastes_norm`; then the whole
     table is clipped. If a person has nothing but the like t, v_{-t} is 0, and the count in its row
-    stays. People without tastes, as `map_person` has it, add nothing.
+    stays. People without tastes (see `map_person`) add nothing.
 
     Args:
         people: `Profiles`.

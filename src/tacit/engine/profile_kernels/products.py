@@ -33,7 +33,7 @@ def add_feature_products(
 
         sum_{t in L} F_t a_{-t}' / sqrt(|L|)  -  mean_likes a'        (f, f)
 
-    People without tastes, as `map_person` has it, add nothing.
+    People without tastes (see `map_person`) add nothing.
 
     Args:
         people: `Profiles`.

@@ -38,8 +38,9 @@ def _mean_features(people: Any, u: int, damping: Any, features: Any, shares: Any
 def fill_tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: Any) -> None:
     """Fill rows (people, f) with tastes z = shares - mean; zeros for a person without tastes.
 
-    A person has no tastes if their weights add up to 0. Between two domains, a person without likes
-    among the target items has no tastes either, unless `everybody`.
+    The shares are those of `_mean_features`. A person has no tastes if their weights add up to 0.
+    Between two domains, a person without likes among the target items has no tastes either, unless
+    `everybody`.
 
     Args:
         people: `Profiles`.
@@ -65,7 +66,7 @@ def fill_tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: 
 def map_person(
     people: Any, u: int, damping: Any, context: Any, taste_map: Any, shares: Any, image: Any
 ) -> float:
-    """Fill image (d,) with `shares @ matrix` of person u, and shares (f,) as `_mean_features` does.
+    """Fill shares (f,) as `_mean_features` does, and image (d,) with `shares @ taste_map.matrix`.
 
     Returns:
         W, the sum of the person's weights; 0 for a person without tastes. A person has no tastes if

@@ -49,12 +49,12 @@ class SparseRows(NamedTuple):
 
 
 class ProfileCentre(NamedTuple):
-    """Released arrays from which profiles are measured."""
+    """Released weights of items, and the mean that is subtracted from each profile."""
 
     damping: Any
     """(context items,) weight of each item, by how often it is used."""
     mean: Any
-    """(f,) mean features of an average profile."""
+    """(f,) features of the average profile."""
 
 
 class TasteMap(NamedTuple):
@@ -99,6 +99,6 @@ class StarTable(NamedTuple):
     variances: Any
     """(items,) variance of a rating around what its loadings explain."""
     level: float
-    """1 / variance over people of their levels, which are how mildly they rate."""
+    """1 divided by the variance of people's levels; a level says how mildly a person rates."""
     moment: float
     """Factor of the rows of second moments in a person's table."""

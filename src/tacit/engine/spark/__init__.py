@@ -1,7 +1,7 @@
 """Sums over people on a Spark 4 cluster, or on `pysail`, through Spark Connect.
 
 driver.py    what this machine asks of a cluster: sessions, rows, lists, reports
-sums.py      tables that a cluster's tasks make, added up or joined, each task's once
+sums.py      sums and joins of what a cluster's tasks return, with checks that all are there once
 workers.py   work of a cluster's workers on their part of the ratings
 """
 

@@ -90,7 +90,7 @@ def open_spark(
         tasks: Number of Spark tasks that hold the people; None: by the number of rows.
 
     Raises:
-        ConfigError: The address has another form.
+        ConfigError: The address is not of the form sc://HOST or sc://HOST:PORT.
         MissingExtra: pyspark is not installed.
         ClusterError: There is no server or no such source, or the cluster fails.
         DataError: A column is missing, there is no row, a row cannot be read, or no item of the
@@ -190,7 +190,7 @@ def fold_reports(
         The sum of the tables.
 
     Raises:
-        ConfigError: The address has another form.
+        ConfigError: The address is not of the form sc://HOST or sc://HOST:PORT.
         MissingExtra: pyspark is not installed.
         ClusterError: There is no server or no such source, or the cluster fails.
         DataError: There is no such column of bytes, or it has no report.

@@ -1,4 +1,4 @@
-"""Sums, joins and arrays from a cluster's tasks, with checks that nothing is missing or twice.
+"""Sums, joins and arrays of a cluster's tasks; checks that nothing is missing or counted twice.
 
 To join items, strips of people's rows are brought together in tiles. A tile has one answer for each
 of some lines: a line is a number, and an answer is bytes. The answers of several tiles for the same
@@ -91,7 +91,7 @@ class SparkRatings(StoredRatings):
         """Sum `add(block)` in one pass over the cluster's blocks.
 
         Raises:
-            ClusterError: The cluster fails, or people are missing or twice in the sum.
+            ClusterError: The cluster fails, or people are missing from the sum or counted twice.
         """
         work = partial(workers.sum_blocks, add=add, to_ratings=self._to_ratings)
         zeros = add(self._to_ratings(Block.without_people()))
@@ -143,7 +143,7 @@ class SparkRatings(StoredRatings):
 def gather_total(
     frame: Any, work: Callable[..., Any], zero: NDArray[Any], tasks: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Add up the tables that the tasks make of their rows, and check that none is missing or twice.
+    """Add up the tables that tasks make of their rows; check that none is missing or counted twice.
 
     Args:
         frame: Spark's frame of the rows.

@@ -43,7 +43,8 @@ BLOCK_ROWS = 1_000_000
 ROWS_AT_ONCE = 1_000_000
 """Approximate number of rows whose cells are read at once."""
 ROWS = "bucket int, rows binary"
-"""Schema of rows packed in buckets: `rows` is an Arrow stream of all rows of a bucket in a task."""
+"""Schema of rows packed in buckets: `rows` is an Arrow stream of those rows of a bucket that a task
+read at once."""
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
 """Schema of blocks of people: the counts of `SEEN`, the arrays of `Block`, and the people's ids as
 `pack_ids` packs them."""
@@ -120,7 +121,7 @@ def pack_rows(
     ids: Column,
     buckets: int,
 ) -> Iterator[Any]:
-    """Read a task's rows and pack those of each bucket of people into one cell.
+    """Read a task's rows, many at a time, and pack those of each bucket of people into one cell.
 
     The cluster then moves a few large rows instead of many small ones.
 
@@ -242,7 +243,8 @@ def make_lists(
     Args:
         batches: The task's rows, packed as in `ROWS`.
         list_block: Makes the lists of a block of ratings: arrays `people`, `ranks`, `items` and
-            `scores` of one length, with the numbers of people in the block and of listed items.
+            `scores` of one length. `people` has indices of the block's people, and `items` indices
+            into `listed_ids`.
         history_width: Number of items that a history can have.
         listed_ids: (items,) ids of the items of lists.
         scale: The stars a rating can take.
