@@ -20,7 +20,7 @@ from tacit.engine.types import Floats, Numbers, Stage
 from tacit.errors import ConfigError
 
 PART = 2**14
-"""Number of paths that are collected before the last stage; so many fit in a cache."""
+"""Number of paths that are collected before the last stage; that many fit in a cache."""
 
 
 def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:

@@ -21,8 +21,8 @@ class Table:
     values: sparse.csr_array
     """(people, items) CSR float64, sorted indices; a stored zero is a rating at the mean."""
     likes: NDArray[np.bool_]
-    """(ratings,) in the order of `values.data`: whether the rating is a like. What makes a like is
-    up to the caller, such as a rating of at least the item's mean."""
+    """(ratings,) in the order of `values.data`: whether the rating is a like. The caller decides
+    which ratings are likes, such as those of at least the item's mean."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,10 +115,10 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
 
 
 def _choose_judged(rows: Rows) -> Mapping[str, Any] | None:
-    """Return the row with the NDCG of the recommender that the verdict is about; None for none.
+    """Return the row with the NDCG of the recommender that the verdict is about.
 
     It is the caller's first model, own or saved. Without one it is the first design with a finite
-    epsilon, at its epsilon nearest to 1 on a logarithmic scale.
+    epsilon, at its epsilon nearest to 1 on a logarithmic scale. Return None if there is neither.
     """
     ndcg_rows = [row for row in rows if row["metric"] == NDCG]
     models_of_caller = [row for row in ndcg_rows if row["variant"] in ("own model", "saved model")]
