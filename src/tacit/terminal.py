@@ -270,12 +270,12 @@ def show_next(next_step: str) -> None:
 
 
 def say_quietly(text: str) -> None:
-    """Print a line to standard output in a dim style, apart from a command's answer."""
+    """Print a line to standard output, dim, so that it differs from a command's answer."""
     console.print(Text(text), style="dim", soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Print one sentence to standard error in a dim style, apart from a command's answer."""
+    """Print one sentence to standard error, dim, so that it differs from a command's answer."""
     _error_console.print(text, style="dim", soft_wrap=True, markup=False)
 
 

@@ -1,7 +1,7 @@
-"""Opening a ledger: a new one is created; the log of an old one is first replayed.
+"""Opening a ledger: a new one is created; the log of one that exists is replayed first.
 
-The replay begins at the newest checkpoint. A ledger whose tables differ from its log, or whose log
-differs from its second place, is refused.
+The replay begins at the newest checkpoint. A ledger is refused if its tables differ from its log,
+or if its log differs from the second place, which keeps the newest head.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
         LedgerRefused: The tables differ from the log, the log differs from the second place, or
             the second place is missing.
     """
-    # The second place is read first: other processes may add entries to the store meanwhile, so it
-    # is never behind this head unless it is an older copy.
+    # The second place is read first. Other processes may add entries to the store after that, so
+    # the store is behind this head only if it is an older copy.
     remembered_head = heads.read()
     log_state = LogState()
     if remembered_head is not None:

@@ -171,7 +171,7 @@ class PostgresHead:
         self._has_table = False
 
     def read(self) -> Head | None:
-        """Return the recorded head; None if none ever was.
+        """Return the recorded head; None if no head was ever recorded.
 
         Raises:
             LedgerUnavailable: The server does not answer.
@@ -226,7 +226,7 @@ def _read_head(connection: Connection) -> Head | None:
 
 
 def _explain_error(error: SQLAlchemyError) -> TacitError:
-    """Return the ledger's error for one of the server that holds the second place."""
+    """Return the ledger's error for an error of the server that holds the second place."""
     reason = explain_store_error(error)
     if type(reason) is not LedgerUnavailable:
         return reason

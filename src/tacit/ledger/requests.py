@@ -152,7 +152,9 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
 
 
 def check_name(text: str, what: str) -> None:
-    """Raise ConfigError unless a name is a short text in Unicode's composed form.
+    """Raise ConfigError unless a name has 1 to `LONGEST_NAME` characters, none of them refused.
+
+    `_is_composed_and_visible` says which characters are refused.
 
     Args:
         text: The name, which the message does not repeat.
@@ -167,7 +169,10 @@ def check_name(text: str, what: str) -> None:
 
 
 def _is_composed_and_visible(text: str) -> bool:
-    """Say whether a text is in Unicode's composed form and has no control characters."""
+    """Say whether a text is in Unicode's composed form and has no invisible characters.
+
+    These are the characters of Unicode's categories C, such as control and format characters.
+    """
     if text.isascii():  # quick, and the case of nearly all names
         return text.isprintable()
     if not unicodedata.is_normalized("NFC", text):

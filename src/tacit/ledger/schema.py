@@ -10,7 +10,7 @@ metadata = sa.MetaData()
 
 
 def _table(name: str, /, **columns: type[sa.BigInteger | sa.LargeBinary | sa.Text]) -> sa.Table:
-    """Describe a table for SQLAlchemy by the types of its columns; the first one is the key."""
+    """Describe a table for SQLAlchemy by the types of its columns; the first column is the key."""
     primary_key = next(iter(columns))
     sql_columns = []
     for column_name, column_type in columns.items():
@@ -136,7 +136,7 @@ def _guard(dialect: str, name: str, verb: str, table: str, condition: str = "") 
 
 
 def _guards(dialect: str) -> tuple[str, ...]:
-    """Return the statements of all triggers, which stop changed rows, refunds and older states."""
+    """Return the statements of all triggers: no row is changed or deleted, no refund, no old state."""
     triggers = [] if dialect == "sqlite" else [_CREATE_FUNCTION]
     for verb, tables in _GUARDED_TABLES.items():
         triggers += [_guard(dialect, f"{table}_{verb.lower()}", verb, table) for table in tables]
@@ -155,7 +155,7 @@ _SPELLINGS = {
 
 
 def statements(dialect: str) -> tuple[str, ...]:
-    """Return the statements that create the tables, all but `ledger_schema`, and the triggers.
+    """Return the statements that create all tables except `ledger_schema`, and the triggers.
 
     Args:
         dialect: `sqlite` or `postgresql`.

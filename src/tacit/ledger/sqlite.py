@@ -265,6 +265,7 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
         LedgerRefused: SQLite does not take a setting.
         LedgerHeld: Another process or `Ledger` has the file.
         LedgerFailed: The folder cannot be synced.
+        DBAPIError: SQLite reports another error.
     """
     raw.isolation_level = None  # Python begins no transactions: `_begin_transaction` does
     try:

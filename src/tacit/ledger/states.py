@@ -77,7 +77,7 @@ class CachedState(NamedTuple):
 
 
 class StateCache:
-    """The stored states of the newest commit, in memory: reading one does not wait for the store.
+    """Some stored states of the newest commit, in memory: reading one does not wait for the store.
 
     Call `note` only while holding the store's one connection, so that no state from before a commit
     is cached after it.

@@ -116,8 +116,8 @@ class Ledger:
         Raises:
             BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: Nothing was spent.
             DrawFailed: `draw` raised; the charge stands.
-            ConfigError: A budget is charged twice, or is another tenant's, or the state's name has
-                other characters.
+            ConfigError: A budget is charged twice, or is another tenant's, or the state's name is
+                not valid.
             PrivacyError: It is called inside `simulation()`, or in a forked process.
             LedgerUnavailable: The store cannot be used now; ask again with the same key.
             LedgerRefused: The store must not be used any more.

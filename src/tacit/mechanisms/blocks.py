@@ -10,8 +10,8 @@ Method   |N| = 2^b B + J with 0 <= J < 2^b. The block B is drawn by inversion: a
          otherwise be drawn in two ways.
 Exact    Thresholds come from lower and upper bounds in integers. Floats decide an acceptance test
          only if the uniform number is farther than 2^-40 from the probability, which is more than
-         their proven rounding error; otherwise such bounds decide it. No exponential, logarithm or
-         table in floats is involved.
+         their proven rounding error; otherwise integer bounds decide it. No exponential, logarithm
+         or table in floats is involved.
 Source   Since the law is exact, the published proofs hold unchanged: Theorem 4 of Canonne, Kamath,
          Steinke: The discrete Gaussian for differential privacy (NeurIPS 2020), and that of Laplace
          noise.
@@ -40,8 +40,8 @@ Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 LARGEST_SCALE = 2.0**48
-"""Largest scale of the noise. Up to it, J is an exact double, and its word of 64 bits has at least
-19 more for the acceptance test."""
+"""Largest scale of the noise. Up to it, J is an exact double, and takes at most 45 bits of its word
+of 64: at least 19 are left for the acceptance test."""
 WORD_BITS = 64
 UNIFORM_BITS = 63
 """Bits of the uniform number in a word; its lowest bit is the sign."""
@@ -293,6 +293,7 @@ def add_noise(values: NDArray[Any], kind: Kind, scale: float) -> Integers:
 
     Raises:
         TypeError: The values are not integers of at most 63 bits and a sign.
+        ConfigError: There is no such law, or the scale is out of range.
     """
     # `asarray` drops the mask of a masked array, whose masked cells would get no noise.
     integers = np.asarray(values).astype(np.int64, casting="safe")
@@ -306,8 +307,8 @@ def add_clipped(values: Integers, noise: NDArray[Any]) -> Integers:
         exact = [int(value) + int(draw) for value, draw in zip(values, noise, strict=True)]
         clipped = [min(max(total, INT64.min), INT64.max) for total in exact]
         return np.array(clipped, dtype=np.int64)
-    # Unsigned addition wraps around. A sum did if it is below its value although the noise is
-    # positive, or above it although the noise is negative.
+    # Unsigned addition wraps around. It did so if the sum is below the value although the noise is
+    # positive, or above the value although the noise is negative.
     wrapped_sums = (values.astype(np.uint64) + noise.astype(np.uint64)).astype(np.int64)
     sums = np.where((noise > 0) & (wrapped_sums < values), INT64.max, wrapped_sums)
     return np.where((noise < 0) & (wrapped_sums > values), INT64.min, sums)

@@ -7,7 +7,8 @@ import math
 from tacit.errors import ConfigError
 
 SMALLEST_EPSILON = 1e-9
-"""Smallest epsilon: below it, rounding a chance to a multiple of 2**-53 would not be negligible."""
+"""Smallest epsilon: below it, rounding a probability to a multiple of 2**-53 would not be
+negligible."""
 
 
 def check_epsilon(epsilon: float) -> None:

@@ -71,7 +71,7 @@ class ThresholdGate:
         return GateRun(self)
 
     def __call__(self, counts: ArrayLike) -> int:
-        """Open a new gate, and return how many of `counts` (n,) it passes before it stops.
+        """Open a new gate, and return the index in `counts` (n,) at which it stops, or else n.
 
         Raises:
             DataError: A count is not a finite whole number.

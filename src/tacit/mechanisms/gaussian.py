@@ -37,7 +37,7 @@ class GaussianRelease:
     noise_multiplier: float
     """sigma / L2 sensitivity; 0 releases the numbers as they are."""
     sensitivity: float
-    """L2 distance of two neighbouring arrays, in the unit of the numbers."""
+    """Largest L2 distance of two neighbouring arrays, in the unit of the numbers."""
     lower: float
     """Lower bound of the grid."""
     upper: float
@@ -45,7 +45,7 @@ class GaussianRelease:
     resolution: float
     """Step of the grid, a power of two."""
     changes: int = 1
-    """Number of entries in which two neighbouring arrays may differ."""
+    """Largest number of entries in which two neighbouring arrays differ."""
 
     def __post_init__(self) -> None:
         check_multiplier(self.noise_multiplier)

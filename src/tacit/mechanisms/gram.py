@@ -1,4 +1,4 @@
-"""The Gram matrix of items: their products, summed over people, plus Gaussian noise.
+"""The Gram matrix of items: products of each person's entries, summed over people, plus noise.
 
 Source       Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014); discrete noise: Canonne,
              Kamath, Steinke (NeurIPS 2020).
@@ -39,7 +39,7 @@ class GramRelease:
     """Release of the sum over people of v v^T, for a person's row v, plus Gaussian noise."""
 
     noise_multiplier: float
-    """sigma / sensitivity; 0 gives the exact matrix of the rows as they are."""
+    """sigma / `squared_norm`; 0 gives the exact matrix of the rows as they are."""
     items: int
     """Number of items: the length of a row."""
     norm: float = 1.0

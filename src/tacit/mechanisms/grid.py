@@ -6,9 +6,9 @@ Why      Noise added to floating-point numbers leaks through their low digits. H
          divided by the step, rounded DOWN to an integer, and everything private happens on
          integers. The step is a power of two, so that the division is exact.
 Price    Rounding may increase distances. Two numbers at most d apart are at most ceil(d / step)
-         steps apart after rounding. Two vectors that differ in m entries and are at most d apart
-         have an L1 distance of at most ceil(d / step) + m - 1 steps after rounding, and an L2
-         distance of at most d / step + sqrt(m).
+         steps apart after rounding. For two vectors that differ in m entries, an L1 distance of at
+         most d becomes one of at most ceil(d / step) + m - 1 steps, and an L2 distance of at most d
+         becomes one of at most d / step + sqrt(m) steps.
 """
 
 from __future__ import annotations

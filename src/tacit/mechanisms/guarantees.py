@@ -35,7 +35,7 @@ _LIST_LENGTH = 10
 _WRITTEN_AS_POWER = 13.8
 """From this epsilon on, a card writes the factor e^epsilon as a power, such as "e^13.8".
 
-The factor is then a million or more."""
+The factor is then about a million or more."""
 _DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020)"
 _SAMPLER = f"{_DISCRETE}, for the sampler"
 _WARNER = "Warner: Randomized response (JASA 1965)"
@@ -239,7 +239,7 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
 
     Args:
         name: One of `NAMES`.
-        epsilon: Nats that the call may cost, above 0 and finite.
+        epsilon: Nats that the call may cost: at least `SMALLEST_EPSILON`, and finite.
         delta: Above 0 and below 1 for mechanisms with Gaussian noise, which have no pure epsilon;
             None for all others.
 

@@ -36,7 +36,7 @@ class LaplaceRelease:
     epsilon: float
     """Loss of the whole array, in nats; inf releases the numbers as they are."""
     sensitivity: float
-    """L1 distance of two neighbouring arrays, in the unit of the numbers."""
+    """Largest L1 distance of two neighbouring arrays, in the unit of the numbers."""
     lower: float
     """Lower bound of the grid."""
     upper: float
@@ -44,7 +44,7 @@ class LaplaceRelease:
     resolution: float
     """Step of the grid, a power of two; 1 for whole numbers."""
     changes: int = 1
-    """Number of entries in which two neighbouring arrays may differ."""
+    """Largest number of entries in which two neighbouring arrays differ."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -92,7 +92,7 @@ class LaplaceRelease:
 
     @property
     def _distance(self) -> int:
-        """L1 distance of two neighbouring arrays after rounding, in steps."""
+        """Bound on the L1 distance of two neighbouring arrays after rounding, in steps."""
         return self.grid.distance(self.sensitivity, self.changes)
 
 

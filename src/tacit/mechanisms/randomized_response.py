@@ -29,7 +29,7 @@ from tacit.mechanisms.weights import truth_below
 from tacit.randomness import Source, bernoulli, integers_below
 
 _BITS = 53
-"""The chance of the truth is a multiple of 2**-53: these are floats, which the event can state."""
+"""The chance of the truth is a multiple of 2**-53. Floats hold these exactly, as the event must."""
 MOST_CATEGORIES = 1 << 20
 """Largest number of possible answers."""
 

@@ -1,4 +1,4 @@
-"""The exponential mechanism, many choices at once: better scores are more likely to be chosen.
+"""The exponential mechanism, many choices at once: a better score makes a candidate likelier.
 
 Source       McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007); exact
              integer weights as in `tacit.mechanisms.weights`.

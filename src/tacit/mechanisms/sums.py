@@ -257,8 +257,8 @@ def _check_column(numbers: NDArray[np.integer]) -> Ints:
     """Return people or places (entries,) as signed integers of 64 bits.
 
     Raises:
-        DataError: They have another shape, or a type that 64 bits do not hold; a cast could make
-            two different numbers equal.
+        DataError: They have another shape, or a type with numbers that 64 signed bits do not hold:
+            a cast could make two different numbers equal.
     """
     column = np.asarray(numbers)
     if column.ndim != 1 or column.dtype.kind not in "iu" or not np.can_cast(column.dtype, np.int64):

@@ -71,7 +71,7 @@ class TopSelection:
         return chosen.reshape(*np.shape(scores)[:-1], self.k)
 
     def _best(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the k best candidates of each of `rows` (lists, candidates), ties in order."""
+        """Return the k best candidates of each row (lists, candidates); of equal ones the first."""
         return np.argsort(-rows, axis=1, kind="stable")[:, : self.k]
 
     def _draw(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:

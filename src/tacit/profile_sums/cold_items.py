@@ -82,7 +82,7 @@ def fit_cold_model(fitted: FittedLists) -> ColdModel:
 
         coefficients = (D' D + 10 d^2 I)^-1 D' B
 
-    The result of the latest two models is cached.
+    The results of the two models that were used last are cached.
 
     Raises:
         ConfigError: The model cannot score cold items.

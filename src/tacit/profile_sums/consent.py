@@ -78,8 +78,8 @@ def list_consenting(ids: Any) -> tuple[Any, ...]:
     """List the ids of consenting people, each once, in the order of `ids`.
 
     Raises:
-        ConfigError: `ids` is no collection of ids, but a text or a mapping, say; or it has booleans
-            in place of ids.
+        ConfigError: `ids` is no collection, or it is a text or a mapping, or it has booleans in
+            place of ids.
     """
     is_collection = isinstance(ids, Collection | np.ndarray)
     if not is_collection or isinstance(ids, str | bytes | Mapping):

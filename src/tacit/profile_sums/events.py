@@ -17,7 +17,8 @@ from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, c
 from tacit.profile_sums.settings import Settings
 
 LIST_SUMS = 4
-"""Number of sums of lists: 1, 2a, 2b and 3. In lists of all sums, those of stars come after."""
+"""Number of sums that lists are made from: 1, 2a, 2b and 3. Where all sums stand in a sequence, the
+sums of stars come after these."""
 FEWEST_STEPS = 2048
 """Lower bound of the norm of any sum, in steps: with `resolution_for` it has 4,096 or more."""
 MOST_ENTRIES = 2**63 - 1

@@ -153,7 +153,7 @@ def rows_of_facts(facts: Iterable[Mapping[str, Any]], columns: Sequence[str]) ->
 
 
 def _name_facts(facts: Mapping[str, Any]) -> list[str]:
-    """List one item's features as NAME=VALUE.
+    """List one item's features as NAME=VALUE; numbers other than years are left out.
 
     Args:
         facts: Name to a value, or to a list of values; None: unknown. A text may hold several
@@ -238,7 +238,8 @@ def _parse_number(value: str) -> float | None:
 def _choose_columns(cells: Values) -> tuple[str, ...]:
     """Return the 64 most frequent features; of equally frequent ones the first in alphabet.
 
-    If an item has none of them, `UNKNOWN` is the last column, in place of the 64th feature.
+    If an item has none of them, `UNKNOWN` is the last column, in place of the 64th feature if there
+    is one.
 
     Args:
         cells: The features of each item.

@@ -87,8 +87,8 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
     """Read a fit from the header and the arrays that `fitted_to_parts` makes.
 
     Raises:
-        ValueError, KeyError, TypeError, IndexError: The parts are damaged, contradict each other,
-            or are of another version.
+        ValueError or another of `errors.UNUSABLE_CONTENT`: The parts are damaged, contradict each
+            other, or are of another version.
     """
     if header["version"] != VERSION:
         raise ValueError("it was written by another version of this design")

@@ -137,7 +137,7 @@ def make_plan(
         earlier: Fits of these people before the plan.
 
     Raises:
-        PrivacyError: Earlier fits leave less than two steps of a ledger for each fit.
+        PrivacyError: Earlier fits leave nothing, or less than two steps of a ledger for each fit.
     """
     noise = smallest_noise(
         event_of_sum, epsilon=lifetime, delta=settings.delta, accountant=GDPAccountant

@@ -382,7 +382,7 @@ class PrivateLists(base.ItemRecommender):
         return pack_device_file(self.fitted_, card, self._cold_rows(cold or {}))
 
     def _cold_rows(self, cold: Mapping[Any, Facts]) -> ColdRows:
-        """Prepare the cold items that have a feature of the model for a device file."""
+        """Prepare, for a device file, those cold items that have a feature of the model."""
         if not cold:
             return ColdRows()
         items = self.read_cold_items(cold)

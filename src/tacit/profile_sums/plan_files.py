@@ -29,8 +29,8 @@ Arrays = Mapping[str, NDArray[Any]]
 def state_to_parts(state: PlanState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return a state as JSON values and arrays by name.
 
-    "second" in the header names the second sum of later fits: "counts" is sum 1 again, "popular"
-    counts of the head, and "tastes" sum 3.
+    "second" in the header names the second sum of later fits: "counts" means sum 1 again, "popular"
+    means counts of likes in the head, and "tastes" means sum 3.
     """
     counts, later = state.counts, state.later
     header: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The state of a plan: the released sums of all its fits, added up.
+"""The state of a plan: the released sums of its fits so far, added up.
 
 The first fit chooses the second sum of all later fits, and its question: the directions of taste
 for sum 3, the head for counts of popular items, or sum 1 again. Each later fit releases sum 1 and

@@ -106,9 +106,9 @@ class Factors:
     """
 
     people: Floats
-    """(people, k + d + 1)"""
+    """(people, k + d + 1) vectors of people."""
     items: Floats
-    """(target items, k + d + 1)"""
+    """(target items, k + d + 1) vectors of items."""
 
 
 def people_factors(people: Profiles, released: ReleasedLists, settings: Settings) -> Factors | None:

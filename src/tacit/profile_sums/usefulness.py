@@ -24,7 +24,7 @@ _PEOPLE_FACTOR_ACROSS = 88.0
 _POPULAR_ITEMS = 20
 """Number of items whose shares of likes are compared with the noise."""
 LEAST_SHARE = -1.0
-"""Least expected share of EASE's gain: lists are as far below popularity as EASE is above it."""
+"""Least expected share of EASE's gain: then lists are as far below popularity as EASE is above."""
 _MOST_SHARE, _LOST_SHARE, _SHARE_POWER = 0.9, 0.7, 0.45
 """Numbers of the formula of `expected_share`, fitted on MovieLens 100K and two kinds of generated
 people; docs/results.md has the errors."""

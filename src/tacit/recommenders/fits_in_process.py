@@ -191,7 +191,10 @@ def digest_rows(ratings: Ratings) -> bytes:
 
 
 def _add_ids(sha: hashlib._Hash, ids: Column) -> None:
-    """Add ids, after their number and type, to a digest; different ids give different digests."""
+    """Add ids, after their number and type, to a digest.
+
+    Different ids give different digests, except for texts with a NUL character.
+    """
     sha.update(f"{len(ids)} {ids.dtype}:".encode())
     if ids.dtype == object:
         sha.update("\0".join(ids.tolist()).encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Write item ids and titles for model files; read and check these, numbers and arrays."""
+"""Convert item ids and titles for model files; read and check them, numbers, names and arrays."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ def read_offsets(arrays: Arrays, name: str, entries: int) -> NDArray[np.int64]:
 
     Raises:
         KeyError: There is no array of this name.
-        ValueError: The offsets are no whole numbers that rise, or stay, from 0 to the number of
-            entries.
+        ValueError: The offsets are not whole numbers, do not begin with 0, decrease somewhere, or
+            do not end with the number of entries.
     """
     offsets = read_places(arrays, name, entries + 1)
     if (
@@ -205,7 +205,7 @@ def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray
 def _check_floats(
     array: NDArray[Any], name: str, dtype: type[np.floating[Any]], most: float
 ) -> NDArray[Any]:
-    """Return the array if it has the type and all numbers are finite and at most `most` in size.
+    """Return the array if it has the type, and finite numbers of absolute value `most` at most.
 
     Raises:
         ValueError: It has another type, or a number that is too large or not finite.

@@ -152,7 +152,7 @@ def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
 
     Args:
         subject: Name, in the plural, of all that must be public for the guarantee.
-        names: Names in `CONDITIONS`: the facts that were found in the ratings, and perhaps
+        names: Names in `CONDITIONS`: the facts that the fit assumes, and perhaps
             `UNKNOWN_SPENDING`.
     """
     read_off = [name for name in names if name != UNKNOWN_SPENDING]

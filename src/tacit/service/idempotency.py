@@ -42,12 +42,12 @@ SALT_BYTES = 16
 """Number of random bytes at the start of a stored answer, and of a salted state."""
 MOST_STORED_BYTES = 256 * 1024
 """Most bytes of an answer, which is stored for as long as the ledger exists. In place of a larger
-answer a refusal is stored and sent, also to retries, and no state is changed. Accepted requests
-come nowhere near it."""
+answer a refusal is stored and sent, also to retries, and no state is changed. Answers of accepted
+requests come nowhere near it."""
 _MOST_STATE_NAME = 128
 """Most characters of a state's name in the ledger, with the tenant's name."""
 _DIGEST_DIGITS = 40
-"""Hexadecimal digits of a digest in a state's name: 160 bits, so that no two names are equal."""
+"""Hexadecimal digits of a digest in a state's name: 160 bits, so that no two digests are equal."""
 _WORD_BYTES = 8
 """Bytes of one word of `Source.words`."""
 _TOO_LARGE = "The answer to this is too large to be stored. Ask for less."
@@ -136,7 +136,7 @@ async def answer_once(
         state: Name of the state within the tenant; None: no state is read or stored.
         charges: What the request costs, and the budgets that pay; empty: it costs nothing.
         counted_apart: Whether a free change counts against a daily limit of its own, which the
-            person's other changes cannot use up. Deletions count so.
+            person's other changes cannot use up. It is True for deletions.
         prepaid: Whether this is a later step of a request whose first step was charged, so that a
             budget bounds it already.
 

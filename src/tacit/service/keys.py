@@ -85,7 +85,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class KeyEntry:
-    """One key of staff or of a vendor, as the keys' file holds it."""
+    """One key of staff, a backend or a vendor, as the keys' file holds it."""
 
     name: str
     """Name of the key."""
@@ -111,13 +111,14 @@ class KeyRing:
     A changed file is read again at the next request with a key of that form.
 
     Args:
-        path: The keys' file. While it does not exist, there are no keys of staff or vendors.
+        path: The keys' file. While it does not exist, only people have keys.
         secret: The service's secret, at least 32 bytes.
         tenant: Name of the service's tenant; keys of other tenants are refused.
 
     Raises:
         ConfigError: The secret is too short.
         DataError: The file is not one of keys.
+        OSError: The file cannot be read.
     """
 
     def __init__(self, path: Path, secret: bytes, tenant: str) -> None:
@@ -247,6 +248,7 @@ def read_keys(path: Path) -> tuple[KeyEntry, ...]:
 
     Raises:
         DataError: It is not a file of keys.
+        OSError: It cannot be read.
     """
     try:
         rows = json.loads(path.read_bytes())["keys"]

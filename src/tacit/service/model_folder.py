@@ -60,7 +60,8 @@ def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, 
 def _make_first_settings(stem: str, item_word: str) -> str:
     """Make the text of tacit.toml for one model, which is named after the stem of its file.
 
-    Other characters than a-z, 0-9, _ and - become hyphens in the name.
+    In the name, capital letters become small ones, and then each run of other characters than a-z,
+    0-9, _ and - becomes a hyphen.
     """
     name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.

@@ -159,7 +159,7 @@ def read_stamps(section: Section) -> ModelStamps:
 
     Raises:
         ModelFileError: There is no model file.
-        ConfigError: The section names no model file.
+        ConfigError: The section names no model file, or its `cold_items` is no text.
     """
     model = _read_stamp(section.folder / section.text("file"))
     if "cold_items" not in section.values:

@@ -192,7 +192,7 @@ class Settings:
 
     @property
     def keys(self) -> Path:
-        """The file of the keys of staff and vendors."""
+        """The file of the keys of staff, backends and vendors."""
         return self.folder / "keys.json"
 
     @property

@@ -1,8 +1,8 @@
 """JSON that all parsers read alike: finite numbers, no repeated keys, limited size and depth.
 
 Python's own parser accepts `NaN`, which clipping to a range does not remove. Of two equal keys it
-silently takes the last. A number of five thousand digits, or deep nesting, raises other errors than
-those of malformed JSON, which callers easily forget.
+silently takes the last. A number of five thousand digits, or deep nesting, raises errors of other
+classes than malformed JSON does, and callers easily forget to catch them.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
 def drop_halves_by_one_generator(tables: list[Floats], mechanism: SumRelease) -> Ints:
     """Drop each row of each table with probability 1/2, by one generator for all people.
 
-    One more person thus changes the coins of the people after them.
+    One more person thus changes the draws for everybody whose table is added after theirs.
     """
     draws = np.random.default_rng(1)
     total = mechanism.zero_table()
@@ -164,7 +164,7 @@ def divide_by_most_likes(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def show_people_after_counts(step: str, fault: Callable[..., Any]) -> Fault:
-    """Replace a step that works on released counts by a fault that also reads the profiles.
+    """Make a fault: a step that works on released counts reads the profiles, too.
 
     Args:
         step: Name of the step in the module `release`.
@@ -231,7 +231,7 @@ def pair_head_by_true_counts(
 def release_pairs_with_whole_event(
     people: Profiles, head: Ints, target_items: int, noise_multiplier: float
 ) -> PairTable:
-    """Draw pairs with the noise of the whole event, of which sum 3 already takes half."""
+    """Release pairs with the noise of the whole event, of which sum 3 already takes half."""
     smaller_multiplier = noise_multiplier * math.sqrt(PAIRS_SHARE)
     return release_like_pairs(people, head, target_items, smaller_multiplier)
 

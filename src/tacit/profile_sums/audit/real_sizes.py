@@ -108,7 +108,7 @@ def replay_once(world: World, tables: NeighbouringTables, seed: int) -> Replay:
 
 
 def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
-    """Make a function that answers in place of the sampler, so that later sums have most entries.
+    """Make a function that answers in place of the sampler, so that later sums are largest.
 
     In the answer to sum 1 there are so many people that all items are in the head of sum 3. The
     answered Gram matrix is so large that tastes have the largest number of directions.

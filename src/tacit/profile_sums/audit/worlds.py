@@ -1,4 +1,4 @@
-"""Small ratings with and without one person, and whole fits of them.
+"""Ratings of few people, with and without one more person, and whole fits of them.
 
 The claim is audited in every mode, in one domain and across two; mode 'auto' chooses popularity for
 so few people, unless the auditor's answers lead to pairs of likes. Two things differ from real

@@ -106,7 +106,7 @@ def draw_popular_counts(
     noises: Sequence[float],
     weights: Sequence[float],
 ) -> Floats:
-    """Draw everybody's sum once for each multiplier; return the weighted mean (head,).
+    """Draw the sum over all people once for each multiplier; return the weighted mean (head,).
 
     Args:
         people: Everybody's profile.

@@ -52,9 +52,9 @@ class _EffectPrior:
 
 
 _USUAL_PRIOR = _EffectPrior(item=0.15, feature=0.1)
-"""Prior for enough people for the noise."""
+"""Prior if there are enough people for the noise."""
 _CAREFUL_PRIOR = _EffectPrior(item=0.02, feature=0.05)
-"""Prior for few people for the noise: effects are shrunk more."""
+"""Prior if there are few people for the noise: effects are shrunk more."""
 
 
 @dataclass(frozen=True, eq=False)

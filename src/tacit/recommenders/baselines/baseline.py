@@ -1,4 +1,4 @@
-"""Base classes of baselines, which store items and model files; matrices of likes and stars."""
+"""Base classes of baselines, with their items and model files; matrices of likes and stars."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def matrix_from_arrays(
         width: Number of columns.
 
     Raises:
-        ValueError: The arrays are no CSR matrix of this shape.
+        ValueError, KeyError: An array is missing, or they are no CSR matrix of this shape.
     """
     columns = read_places(arrays, f"{name} columns", width)
     offsets = read_offsets(arrays, f"{name} offsets", len(columns))
