@@ -136,7 +136,10 @@ def _guard(dialect: str, name: str, verb: str, table: str, condition: str = "") 
 
 
 def _guards(dialect: str) -> tuple[str, ...]:
-    """Return the statements of all triggers: no row is changed or deleted, no refund, no old state."""
+    """Return the statements of all triggers.
+
+    They stop changes and deletions of rows, refunds, and states older than the stored ones.
+    """
     triggers = [] if dialect == "sqlite" else [_CREATE_FUNCTION]
     for verb, tables in _GUARDED_TABLES.items():
         triggers += [_guard(dialect, f"{table}_{verb.lower()}", verb, table) for table in tables]
