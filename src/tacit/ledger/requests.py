@@ -46,7 +46,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Charge:
-    """The price of one release for one budget."""
+    """The price of one release, to be paid from one budget."""
 
     holder: Holder
     """Holder of the budget."""

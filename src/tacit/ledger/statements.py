@@ -109,6 +109,6 @@ def _error_class(connection: sa.Connection) -> Any:
 
 
 def _translate(connection: sa.Connection, error: BaseException) -> BaseException:
-    """Return SQLAlchemy's error for one of the driver, without the statement's values."""
+    """Return SQLAlchemy's error for an error of the driver, without the statement's values."""
     base_class = _error_class(connection)
     return DBAPIError.instance(None, None, error, base_class, dialect=connection.dialect)

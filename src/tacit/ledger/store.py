@@ -231,7 +231,7 @@ class Ledger:
         return replay(pause_and_read)
 
     def copy(self, target: Path) -> None:
-        """Copy a ledger in a file, as it is at one moment, to a new file; commits go on meanwhile.
+        """Copy the ledger's SQLite file, as it is at one moment, to a new file; commits continue.
 
         Raises:
             OutputError: There is a file at the target, or the copy did not succeed; then no file is
@@ -324,7 +324,7 @@ class Ledger:
         return result
 
     def checkpoint_wal(self) -> None:
-        """Move all commits from the write-ahead log of a ledger in a file into the file."""
+        """Move all commits from SQLite's write-ahead log into the ledger's file."""
         self._check_usable()
         with self._explain_failures():
             sqlite.checkpoint_wal(self._engine)
@@ -339,7 +339,7 @@ class Ledger:
         """
 
         def read_hash(sequence: int) -> str | None:
-            """Return the hash of an entry, without the store for `head_before`."""
+            """Return the hash of an entry, which for `head_before` is known without the store."""
             if sequence == head_before.sequence:
                 return head_before.hash
             return self.hash_at(sequence)

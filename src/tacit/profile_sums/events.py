@@ -3,8 +3,8 @@
 Guarantee   All events are declared before the first sum. Their noise multipliers are the same in
             every mode; only the question of a sum may depend on the answers before it. So Gaussian
             differential privacy composes the events as a list that is fixed in advance. One event
-            may pay for two tables: sum 3 and pairs of likes have sqrt(2) times the multiplier of
-            their common event each, so both together cost what the event says.
+            may pay for two tables: sum 3 and pairs of likes each have sqrt(2) times the multiplier
+            of their common event, so both together cost what the event says.
 """
 
 from __future__ import annotations

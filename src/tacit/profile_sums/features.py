@@ -236,7 +236,7 @@ def _parse_number(value: str) -> float | None:
 
 
 def _choose_columns(cells: Values) -> tuple[str, ...]:
-    """Return the 64 most frequent features; of equally frequent ones the first in alphabet.
+    """Return the 64 most frequent features; of equally frequent ones the first by name.
 
     If an item has none of them, `UNKNOWN` is the last column, in place of the 64th feature if there
     is one.

@@ -88,7 +88,7 @@ class FitPlan:
         return sum(fit.plan == self.name for fit in fits)
 
     def all_fits(self) -> tuple[Fit, ...]:
-        """Return a record of every fit of the plan, from which the cost of all is computed."""
+        """Return the records of all fits of the plan, from which their cost is computed."""
         first = Fit(self.name, self.noises(1), plan=self.name)
         later = Fit(self.name, self.noises(2), plan=self.name)
         return (first, *[later] * (self.fits - 1))

@@ -273,7 +273,7 @@ def _dense_blocks(
         columns: Number of feature columns that the metadata already have.
 
     Returns:
-        "text" and "vector", each if asked for, to (items, r) features.
+        (items, r) features by source, which is "text" or "vector"; only sources that are asked for.
     """
     blocks: dict[str, NDArray[np.float64]] = {}
     if choices.text:

@@ -154,7 +154,7 @@ def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None
 
 
 def _round_up(number: float, digits: int) -> str:
-    """Format a positive number as a decimal text, rounded up to so many significant digits."""
+    """Format a positive number as a decimal text, rounded up to `digits` significant digits."""
     exact = Decimal(repr(number))
     last_digit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return f"{exact.quantize(last_digit, rounding=ROUND_UP).normalize():f}"

@@ -166,7 +166,7 @@ class PrivateLists(base.ItemRecommender):
         return self
 
     def _state_spending(self, prepared: PreparedFit, *, is_first: bool) -> PreparedFit:
-        """Add the assumption that earlier fits are unknown, in the first fit of a clone.
+        """Add the condition `UNKNOWN_SPENDING` to the first fit of a clone.
 
         scikit-learn's `clone` copies the parameters of an object and not its fits.
         """

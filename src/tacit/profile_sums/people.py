@@ -25,7 +25,7 @@ from tacit.recommenders.inputs import check_id_type, checked_history, checked_id
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 AddProfiles = Callable[[Profiles], NDArray[Any]]
-"""A function that adds up a contribution of each person: from profiles to their sum."""
+"""Adds up one contribution of each person: takes profiles, and returns the sum."""
 
 PEOPLE_PER_BLOCK = 4096
 """Number of people whose dense rows are in memory at a time."""

@@ -59,7 +59,7 @@ class AddedTable:
     weight: float
     """W, the sum of p."""
     squares: float
-    """Q, the variance of the noise in S over d^2: the sum of p^2 * (1 / p)."""
+    """Q, the variance of the noise in S divided by d^2: the sum of p^2 * (1 / p)."""
 
     @classmethod
     def make_empty(cls, shape: tuple[int, ...]) -> AddedTable:
@@ -81,7 +81,7 @@ class AddedTable:
 
     @property
     def noise_factor(self) -> float:
-        """Standard deviation of the noise in `mean`, over d."""
+        """Standard deviation of the noise in `mean`, divided by d."""
         return math.sqrt(self.squares) / self.weight
 
 

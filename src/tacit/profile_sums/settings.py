@@ -63,8 +63,8 @@ class Settings:
     directions: int = 12
     """Largest number of directions of taste."""
     edge: float = 0.8
-    """A direction is kept if its singular value exceeds this share of the largest one of noise
-    alone. Two directions are always kept."""
+    """A direction is kept if its singular value exceeds this share of the largest singular value of
+    noise alone. Two directions are always kept."""
     personal_clip: float = 2.5
     """Largest norm of the tastes z V (`scoring.personal_scores`) that a list is made from, divided
     by sqrt(number of directions)."""

@@ -52,7 +52,7 @@ class Usefulness:
 
     @property
     def is_above_noise(self) -> bool:
-        """Whether lists are expected to beat popularity, by these counts; mode 'auto' asks this."""
+        """Whether lists are expected to beat popularity, by sum 1; mode 'auto' decides by this."""
         return self.popular is None or self.popular >= LEAST_POPULAR
 
     @property
@@ -108,5 +108,5 @@ def popular_above_noise(shares: Floats, deviation: float) -> float:
 
 
 def largest_standard_noise(numbers: int) -> float:
-    """Estimate the largest of so many independent standard normal numbers: sqrt(2 log n)."""
+    """Estimate the largest of n = `numbers` independent standard normal numbers: sqrt(2 log n)."""
     return math.sqrt(2 * math.log(max(numbers, 2)))

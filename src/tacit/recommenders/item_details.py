@@ -22,7 +22,7 @@ from tacit.recommenders.headers import names_from_header, read_array, read_place
 MOST_CATEGORIES = 8
 """Largest number of categories of an item; further ones are left out."""
 _FEW_CATEGORIES = 2**8
-"""A file with at most so many categories stores their numbers in 8 bits, any other file in 32."""
+"""A file with at most this many categories stores their numbers in 8 bits, any other in 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def details_from_parts(
 
 
 def _texts_from_header(values: Any, items: int) -> list[str | None]:
-    """Read a list with a text or None for each item, or None, which stands for a list of None.
+    """Read a list with a text or None for each item; None in its place means that no item has one.
 
     Raises:
         ValueError: The value is something else.

@@ -188,7 +188,7 @@ class KeyRing:
         return keyed_hash.digest()
 
     def _find_person(self, key: str) -> Caller | None:
-        """Find the person of a key `tacit_person_NAME.CODE`; None where the code is wrong."""
+        """Find the person of a key `tacit_person_NAME.CODE`; None if the name or code is wrong."""
         name, _, code = key.removeprefix(_PERSON_PREFIX).partition(".")
         if not NAME.fullmatch(name):
             return None

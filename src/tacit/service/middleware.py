@@ -1,8 +1,8 @@
 """Steps of every request on its way to a resource and back.
 
 A request is admitted by its key and its rate, read up to a limit, as strict JSON or as bytes,
-answered within a deadline, and logged in one line. None of the values that it has enters a log, a
-metric or an error.
+answered within a deadline, and logged in one line. No value of the request enters a log, a metric
+or an error.
 """
 
 from __future__ import annotations

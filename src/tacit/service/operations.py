@@ -230,7 +230,7 @@ def _is_clean_text(value: Any) -> bool:
 
 
 def run_in_thread(request: Request, call: Callable[[], T]) -> Future[T]:
-    """Run a call that waits or computes in one of the threads of the service."""
+    """Run, in one of the threads of the service, a call that waits or computes."""
     return get_running_loop().run_in_executor(request.app.state.threads, call)
 
 

@@ -497,7 +497,7 @@ class ServedModel(ServedThing):
         return frozenset(candidate_ids)
 
     def _find_categories(self, item: str, options: ListOptions) -> tuple[str, ...]:
-        """Return the categories of an item of the catalogue or of the options' cold items."""
+        """Return the categories of an item of the catalogue, or of a cold item of the options."""
         if item in options.cold:
             return details_of_facts(options.cold[item]).categories
         return self.categories[item]
@@ -645,7 +645,7 @@ def read_words(where: str, word: str) -> ItemWords:
 
 
 def _check_promise(where: str, cards: tuple[Guarantee, ...], without_guarantee: bool) -> None:
-    """Check that a model's guarantee cards allow that it is served.
+    """Check that a model may be served with the guarantee cards that it has.
 
     Args:
         where: Name of the section, for errors.

@@ -99,7 +99,7 @@ async def release_by_clock(
 ) -> AsyncIterator[None]:
     """Release the figures of days soon after they ended, until the end of the block.
 
-    Each of several workers does so. After the first release of a day, the ledger takes every other
+    Each of several workers does so. After the first release of a day, the ledger takes any further
     release of that day for a retry.
     """
 

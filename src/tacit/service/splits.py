@@ -49,8 +49,8 @@ EVENTS = ("served", "clicked")
 FIGURES = tuple((lists, event) for lists in LISTS for event in EVENTS)
 """Kind of list and event of each of the four figures of a day, in their order."""
 MOST_OF_A_PERSON = len(EVENTS)
-"""Sensitivity of the figures of one day: the most that one person adds to their sum, which is once
-as served and once as clicked."""
+"""Sensitivity of the figures of one day: the most that one person adds to all figures together,
+which is 1 as served and 1 as clicked."""
 _HASH_BYTES = 16
 """Bytes of a customer's hash that are stored."""
 _RECORD = re.compile(rb"([0-9a-f]{32}) ([01]) ([01])")

@@ -34,7 +34,7 @@ class StoredRatings:
 
     @classmethod
     def read(cls, service: Service, user: str) -> Self:
-        """Read the ratings that are stored of a person now."""
+        """Read the ratings of a person that are stored now."""
         return cls.decode(service.read_state(ratings_state_name(user)))
 
     @staticmethod

@@ -65,7 +65,7 @@ from tacit.profile_sums.usefulness import popular_above_noise
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Fault = dict[Any, dict[str, Any]]
-"""A module or class to the names in it that are replaced, with their replacements."""
+"""For each module or class, the names in it that are replaced, with their replacements."""
 AddTables = Callable[[list[Floats], SumRelease], Ints]
 """A faulty way to clip and add up people's tables: from the table of each person, before the clip,
 to the total in steps."""
@@ -83,7 +83,7 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
         mechanism: SumRelease,
         settings: Settings,
     ) -> Ints:
-        """Make each person's table by the shipped step, without its clip, and add them up."""
+        """Make each person's table by the shipped step, unclipped, and call `add_tables`."""
         unclipped = replace(mechanism, noise_multiplier=0.0)  # without noise there is no clip
         tables = []
         for number in range(len(people.offsets) - 1):
@@ -106,7 +106,7 @@ def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def clip_mean_row_apart(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Clip item rows and the mean row at the whole norm each, although one sum is charged."""
+    """Clip item rows and mean row apart, each at the whole norm, although one sum is charged."""
     total = mechanism.zero_table()
     for table in tables:
         total[:-1] += mechanism.clip_table(table[:-1])
@@ -115,7 +115,7 @@ def clip_mean_row_apart(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    """Multiply all tables by one factor that brings the longest to the norm.
+    """Multiply all tables by one factor, so that even the longest does not exceed the norm.
 
     One person's table thus changes the scale of all other people's.
     """
@@ -286,7 +286,7 @@ def divide_by_true_number(people: Profiles, *arguments: Any) -> Counts:
 def add_presence_after_clip(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> Ints:
-    """Add the entry that counts people after the vector of likes was clipped at the whole norm."""
+    """Clip the vector of likes at the whole norm, and then add the entry that counts people."""
     total = mechanism.zero_table()
     unclipped = replace(mechanism, noise_multiplier=0.0)  # without noise there is no clip
     for number in range(len(people.offsets) - 1):

@@ -257,7 +257,7 @@ class ThresholdBug:
     world: World
     """The way to fit that shows it."""
     fault: Callable[[int], dict[Any, dict[str, Any]]]
-    """Returns the faulty steps for a threshold: module or class to names and replacements."""
+    """Returns the faulty steps for a threshold, in the form of `planted_bugs.Fault`."""
     least: int
     """Smallest threshold."""
     most: int

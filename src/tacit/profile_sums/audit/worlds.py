@@ -32,9 +32,9 @@ ITEMS, GENRES = 20, 5
 _ANSWERED_PEOPLE = 400
 """Number of people that sum 1 releases, set by the auditor."""
 _ANSWERED_MANY_PEOPLE = 20_000
-"""The same in worlds where stars have factors."""
+"""Number of people that sum 1 releases in worlds where stars have factors."""
 _ANSWERED_VERY_MANY_PEOPLE = 200_000
-"""The same in worlds with pairs of likes."""
+"""Number of people that sum 1 releases in worlds with pairs of likes."""
 _ENLARGED = 50
 """Factor of released sums that would be too small to lead to the sums under audit."""
 _TIGHT_CLIP = 0.02
@@ -46,7 +46,7 @@ _RARE_ITEM = ITEMS - 1
 Stars = Mapping[int, float]
 """One person's ratings: item number to stars."""
 NeighbouringTables = tuple[Ratings, Ratings]
-"""Ratings of the same people with one person, then without that person."""
+"""Ratings of some people and one more person, then of the same people without that person."""
 
 PERSONS: Mapping[str, Stars] = {
     "likes everything": dict.fromkeys(range(ITEMS), 5.0),
@@ -195,9 +195,10 @@ def answer_sampler(
 
     Args:
         seed: Seed of the noise.
-        factors: Whether stars have factors: the answer to sum 1 has so many people, and the
-            answered Gram matrix of stars is so large.
-        pairs: Whether mode 'auto' releases pairs: the answer to sum 1 has so many people and likes.
+        factors: Whether the answers lead to factors of stars: sum 1 then has many people, and the
+            Gram matrix of stars is large.
+        pairs: Whether the answers lead mode 'auto' to pairs of likes: sum 1 then has very many
+            people, and many likes.
         items: Number of items of all domains together: sum 1 has an entry for each, and one more.
     """
     draws = np.random.default_rng(seed)

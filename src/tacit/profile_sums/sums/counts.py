@@ -95,7 +95,7 @@ def norm_of_items(settings: Settings, *, one_domain: bool) -> float:
 
 
 def counts_mechanism(entries: int, noise_multiplier: float) -> SumRelease:
-    """Return the mechanism of a sum of vectors of norm 1 with so many entries."""
+    """Return the mechanism of a sum of vectors of norm 1 with this number of entries."""
     return SumRelease(noise_multiplier, entries, norm=1.0, resolution=resolution_for(1.0))
 
 

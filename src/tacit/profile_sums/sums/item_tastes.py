@@ -106,7 +106,7 @@ class ItemTastes:
     tastes: Floats
     """(target items, k) B, shrunk."""
     deviation: float
-    """Standard deviation of the noise in an entry of B, for items of the head before shrinking."""
+    """Standard deviation of the noise in an entry of B before shrinking, for items of the head."""
 
 
 def choose_query(

@@ -6,8 +6,8 @@ express.
 
 Source     the Gram matrix: Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014).
 Sees       likes of the items that are most popular by the release of sum 1 (the head).
-Releases   for each two items of the head the sum of 1 / m over the people who like both, with m the
-           number of the person's likes in the head.
+Releases   for each pair of items of the head the sum of 1 / m over the people who like both, with
+           m the number of the person's likes in the head.
 Clips      nothing: a person's m (m - 1) / 2 entries of 1 / m have the norm sqrt((1 - 1 / m) / 2),
            below sqrt(1 / 2) for every m. In whole steps each entry is rounded towards zero.
 Makes      vectors of items. The inner product of two, divided by the square root of the number of
@@ -41,7 +41,7 @@ PAIRS_SHARE = 0.5
 MOST_PAIR_ITEMS = 800
 """Largest number of items in the head of pairs."""
 PEOPLE_PER_PAIR_ITEM = 25
-"""The head has one item per so many people of the effective population."""
+"""People of the effective population for each item of the head."""
 MOST_VECTORS = 40
 """Largest number of entries of an item's vector."""
 _LEAST_EDGE = 1e-6

@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 LEAST_POPULAR_HEAD = 150
 """Least number of items in the head."""
 PART_IN_POPULAR_HEAD = 8
-"""One in so many of the items is in the head."""
+"""Target items for each item of the head."""
 _WEIGHT_OF_FIRST_COUNTS = 0.25
 """Weight of sum 1 in the shares of the head; the head's own counts have 0.75."""
 

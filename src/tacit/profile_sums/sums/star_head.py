@@ -128,8 +128,8 @@ def release_star_head(
 ) -> StarHead:
     """Release the Gram matrix of the head, and compute loadings from it.
 
-    A factor is kept if its eigenvalue exceeds those of the noise and of the chance correlations
-    among so many people.
+    A factor is kept if its eigenvalue exceeds the largest one of the noise and of the correlations
+    that this number of people has by chance.
 
     Args:
         ratings: All ratings, in memory or stored.

@@ -117,7 +117,7 @@ class ListBaseline(Baseline):
         return chosen
 
     def _likes(self, history: History) -> sparse.csr_array:
-        """Return (1, items) CSR with 1 for each item that the history likes."""
+        """Return (1, items) CSR with 1 for each liked item of the history."""
         row = history_row(history, self.item_ids_)
         return like_rows(row, row.data >= self.liked_from_)
 

@@ -124,7 +124,7 @@ class PrivatePopularity(Baseline):
         return self
 
     def event(self, items: int) -> Event:
-        """Return the event for a privacy accountant of one fit to this number of items."""
+        """Return the event of one fit to this number of items, for a privacy accountant."""
         return self._mechanism(items).event
 
     def _mechanism(self, items: int) -> SumRelease:
