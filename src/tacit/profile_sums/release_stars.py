@@ -1,8 +1,8 @@
 """The release of stars: the order of its three sums, and the model that predicts stars.
 
 Three events are charged, with the same noise in each case. If the noisy number of people is small,
-each of them pays for a draw of the means (without noise one draw is exact). If it is large, the
-first two pay for the means and for the Gram matrix of the head. If a factor stands out in this
+each event pays for a draw of the means (without noise one draw is exact). If it is large, the first
+two pay for the means and for the Gram matrix of the head. If a factor stands out in this
 matrix, the third event pays for the factors, and otherwise for a second draw of the means.
 """
 
