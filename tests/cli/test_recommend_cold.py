@@ -45,7 +45,17 @@ def test_cold_items_of_a_table_are_listed_and_marked(shop, capsys):
     assert rest == [row["item_id"] for row in plain][: len(rest)]
 
 
-@pytest.mark.parametrize("text", ["", "sku\nN-1\n", "sku,genres\n", "sku,genres\nN-1\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "sku\nN-1\n",
+        "sku,genres\n",
+        "sku,genres\nN-1\n",
+        "sku,genres\n,label 1\n",
+        "sku,genres\nN-1,label 1\nN-1,label 2\n",
+    ],
+)
 def test_a_table_of_no_items_is_refused(shop, capsys, text):
     """A sentence that names the file, and no list."""
     table = shop / "bad.csv"

@@ -21,8 +21,8 @@ def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[
         cells are left out.
 
     Raises:
-        DataError: The file cannot be read, has no items or no column beside the ids, or has lines
-            of different lengths.
+        DataError: The file cannot be read, has no items or no column beside the ids, has lines of
+            different lengths, or an id is empty or repeated.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -37,12 +37,17 @@ def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[
             "catalogue",
         )
     headers, *lines = rows
-    items = {}
+    items: dict[str, dict[str, str]] = {}
     for number, line in enumerate(lines, 2):
         if len(line) != len(headers):
             raise DataError(
                 f"line {number} has {len(line)} columns", path=path, expected=f"{len(headers)}"
             )
+        item = line[0].strip()
+        if not item:
+            raise DataError(f"line {number} has no id", path=path)
+        if item in items:
+            raise DataError(f"line {number} repeats an id", path=path, found=item)
         cells = zip(headers[1:], line[1:], strict=True)
-        items[line[0]] = {name: text for name, text in cells if text.strip()}
+        items[item] = {name: text for name, text in cells if text.strip()}
     return items

@@ -177,12 +177,13 @@ def _read_numbers(
     """Read a column of numbers.
 
     Raises:
-        DataError: A cell is no number from `least` to `most`; the error has the first such row.
+        DataError: A cell is no finite number from `least` to `most`; the error has the first such
+            row.
     """
     numbers = to_numbers(table.frame[header]).to_numpy().astype(np.float64)
-    in_range = (numbers >= least) & (numbers <= most)  # false for NaN as well
+    in_range = np.isfinite(numbers) & (numbers >= least) & (numbers <= most)
     if not in_range.all():
-        expected = "a number" if np.isinf(most) else f"a number from {least:g} to {most:g}"
+        expected = "a finite number" if np.isinf(most) else f"a number from {least:g} to {most:g}"
         raise _cell_error(table, header, int((~in_range).argmax()), expected)
     return numbers
 

@@ -191,12 +191,10 @@ def digest_rows(ratings: Ratings) -> bytes:
 
 
 def _add_ids(sha: hashlib._Hash, ids: Column) -> None:
-    """Add ids, after their number and type, to a digest.
-
-    Different ids give different digests, except for texts with a NUL character.
-    """
+    """Add ids, after their number and type, to a digest. Different ids give different digests."""
     sha.update(f"{len(ids)} {ids.dtype}:".encode())
     if ids.dtype == object:
-        sha.update("\0".join(ids.tolist()).encode("utf-8", "surrogatepass"))
+        texts = "".join(f"{len(text)}:{text}" for text in ids.tolist())
+        sha.update(texts.encode("utf-8", "surrogatepass"))
     else:
         sha.update(np.ascontiguousarray(ids).data)

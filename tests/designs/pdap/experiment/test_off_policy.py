@@ -128,6 +128,7 @@ def test_a_log_is_read(tmp_path):
         ("age,article\n0.5,a\n", "clicks"),
         ("article,click\na,1\n", "no context column"),
         ("age,article,click\nold,a,1\n", "age"),
+        ("age,article,click\ninf,a,1\n", "age"),
         ("age,article,click\n0.5,a,2\n", "from 0 to 1"),
         ("age,article,click\n0.5,,1\n", "a name"),
         ("age,article,click,propensity\n0.5,a,1,0\n", "above 0"),

@@ -66,7 +66,7 @@ def _read(path: Path) -> dict[str, list[list[float]]]:
                 f"{path} holds no finished fits of an attack. Nothing was added to it. Name a new "
                 "file."
             )
-        with suppress(ValueError):
+        with suppress(ValueError, KeyError):
             row = json.loads(line)
             findings[row["fit"]] = row["findings"]
     return findings
