@@ -268,9 +268,9 @@ def _charge_and_tally(
 ) -> Any:
     """Charge the voters of the last round, and count this round's votes.
 
-    The arguments are those of `charge_and_tally`, the arrays of `Credits` and `_make_counters`. To
-    `total` (64,) the sum of creditD + creditR - 1 over the voters who count for each client is
-    added.
+    The arguments are those of `charge_and_tally`, the arrays of `Credits` and `_make_counters`.
+    Each client's entry of `total` (64,) grows by the sum of creditD + creditR - 1 over the voters
+    who count for this client.
 
     Returns:
         Whether all votes of the last round are for known objects, and whether all votes of this

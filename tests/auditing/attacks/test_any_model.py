@@ -238,6 +238,8 @@ class Answering(Sums):
         ([["a", "b"]], "item numbers"),
         (np.array([[3, 100]]), "none of the 100 columns"),
         (np.array([[3, -7]]), "none of the 100 columns"),
+        (np.array([[3.0, 2.5]]), "none of the 100 columns"),
+        (np.array([[3.0, np.nan]]), "none of the 100 columns"),
         (np.array([[3, 4, 3]]), "holds an item twice"),
     ],
 )

@@ -626,9 +626,11 @@ class _Matrix(Answers):
                 "recommend(X, n) has to give item numbers, a row for each row of X; it gave "
                 f"{type(listed).__name__}"
             )
-        numbers: Ints = rows[0][rows[0] != -1].astype(np.int64)
-        if ((numbers < 0) | (numbers >= len(self.ids))).any():
+        listed_numbers = rows[0][rows[0] != -1]
+        is_item = (listed_numbers >= 0) & (listed_numbers < len(self.ids))  # false for NaN as well
+        if not (is_item & (listed_numbers == np.floor(listed_numbers))).all():
             raise ValueError(f"it listed an item that is none of the {len(self.ids)} columns of X")
+        numbers: Ints = listed_numbers.astype(np.int64)
         return numbers
 
     def _scores(self, history: History) -> Floats | None:
