@@ -15,7 +15,8 @@ def read_json(data: bytes) -> Any:
 
     Raises:
         ValueError: The bytes are not JSON in UTF-8, a key occurs twice in an object, a number is
-            NaN, infinite or too large for a float, or the nesting is too deep.
+            NaN or infinite, one with a decimal point or exponent is too large for a float, or the
+            nesting is too deep.
     """
     try:
         return json.loads(

@@ -116,8 +116,8 @@ def _estimate_joins(ratings: float, people: float, items: float) -> Cost:
         math.ceil(ratings_per_domain / RATINGS_PER_PART),
         math.ceil(items_per_domain / ITEMS_PER_PART),
     )
-    # Each part of a domain meets each part of the other domain, and each pair of parts of one
-    # domain meets once.
+    # Each part of one domain meets each part of the other. Within one of the domains only, each
+    # part also meets itself and, once, each other part.
     tiles = parts**2 + parts * (parts + 1) // 2
     sent_ratings = 3 * parts * ratings
     # Each rating meets all ratings of the same person: ratings / people of them.

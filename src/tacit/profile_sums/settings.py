@@ -1,4 +1,4 @@
-"""Every choice of a fit, checked once. All choices are public."""
+"""Every choice of a fit. Those that a user can make are checked here. All choices are public."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Settings:
     """The choices of one fit. Those that a user can make have the names of command-line options.
 
     Raises:
-        ConfigError: A choice is out of range.
+        ConfigError: A choice that a user can make is out of range.
     """
 
     epsilon: float = DEFAULT_EPSILON
