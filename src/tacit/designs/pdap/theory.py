@@ -198,7 +198,8 @@ def neighbour_regret_as_printed(
     proof      2 m^(2 al l) ln T + (Gamma / 4) m^(al l) ln Gamma + (pi^2 / 3) e^K (1 + K / a) ln T
     theorem 3  2 m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) e^K (1 + (K / a) ln T)
 
-    with a = m^(al l) ln T, and Gamma as `gamma` computes it. Without noise Gamma and its term are 0.
+    with a = m^(al l) ln T, and Gamma as `gamma` computes it. Without noise, Gamma and its term are
+    0.
 
     Raises:
         ConfigError: There is no such version.
