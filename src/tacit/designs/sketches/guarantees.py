@@ -127,7 +127,7 @@ def _card_of_unit(campaign: Campaign, unit: str) -> Guarantee:
         epsilon=epsilon,
         lifetime=(
             "one report of one campaign, remembered and sent again unchanged; n campaigns cost the "
-            "sum of theirs, and the device stops at its owner's limit"
+            "sum of their epsilons, and the device stops at its owner's limit"
         ),
         assumptions=(_PUBLIC_QUESTIONS, *_assumptions_on_answers(campaign, bits)),
         not_covered=(_QUESTIONS_NOT_COVERED, *_NOT_COVERED),
