@@ -209,7 +209,9 @@ def test_a_head_that_was_not_synced_is_synced_before_the_other_slot_is_written(
     sync = os.fsync
 
     def fail(number):
-        raise KeyboardInterrupt
+        if heads[1].hash.encode() in path.read_bytes():
+            raise KeyboardInterrupt
+        sync(number)
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(KeyboardInterrupt):
@@ -227,7 +229,7 @@ def test_a_head_that_was_not_synced_is_synced_before_the_other_slot_is_written(
         if path.read_bytes()[place:].startswith(data):
             return write(number, data, place)
         (tmp_path / "disk").write_bytes(on_disk[-1])
-        assert FileHead(tmp_path / "disk").read() == FileHead(path).read() == heads[1]
+        assert FileHead(tmp_path / "disk").read() == heads[1]
         return write(number, data, place)
 
     monkeypatch.setattr(os, "pwrite", write_when_newest_is_on_disk)
