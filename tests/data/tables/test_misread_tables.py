@@ -274,7 +274,7 @@ def test_an_author_of_items_is_no_person_beside_a_written_format(tmp_path: Path)
     assert (len(plan.items), len(plan.users)) == (1, 0)
     for header in ("item_id,title,user_id", "product_id,title,customer"):
         both = write_rows(tmp_path / "both.csv", header, titles)
-        with pytest.raises(DataError, match="people or items.*--items or --users"):
+        with pytest.raises(DataError, match=r"people or items.*--items or --users"):
             plan_written([path, both], written)
 
 
