@@ -51,7 +51,7 @@ FOLDERS = {
     "cut off": ("cannot be read", {"b.parquet": b"PAR1xxxx"}),
     "large": ("fit 64 bits", {"b.parquet": part(item=pl.Series([2**64 - 1], dtype=pl.UInt64))}),
     "dates": (
-        "day and month",
+        "day or the month",
         {"b.parquet": part(time=["3/4/2020"]), "a.parquet": part(time=["3/4/2020"])},
     ),
 }

@@ -134,7 +134,7 @@ def test_a_worse_model_is_charged_and_not_served(folder, data, capsys, tmp_path)
     assert done["standing"]["fits"] == 2
     assert main(["refit", str(folder), str(tmp_path / "few.csv")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "The card of lists.tacit does not count this fit. That of newest.tacit" in shown
+    assert "The card of lists.tacit does not count this fit. The card of newest.tacit" in shown
 
 
 def test_a_model_is_not_worse_than_itself(weekly):

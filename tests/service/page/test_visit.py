@@ -580,7 +580,7 @@ def test_price_and_promise_stand_beside_what_sends(visit):
     assert "without a budget" in stars.locator(".price").inner_text()
     said = stars.locator(".measured").inner_text()
     assert said.startswith("Measured on 600 generated people in 5 folds, never proved: ")
-    assert "66 times in 100, with 95 % confidence at most 73" in said
+    assert "57 times in 100, with 95 % confidence at most 64" in said
     assert " held back: every byte of it" in stars.inner_text()
     assert not stars.locator(".hex").first.is_visible()
     assert "a quarter of what you can ever spend" in answers.locator(".price").inner_text()

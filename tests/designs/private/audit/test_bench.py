@@ -9,7 +9,7 @@ from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine, plant
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import run_replays
-from tacit.designs.private.audit.bench import LARGE, LARGE_BUGS, LINES, WORLDS
+from tacit.designs.private.audit.bench import LARGE, LARGE_BUGS, CLAIMS, WORLDS
 from tacit.designs.private.audit.plans import PLAN_BUGS, PLAN_WORLDS
 from tacit.profile_sums.audit.planted_bugs import BUGS
 from tacit.profile_sums.audit.real_sizes import large_tables, list_faults, replay_once
@@ -103,6 +103,6 @@ def test_there_are_enough_bugs_and_pairs():
 
 def test_a_line_holds_its_claim():
     """With few samples: the exact loss is within the claim and near it, nothing is violated."""
-    audit = audit_claim(LINES[0](), samples=2_000)
+    audit = audit_claim(CLAIMS[0](), samples=2_000)
     assert 0.99 * audit.epsilon < audit.exact <= audit.epsilon
     assert audit.verdict != "violation"
