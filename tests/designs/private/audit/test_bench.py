@@ -9,7 +9,7 @@ from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine, plant
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import run_replays
-from tacit.designs.private.audit.bench import LARGE, LARGE_BUGS, CLAIMS, WORLDS
+from tacit.designs.private.audit.bench import CLAIMS, LARGE, LARGE_BUGS, WORLDS
 from tacit.designs.private.audit.plans import PLAN_BUGS, PLAN_WORLDS
 from tacit.profile_sums.audit.planted_bugs import BUGS
 from tacit.profile_sums.audit.real_sizes import large_tables, list_faults, replay_once
