@@ -241,14 +241,14 @@ def _keep_rows_of_tables(tables: Sequence[Table], where: Sequence[str]) -> list[
         if len(tables) == 1:
             keep_rows(tables[0], where)  # raises the error for the first missing column
         headers = itertools.chain.from_iterable(table.headers for table in tables)
-        are_all_known = set(names_in(where)) <= set(headers)
+        fix = "Check the names of the columns in --where."
+        if set(names_in(where)) <= set(headers):
+            fix = "Join the tables first."
         raise DataError(
             "no table has the columns of all conditions",
             found="; ".join(where),
             expected="conditions on columns of one table",
-            fix="Join the tables first."
-            if are_all_known
-            else "Check the names of the columns in --where.",
+            fix=fix,
         )
     return [
         keep_rows(table, where) if is_filtered else table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,18 +120,14 @@ def _join(people: Table, items: Table, key: str) -> Table:
         )
     added = [name for name in people_rows.columns if name not in items.frame.columns]
     people_rows = people_rows.select(key, *added)
-    rows = items.frame.with_columns(pl.col(key).cast(pl.String).str.strip_chars())
-    lines = items.lines
+    item_keys = items.frame[key].cast(pl.String).str.strip_chars()
+    items = replace(items, frame=items.frame.with_columns(item_keys))
     if people.where:  # rows whose people were filtered out are filtered out, too
-        is_kept = rows[key].is_in(people_rows[key].implode()).fill_null(value=False)
-        rows = rows.filter(is_kept)
-        mask = is_kept.to_list()
-        lines = lambda: itertools.compress(items.lines(), mask)  # noqa: E731
-    joined = rows.join(people_rows, on=key, how="left", maintain_order="left")
+        items = items.filter(item_keys.is_in(people_rows[key].implode()).fill_null(value=False))
+    joined = items.frame.join(people_rows, on=key, how="left", maintain_order="left")
     return replace(
         items,
         frame=joined,
-        lines=lines,
         is_text=items.is_text and people.is_text,
         kind=None,
         form=None,

@@ -358,7 +358,9 @@ def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     if len(parts) == 1:
         return dict(parts[0])
-    kinds = {tuple(role for role in _KINDS_OF_FEEDBACK if role in part) for part in parts}
+    kinds: set[tuple[str, ...]] = set()
+    for part in parts:
+        kinds.add(tuple(role for role in _KINDS_OF_FEEDBACK if role in part))
     if len(kinds) > 1:
         what = "some of the files have stars and some have numbers of plays"
         if () in kinds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -123,6 +123,15 @@ class Table:
     def line(self, row: int) -> int:
         """Return the number, as in `lines`, of a row that is counted from 0."""
         return next(itertools.islice(self.lines(), row, None))
+
+    def filter(self, is_kept: pl.Series) -> Table:
+        """Return this table with those rows only for which the (rows,) booleans are true."""
+        mask = is_kept.to_list()
+        return replace(
+            self,
+            frame=self.frame.filter(is_kept),
+            lines=lambda: itertools.compress(self.lines(), mask),
+        )
 
     def require_whole(self) -> Table:
         """Return this table; DataError for the first row that could not be read."""

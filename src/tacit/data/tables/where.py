@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,13 +39,7 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
         raise DataError(
             "no row fulfils the conditions", path=table.path, found="; ".join(conditions)
         )
-    mask = fulfils_all.to_list()
-    return replace(
-        table,
-        frame=table.frame.filter(fulfils_all),
-        lines=lambda: itertools.compress(table.lines(), mask),
-        where=(*table.where, *conditions),
-    )
+    return replace(table.filter(fulfils_all), where=(*table.where, *conditions))
 
 
 def names_in(conditions: Sequence[str]) -> list[str]:
