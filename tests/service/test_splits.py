@@ -131,7 +131,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def arms(clock: Clock, shop: Any) -> Any:
+def no_background_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the service's own look for days, which may come after a test moved the day."""
+
+    async def look_at_nothing(*_: object) -> None:
+        """Release no day."""
+
+    monkeypatch.setattr("tacit.service.split_releases.release_all", look_at_nothing)
+
+
+@pytest.fixture
+def arms(clock: Clock, no_background_release: None, shop: Any) -> Any:
     """A shop that splits its customers between two keys; its figures begin on START."""
     (split,) = shop.service.deployment.find_all(Split).values()
     (split.folder / "since").write_text(START.isoformat())

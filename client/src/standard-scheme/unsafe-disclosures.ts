@@ -101,7 +101,9 @@ function checkCouplings({ levels, attributes }: Disclosure, number: number): voi
     });
     reached = reachedByValue[0] as number[];
     if (reachedByValue.some((ofValue) => ofValue.join() !== reached.join())) {
-      throw new Refusal("the disclosure's couplings release levels that only one value can give");
+      throw new Refusal(
+        "the disclosure's couplings release a level for some values of an attribute and not for others",
+      );
     }
   }
 }

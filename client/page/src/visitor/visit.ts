@@ -94,7 +94,11 @@ export function useVisit(isShown: boolean): VisitState {
   useEffect(() => {
     if (inputs === undefined || ended !== undefined) return;
     const readFromOtherTab = () => {
-      if (!isCurrent(inputs.identity)) return location.reload(); // the visitor is another one now
+      if (!isCurrent(inputs.identity)) {
+        // Another tab stores a new visitor in several entries: the first one reloads the page.
+        removeEventListener("storage", readFromOtherTab);
+        return location.reload();
+      }
       setRatings(storage.readRatings());
       setValues(storage.readValues());
       setSent(storage.readSent());

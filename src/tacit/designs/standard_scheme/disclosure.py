@@ -361,7 +361,8 @@ def _check_couplings(disclosure: Disclosure) -> None:
             released_for_first_value = released_by_value[0]
             if any(released != released_for_first_value for released in released_by_value):
                 raise RefusalError(
-                    "the disclosure's couplings release levels that only one value can give"
+                    "the disclosure's couplings release a level for some values of an attribute "
+                    "and not for others"
                 )
             true_levels = released_for_first_value
 
