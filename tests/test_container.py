@@ -243,6 +243,26 @@ def test_types_without_a_place(tmp_path, bad):
     assert not (tmp_path / "model").exists()
 
 
+def test_an_array_of_one_number_has_no_axis(tmp_path):
+    """A number comes back without an axis, as it was written."""
+    container.write(tmp_path / "model", {}, {"a": np.array(2.5)})
+    read = container.read(tmp_path / "model")[1]["a"]
+    assert (read.shape, float(read)) == ((), 2.5)
+
+
+@pytest.mark.parametrize(("axes", "fits"), [(4, True), (5, False)])
+def test_what_is_written_can_be_read(tmp_path, axes, fits):
+    """An array with more axes than a reader accepts is not written."""
+    array = np.zeros((1,) * axes)
+    if fits:
+        container.write(tmp_path / "model", {}, {"a": array})
+        assert container.read(tmp_path / "model")[1]["a"].shape == array.shape
+        return
+    with pytest.raises(TacitError, match="has 5 axes"):
+        container.write(tmp_path / "model", {}, {"a": array})
+    assert not (tmp_path / "model").exists()
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_header_holds_no_odd_number(tmp_path, number):
     """NaN and infinity are no JSON; a header with one is not written."""

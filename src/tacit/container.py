@@ -68,7 +68,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
     Raises:
         OutputError: The file cannot be written.
-        ModelFileError: An array has another type.
+        ModelFileError: An array has another type, or more than four axes.
     """
     write_whole(path, pack(header, arrays))
 
@@ -77,7 +77,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
     """Return the bytes of a model file; arguments as in `write`.
 
     Raises:
-        ModelFileError: An array has a type that a model file cannot hold.
+        ModelFileError: A model file cannot hold the type or the number of axes of an array.
     """
     packed = {name: _to_little_endian(name, array) for name, array in arrays.items()}
     entries = []
@@ -257,12 +257,16 @@ def _is_well_formed(entry: _ArrayEntry) -> bool:
 
 
 def _to_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array contiguous and in little endian, if a model file can hold its type.
+    """Return the array contiguous and in little endian, if a model file can hold it.
 
     Raises:
-        ModelFileError: A model file cannot hold the type.
+        ModelFileError: A model file cannot hold the type or this many axes.
     """
-    packed = np.ascontiguousarray(array)
+    if array.ndim > _MAX_DIMENSIONS:
+        raise ModelFileError(
+            f"Array '{name}' has {array.ndim} axes; a model file holds at most {_MAX_DIMENSIONS}."
+        )
+    packed = np.asarray(array, order="C")  # `ascontiguousarray` would give a number an axis
     packed = packed.astype(packed.dtype.newbyteorder("<"), copy=False)
     if packed.dtype.str not in _DTYPES:
         raise ModelFileError(

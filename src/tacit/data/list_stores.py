@@ -224,7 +224,11 @@ class _RedisConnection:
         connection = socket.create_connection((host, port), REDIS_TIMEOUT)
         if parts.scheme == "rediss":
             context = ssl.create_default_context()
-            connection = context.wrap_socket(connection, server_hostname=host)
+            try:
+                connection = context.wrap_socket(connection, server_hostname=host)
+            except BaseException:
+                connection.close()
+                raise
         self._socket = connection
         self._answers = connection.makefile("rb")
         login: list[Sequence[str]] = []

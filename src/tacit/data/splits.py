@@ -119,7 +119,9 @@ def k_fold_users(
     """
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:
-        raise ConfigError(f"{number} people make 2 to {number} folds; got {folds}.")
+        raise ConfigError(
+            f"The number of folds must be from 2 to the number of people, {number}; got {folds}."
+        )
     order = np.random.default_rng(seed).permutation(number)
     if labels is not None:
         if len(labels) != number:

@@ -48,6 +48,8 @@ def test_scores_rise_with_a_pair_that_is_remembered(attack):
     known = {"a": 5.0, "b": 5.0}
     assert attack.score(Remembers(True), known) > 0
     assert attack.score(Remembers(False), known) == 0
+    for few in ({}, {"a": 5.0}):
+        assert attack.score(Remembers(True), few) == 0
 
 
 def test_guesses_take_both_ends():

@@ -94,8 +94,10 @@ class FromPredictions:
 
         Errors of predictions for an account with one rating are compared with those for an account
         without ratings, on average over all ordered pairs of two of the target's ratings. The score
-        is 0.0 if no pair has predictions.
+        is 0.0 for a target with fewer than two ratings, and if no pair has predictions.
         """
+        if len(target_ratings) < 2:
+            return 0.0
         items = list(target_ratings)
         stars = np.array([target_ratings[item] for item in items])
         errors_for_new_account = np.abs(model.predict(items, history={}) - stars)

@@ -135,6 +135,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         model.add_measurements(attacks.measurements(model.release, people_and_panel))
     model.save(settings.out)
     fitted = model.fitted_
+    n_showable = fitted.n_showable if model.disclosure_.rule.selection else ratings.n_items
     data = fit_summary("standard-scheme", settings.out, ratings) | {
         "attributes": list(model.attributes),
         "values": {name: list(table.values) for name, table in fitted.tables.items()},
@@ -142,7 +143,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "release": settings.release,
         "profiles": settings.profiles,
         "training_people": fitted.n_consenting,
-        "showable_items": fitted.n_showable,
+        "showable_items": n_showable,
         "useful": usefulness(model),
         "item_table": model.item_table,
         "figure": attack_summary(fitted.measurements),

@@ -38,13 +38,13 @@ LEAST_PEOPLE = people_needed("standard-scheme").people
 def describe_usefulness(model: Any) -> str:
     """Say whether a model's lists are expected to beat popularity, by the number of its people.
 
-    If its devices can show only few items, the number of these items is stated instead, because
-    lists were not measured with so few items.
+    If selection lets its devices show only few items, the number of these items is stated instead,
+    because lists were not measured with so few items.
     """
     from tacit.designs.standard_scheme.training.fitting import describe_showable
 
     people = model.fitted_.n_consenting
-    if model.fitted_.shows_few_items:
+    if model.disclosure_.rule.selection and model.fitted_.shows_few_items:
         lists = (
             f"{describe_showable(model.fitted_)} With so few, a list of popular items may be "
             "better, and less is hidden among them."

@@ -183,3 +183,10 @@ def test_a_model_that_can_show_few_items_says_so():
     model.fitted_.tables["gender"].keep[:, :30] = 0
     assert "Devices can show 9 of 39 items with 10 raters or more" in describe_usefulness(model)
     assert "beat popular" not in describe_usefulness(model)
+
+
+def test_without_selection_devices_can_show_all_items():
+    """The chances of selection, which the tables still hold, say nothing about this release."""
+    model = StandardScheme(**SMALL, release="scheme+rounding").fit(RATINGS)
+    model.fitted_.tables["gender"].keep[:, :30] = 0
+    assert "Devices can show" not in describe_usefulness(model)
