@@ -147,6 +147,13 @@ def test_debug_shows_the_traceback(broken, capsys, words):
     assert "Traceback" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [[], ["--debug"]])
+def test_without_a_command_the_help_is_printed(capsys, words):
+    """`--debug` alone is no command."""
+    assert cli.main(words) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
 def test_debug_by_environment(broken, capsys, monkeypatch):
     """TACIT_DEBUG=1 does what `--debug` does."""
     monkeypatch.setenv("TACIT_DEBUG", "1")

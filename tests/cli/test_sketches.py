@@ -82,7 +82,7 @@ def test_plan_prints_theorem_4_3(tacit):
     found = json.loads(tacit(*words, "--json")[1])
     assert round(found["lower_bounds"]["one_bit"]) == 1_763_734
     said = " ".join(tacit(*words)[1].split())
-    assert "nobody can do with fewer than 1,763,734 people (Theorem 4.3)" in said
+    assert "no method can learn the clusters from fewer than 1,763,734 people" in said
     assert (
         "does not hold for several questions to one person, nor for questions that depend" in said
     )

@@ -190,15 +190,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line. An `Exception` or Ctrl-C is printed, not raised.
 
     Args:
-        arguments: Words after `tacit`; None: those of this process. If there are none, the help is
-            printed.
+        arguments: Words after `tacit`; None: those of this process. If there are none, or only
+            `--debug`, the help is printed.
 
     Returns:
         The exit code.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or os.environ.get("TACIT_DEBUG", "") not in ("", "0")
     words = [word for word in words if word != "--debug"]  # it may also follow the command
+    words = words or ["--help"]
     argv_before = sys.argv
     try:
         # Manifests and the commands that are suggested next show this command line.

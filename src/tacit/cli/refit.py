@@ -142,9 +142,12 @@ def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
 
     status = fit.model.budget_status_
     served = "It is served from now on." if fit.replaced else f"It is NOT served: {fit.reason}."
-    spent = f"epsilon {status.total:.4g} spent in total at delta {settings.delta:g}"
+    spent = f"epsilon {status.total:.4g}"
     if status.lifetime is not None:
-        spent += f" of {status.lifetime:g} allowed, {status.further} fits left"
+        spent += f" of {status.lifetime:g} allowed"
+    spent += f" is spent in total, at delta {settings.delta:g}"
+    if status.lifetime is not None:
+        spent += f"; {status.further} fits left"
     lines = [f"Fit {status.fits} of this folder: {spent}. {served}", fit.model.summary()]
     if status.repeated:
         lines.insert(

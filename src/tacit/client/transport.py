@@ -20,11 +20,12 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from tacit.client.strict_json import read_json
-from tacit.designs.sketches.messages import MessageError, catalogue_digest
+from tacit.designs.sketches.messages import MessageError as SketchesMessageError
+from tacit.designs.sketches.messages import catalogue_digest
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
 from tacit.designs.standard_scheme.messages import ItemId
-from tacit.designs.standard_scheme.messages import MessageError as CanonicalError
+from tacit.designs.standard_scheme.messages import MessageError as SchemeMessageError
 from tacit.errors import ConfigError, ModelFileError, TacitError
 
 MessageType = TypeVar("MessageType")
@@ -430,7 +431,7 @@ def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> Messa
     """Decode a message; ServiceError for bytes that are not one."""
     try:
         return decode(data)
-    except (MessageError, CanonicalError, ModelFileError, OverflowError) as error:
+    except (SketchesMessageError, SchemeMessageError, ModelFileError, OverflowError) as error:
         raise ServiceError(f"The service sent an invalid message: {error}.") from None
 
 

@@ -84,8 +84,9 @@ class RatingScale:
         different ones occur. Otherwise the first of `COMMON_SCALES` that holds 95 % of the values
         is chosen, so that a single cell does not decide for the others. A scale that begins below 0
         needs a negative value, and a rare scale needs `FEWEST_FOR_RARE_SCALES` values. A scale of
-        whole stars is replaced by the scale of half stars if the latter holds all values, and if at
-        least 1 % of the values are on it alone.
+        whole stars is replaced by the common scale of half stars with the same maximum that begins
+        half a star lower, if there is one, if it holds all values, and if at least 1 % of the
+        values are on it alone.
 
         Args:
             values: (ratings,) stars.

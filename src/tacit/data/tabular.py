@@ -303,10 +303,10 @@ def read_history(
         delimiter: Text between cells; None: found in the file.
         item_ids: (items,) ids of a model. An id of the file with the same text is replaced by the
             id of the model, which may have another type. None: ids stay as they are read.
-        events: Whether stars may be missing; each item then gets a 1.
+        events: Whether rows are events: a column of stars is then not read, and each item gets a 1.
 
     Returns:
-        Item id to stars, or to 1 if there is no column of stars.
+        Item id to stars, or to 1 with `events`.
 
     Raises:
         DataError: The file cannot be read, or a needed column is missing.

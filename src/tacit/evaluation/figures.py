@@ -23,7 +23,14 @@ def check_plots() -> None:
 
 
 def figure_over_setting(
-    title: str, lines: Sequence[Line], *, axis: str, unit: str, caption: str, bars: bool, ends: bool
+    title: str,
+    lines: Sequence[Line],
+    *,
+    axis: str,
+    unit: str,
+    caption: str,
+    intervals: bool,
+    ends: bool,
 ) -> Figure | None:
     """Draw lines over a setting that varies, with a table of the same figures.
 
@@ -33,7 +40,7 @@ def figure_over_setting(
         axis: Title of the horizontal axis, which names the setting.
         unit: Title of the vertical axis, which names what is measured.
         caption: Sentence below the plot.
-        bars: Whether intervals are drawn.
+        intervals: Whether intervals are drawn.
         ends: Whether the table has the ends of intervals.
 
     Returns:
@@ -53,7 +60,7 @@ def figure_over_setting(
         means = [line.means.get(value, mean_at_every_value) for value in settings]
         cells = [interval_cell(mean, ends=ends) for mean in means]
         rows.append((Cell(line.name, line.small, mark=line.mark), *cells))
-    plot = curves(lines, x_title=axis, y_title=unit, bars=bars)
+    plot = curves(lines, x_title=axis, y_title=unit, intervals=intervals)
     headings = [f"{value:g}" for value in settings]
     columns = ("method", *headings)
     alt = f"Line plot: {title}; the table below holds the same figures."

@@ -25,7 +25,7 @@ def curves(
     *,
     x_title: str,
     y_title: str,
-    bars: bool = True,
+    intervals: bool = True,
     bands: bool = False,
 ) -> str:
     """Draw lines over one setting, as SVG.
@@ -37,9 +37,8 @@ def curves(
         lines: Lines to draw; at least one has a mean at some setting.
         x_title: Title of the horizontal axis.
         y_title: Title of the vertical axis.
-        bars: Whether intervals are drawn.
-        bands: Whether intervals that are drawn are bands instead of bars. Horizontal lines have
-            neither.
+        intervals: Whether intervals are drawn.
+        bands: Whether they are drawn as bands; otherwise as bars. Horizontal lines have neither.
     """
     settings: set[float] = set()
     for line in lines:
@@ -52,7 +51,7 @@ def curves(
         for setting, mean in line.means.items():
             if mean is None:
                 continue
-            low, high = (mean.low, mean.high) if bars else (mean.mean, mean.mean)
+            low, high = (mean.low, mean.high) if intervals else (mean.mean, mean.mean)
             point = {"line": name, "y": mean.mean, "low": low, "high": high}
             if setting is None:
                 horizontal_lines.add(name)

@@ -63,7 +63,8 @@ class Runner:
 
     def __enter__(self) -> Runner:
         if self._workers > 1:
-            # Fresh interpreters: a forked child would share the parent's compiled-code locks.
+            # Fresh interpreters: a forked child would inherit locks of compiled code that a thread
+            # of the parent holds, and could wait for them for ever.
             self._executor = ProcessPoolExecutor(
                 self._workers,
                 mp_context=multiprocessing.get_context("spawn"),

@@ -58,7 +58,7 @@ class Ledger:
 
         Args:
             engine: The store.
-            heads: The second place of its head.
+            heads: Where the newest head of its hash chain is also kept, outside the store.
             known_head: The newest head in both.
         """
         self._engine = engine

@@ -298,7 +298,7 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
         )
     if role in (Role.ANONYMOUS, Role.SUBJECT):
         raise ConfigError(
-            "Keys in the file are for staff and vendors. A person's key comes from "
+            "Keys in the file are for staff, backends and vendors. A person's key comes from "
             "POST /api/people."
         )
     if lists not in LISTS or (lists != LISTS[0] and role is not Role.RECOMMEND):

@@ -408,7 +408,7 @@ def _show_replay(
     }
     columns = {
         "client": lambda client: str(client["client"]),
-        "recommendations": lambda client: client["asked"],
+        "recommendations": lambda client: len(client["recommendations"]),
         "disliked": lambda client: client["loss"],
         "gate shut in round": lambda client: (
             "never" if client["gate_closed"] is None else str(client["gate_closed"])
@@ -442,7 +442,6 @@ def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> d
             disliked += 1
     return {
         "client": client,
-        "asked": len(transcript.entries),
         "loss": disliked,
         "gate_closed": round_names[transcript.stopped_round],
         "recommendations": recommendations,

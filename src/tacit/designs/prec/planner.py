@@ -53,8 +53,8 @@ def floor_epsilon(
     """Bound the nats of a run with a gate, without the gate's own epsilon.
 
     Args:
-        objects: m.
-        rounds: T.
+        objects: m, the number of objects in a round.
+        rounds: T, the number of rounds.
         peers: P. While the gate is open, the sum of all credits is P c or more, where c is the
             credit of one voter at the start (`theory.credit`).
         voters: n, the most voters who can ever count for the client.

@@ -154,7 +154,7 @@ class Private(PrivateLists):
         """
         ratings = as_ratings_source(ratings)
         previous = None if self.previous is None else open_previous(self.previous)
-        continued = self._plan_to_continue(previous)
+        continued = self._find_fit_to_continue(previous)
         if previous is None and continued is not None:
             previous = self
         previous_fits, lifetime = read_earlier_fits(previous, self.lifetime, self.settings.delta)
@@ -233,7 +233,7 @@ class Private(PrivateLists):
         check_metadata(prepared)
         return prepare_first_fit(prepared, self.fits, lifetime, counted)
 
-    def _plan_to_continue(self, previous: Private | None) -> FittedLists | None:
+    def _find_fit_to_continue(self, previous: Private | None) -> FittedLists | None:
         """Return the result of the last fit of the plan to continue; None if none is continued.
 
         The plan is that of `previous`; without a `previous`, that of this object. It is not

@@ -132,9 +132,9 @@ def one_bit_sentence(planned: Plan) -> str:
     """State Theorem 4.3's bound for people who rated one item, and when it does not hold."""
     least = math.ceil(planned.lower_bounds["one_bit"])
     return (
-        f"With one fixed yes/no question to each person, at any epsilon, nobody can do with fewer "
-        f"than {least:,} people (Theorem 4.3). The bound does not hold for several questions to "
-        "one person, nor for questions that depend on answers."
+        f"If each person answers one fixed yes/no question, no method can learn the clusters from "
+        f"fewer than {least:,} people, at any epsilon (Theorem 4.3). The bound does not hold for "
+        "several questions to one person, nor for questions that depend on answers."
     )
 
 

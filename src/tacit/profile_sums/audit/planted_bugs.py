@@ -286,7 +286,10 @@ def divide_by_true_number(people: Profiles, *arguments: Any) -> Counts:
 def add_presence_after_clip(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> Ints:
-    """Clip the vector of likes at the whole norm, and then add the entry that counts people."""
+    """Scale each person's likes to the largest norm, and add the entry that counts people after it.
+
+    The whole vector is then longer than the largest norm.
+    """
     total = mechanism.zero_table()
     unclipped = replace(mechanism, noise_multiplier=0.0)  # without noise there is no clip
     for number in range(len(people.offsets) - 1):

@@ -57,9 +57,9 @@ def tour() -> Tour:
     messages_with_true_cell = [message for message in messages if message.places == CELL]
     right = len(messages_with_true_cell) / DRAWS
     return Tour(
-        headline=f"{click_shares['private']:.0%} of visitors click, "
-        f"{click_shares['best single video']:.0%} "
-        f"on the best single video. A neighbour guesses a visitor's cell in {right:.0%}.",
+        headline=f"{click_shares['private']:.0%} of visitors click; "
+        f"{click_shares['best single video']:.0%} would if all were shown the best single video. "
+        f"A neighbour is right about a visitor's cell in {right:.0%} of visits.",
         bars=(
             Bar("clicks, private", click_shares["private"]),
             Bar("clicks, best video", click_shares["best single video"]),
@@ -68,15 +68,16 @@ def tour() -> Tour:
         real_data=people_needed("pdap").real_data,
         asked=f"A generated vendor shows {VIDEOS} videos to {VISITS:,} visitors, learns from their "
         "clicks, and asks other vendors where a visitor may find something better.",
-        left=f"To the other vendors: {len(messages[0].encode())} bytes a visit, with the visitor's "
-        "context as one of four cells, at times a wrong one, as epsilon says; and noisy sums.",
+        left=f"To the other vendors: {len(messages[0].encode())} bytes a visit, which name one of "
+        "four cells for the visitor's context. A random choice makes it a wrong cell at times: the "
+        "smaller epsilon, the more often. In what others are recommended: noisy sums of clicks.",
         learned="Another vendor that believes the cell it was sent is right in "
-        f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25%. From what others are "
-        "recommended, a visit is hidden by the noise of the sums.",
-        cost=f"Epsilon {EPSILON:g} for one visit; a person's visits add up. Clicks: "
-        f"{click_shares['private']:.0%} of visits, without noise "
-        f"{click_shares['without noise']:.0%}, on the best single video "
-        f"{click_shares['best single video']:.0%}, with videos chosen by chance "
+        f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25%. Whoever sees what other "
+        "visitors are recommended learns little about a visit, because the sums are noisy.",
+        cost=f"Epsilon {EPSILON:g} for learning from a visit, and as much again for sending its "
+        f"context; a person's visits add up. Clicks: {click_shares['private']:.0%} of visits, "
+        f"without noise {click_shares['without noise']:.0%}, if all were shown the best single "
+        f"video {click_shares['best single video']:.0%}, with videos chosen by chance "
         f"{click_shares['chance']:.0%}.",
         read_on="docs/pdap.md",
         figures={"right": right, "clicked": click_shares, "epsilon": EPSILON},

@@ -66,7 +66,9 @@ def compute_statements(
 
 
 def compute_distances() -> dict[str, Any]:
-    """Compute how far apart the laws of both values' releases are (Theorem 1, part 1).
+    """Compute the distance of the releases' distributions for the two attribute values.
+
+    This is part 1 of Theorem 1.
 
     Returns:
         `outcomes`: number of vectors of ratings that a person with an attribute value can have in

@@ -130,7 +130,7 @@ def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Se
             axis=words.axis,
             unit="mean absolute error, stars",
             caption=f"{words.note} {_describe_base(table, profile, words.name)}",
-            bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
+            intervals=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
         if figure:
@@ -255,7 +255,7 @@ def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
             axis="ε′ of the recommender's step, as claimed",
             unit="mean absolute error, stars",
             caption=f"The published variant. {_describe_base(table, profile)}",
-            bars=False,  # intervals of one budget would hide the others
+            intervals=False,  # intervals of one budget would hide the others
             ends=len(table.seeds) > 1,
         )
         if figure:
