@@ -46,7 +46,7 @@ def test_a_client_with_peers_is_served_well(
     """300 peers of 400 voters: hardly a disliked recommendation, and the gate stays open."""
     found = asked(capsys, votes, "--likes", likes, "--voters", "500")
     ann = found["clients"][0]
-    assert ann["asked"] == ROUNDS
+    assert len(ann["recommendations"]) == ROUNDS
     assert ann["loss"] < ROUNDS / 3
     assert ann["gate_closed"] is None
     assert found["guarantees"][0]["epsilon"] <= 1
