@@ -170,7 +170,7 @@ def _bound_mu_in_direction(above_lower: Any, above_upper: Any, trials: int, leve
 
 
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
-    """Return an epsilon that the known threshold shows with a chance of at least 1 - alpha.
+    """Return a bound on epsilon that the known threshold reaches with chance 1 - alpha or more.
 
     Args:
         mu: The true mu. The threshold is in the middle between the two centres.

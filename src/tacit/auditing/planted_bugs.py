@@ -299,7 +299,7 @@ def gate_with_half_the_threshold_noise(planted: bool) -> Pair:
 
 
 class _RunWithoutCountNoise(GateRun):
-    """A run of a gate that adds no noise to its counts."""
+    """A run of a gate in which no noise is added to counts."""
 
     def stops_at(self, count: int) -> bool:
         return self.has_stopped or self.compare(int(count), 0)

@@ -110,7 +110,9 @@ class Letters:
         log = self._service.fetch_digest_log(name)
         notices = []
         if refused_ids:
-            notices.append(f"Not decided, because ids are whole numbers or texts: {refused_ids}.")
+            notices.append(
+                f"Not decided, because an id is neither a whole number nor a text: {refused_ids}."
+            )
         if digest is not None and digest.lower() != disclosure.digest:
             log = ()  # nothing is decided for a disclosure that is not in its log
             notices.append("The service shows a disclosure that is not the expected one.")

@@ -175,7 +175,7 @@ def _decode_memory(data: bytes, path: Path) -> MemoryContent:
             "is not a device's memory",
             path=path,
             expected="what this program writes",
-            fix="Restore it from a copy: a device that forgets may spend more than it should.",
+            fix="Restore it from a copy: a device that forgets may reveal more than it should.",
         ) from None
 
 

@@ -121,8 +121,8 @@ class Transport:
         self._attempts = attempts
         self._largest = largest
         self._sleep = sleep
-        # {}: no proxy; None: those that environment variables name. A proxy does not reach this
-        # machine.
+        # {}: no proxy, which would look for a local address on its own machine. None: the proxies
+        # that environment variables name.
         proxies: dict[str, str] | None = {} if is_local else None
         self._opener = build_opener(_NoRedirects(), ProxyHandler(proxies))
 
@@ -149,9 +149,9 @@ class Transport:
         Raises:
             ServiceError: No attempt had a usable answer of status 200 to 299.
         """
-        key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
+        idempotency_key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
         headers = {
-            "Idempotency-Key": key,
+            "Idempotency-Key": idempotency_key,
             "Content-Type": "application/octet-stream",
             **self._headers_with_key,
         }
@@ -169,17 +169,17 @@ class Transport:
         body = json.dumps(content, allow_nan=False).encode()
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
-    def delete(self, path: str, key: str) -> bytes:
+    def delete(self, path: str, idempotency_key: str) -> bytes:
         """Send a DELETE request, and return the body of the answer.
 
         Args:
             path: Path of the address.
-            key: The Idempotency-Key; a retry has the same one.
+            idempotency_key: The header Idempotency-Key; a retry has the same one.
 
         Raises:
             ServiceError: No attempt had a usable answer of status 200 to 299.
         """
-        headers = self._headers_with_key | {"Idempotency-Key": key}
+        headers = self._headers_with_key | {"Idempotency-Key": idempotency_key}
         return self._send_with_retries(Request(self._url + path, headers=headers, method="DELETE"))
 
     def parse_json(self, data: bytes) -> Any:
@@ -336,7 +336,9 @@ class Transport:
             size += len(part)
             if size > self._largest:
                 limit = f"{self._largest:,} bytes"
-                raise ServiceError(f"{self._url} answered with more than {limit}; none was used.")
+                raise ServiceError(
+                    f"{self._url} answered with more than {limit}; nothing was used."
+                )
             if time.monotonic() > deadline:
                 raise TimeoutError("timed out")
             parts.append(part)

@@ -177,8 +177,8 @@ def _read_numbers(
     """Read a column of numbers.
 
     Raises:
-        DataError: A cell is no finite number from `least` to `most`; the error has the first such
-            row.
+        DataError: A cell is no finite number from `least` to `most`; the error names the row of
+            the first such cell.
     """
     numbers = to_numbers(table.frame[header]).to_numpy().astype(np.float64)
     in_range = np.isfinite(numbers) & (numbers >= least) & (numbers <= most)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.attacks.any_model.adapters import AdaptedModel, adapt, find_recbole_model
 from tacit.auditing.attacks.any_model.named_models import find_model
-from tacit.auditing.attacks.any_model.runner import claim_of_card, predicts_stars
+from tacit.auditing.attacks.any_model.runner import find_card_with_epsilon, predicts_stars
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.recommenders.base import History, Recommendation, Recommendations
@@ -83,7 +83,7 @@ class OwnModel:
 
         None if no such card states an epsilon.
         """
-        card = claim_of_card(self._answers)
+        card = find_card_with_epsilon(self._answers)
         if card is None or card.epsilon is None:
             return None
         return OwnClaim(card.epsilon, card.delta or 0.0, card.against)

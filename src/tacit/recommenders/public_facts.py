@@ -23,14 +23,14 @@ class PublicFact(NamedTuple):
     """What the user can do so that the fit does not assume the fact."""
 
 
-_WRITTEN = "read the file by a written description with --format FILE"
+_FORMAT_REMEDY = "read the file by a written description with --format FILE"
 """Remedy for all facts of `GUESSES`."""
 
 GUESSES: Mapping[str, str] = {
     "encoding": "the encoding of the file",
     "delimiter": "the sign between its cells",
     "header": "whether its first line has names",
-    "rows": "where its rows end, which quotes decide",
+    "rows": "which of its line ends are inside quotes",
     "columns": "which of its columns holds what",
     "ids": "whether its ids are whole numbers",
     "decimal": "which sign stands between thousands",
@@ -55,7 +55,7 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
         "write the ratings with a row for each",
     ),
     "values": PublicFact("which values of the attribute occur", "give --values NAME=A,B"),
-    **{name: PublicFact(fact, _WRITTEN) for name, fact in GUESSES.items()},
+    **{name: PublicFact(fact, _FORMAT_REMEDY) for name, fact in GUESSES.items()},
 }
 """Facts that may be found in the ratings, by their names in model files."""
 
@@ -78,7 +78,7 @@ UNKNOWN_SPENDING = "spending"
 """Name of a further condition: that nobody was in earlier fits, whose cost is unknown."""
 _SPENDING = (
     "what earlier fits of these people have cost is unknown, as scikit-learn's clone made this "
-    "object and hands on no fits: this counts from here on alone"
+    "object without their record: only fits from here on are counted"
 )
 """The condition `UNKNOWN_SPENDING` in words."""
 _SPENDING_REMEDY = "fit an object that no clone made, with the newest model as previous"
@@ -160,7 +160,7 @@ def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
     if not read_off:
         lines = [f"{subject} are public: they were given, not read off the ratings"]
     if UNKNOWN_SPENDING in names:
-        lines.append(f"nobody was in an earlier fit, or it is added to this: {_SPENDING}")
+        lines.append(f"nobody was in an earlier fit, or its cost is added to this: {_SPENDING}")
     for name in read_off:
         fact, remedy = _FACTS[name]
         lines.append(f"{fact} is public: {remedy}")

@@ -233,7 +233,7 @@ def _limit_malloc() -> None:
 
 
 def exit_soon() -> None:
-    """End the process after THREAD_GRACE_SECONDS.
+    """End the process after THREAD_GRACE_SECONDS at the latest.
 
     Without this the interpreter would wait for a thread that still waits for the database.
     """

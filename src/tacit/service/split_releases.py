@@ -32,9 +32,9 @@ def read_released_days(service: Service, split: Split) -> tuple[DayFigures, ...]
 
 
 async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
-    """Release the figures of all days that are due, and remove the files of released days.
+    """Release the figures of all due days; then remove the files of past days that are not due.
 
-    A day is due once it has ended, as long as the budget covers it.
+    A day is due once it has ended, until it is released, as long as the budget covers it.
 
     Returns:
         The released figures of all days, the oldest day first.

@@ -164,8 +164,8 @@ class Split(ServedThing):
         """Return what was released and cannot be recalled, for a person's receipt."""
         return (
             f"noisy counts of the people that lists of '{self.name}' were served to and who "
-            f"clicked, each day at epsilon {self.settings.epsilon:g}; lines of a day that is not "
-            "counted yet are removed once it is"
+            f"clicked, each day at epsilon {self.settings.epsilon:g}; the lines of a day "
+            "are removed once its counts are released"
         )
 
     def check_neighbours(self, addresses: Collection[str]) -> None:

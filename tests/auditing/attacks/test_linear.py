@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from tacit.auditing.attacks import LogisticRegression, NaiveBayes, SupportVectorMachine
-from tacit.auditing.attacks.panel import STRENGTHS, mask_fifths
+from tacit.auditing.attacks.panel import INVERSE_PENALTIES, mask_fifths
 
 
 def test_naive_bayes_is_scikit_learns(stars):
@@ -43,7 +43,9 @@ def test_logistic_regression_is_scikit_learns(stars):
     """At the chosen penalty, score and belief are scikit-learn's decision and probability."""
     ratings, labels = stars
     ours = LogisticRegression().fit(ratings, labels)
-    theirs = SklearnLogisticRegression(C=ours.chosen_strength, max_iter=1000).fit(ratings, labels)
+    theirs = SklearnLogisticRegression(C=ours.chosen_inverse_penalty, max_iter=1000).fit(
+        ratings, labels
+    )
     np.testing.assert_allclose(ours.score(ratings), theirs.decision_function(ratings), atol=1e-2)
     np.testing.assert_allclose(
         expit(ours.score(ratings)), theirs.predict_proba(ratings)[:, 1], atol=1e-2
@@ -62,7 +64,7 @@ def test_support_vector_machine_is_scikit_learns(stars):
     """At the chosen penalty, the score is scikit-learn's decision."""
     ratings, labels = stars
     ours = SupportVectorMachine().fit(ratings, labels)
-    theirs = LinearSVC(C=ours.chosen_strength, dual=False).fit(ratings, labels)
+    theirs = LinearSVC(C=ours.chosen_inverse_penalty, dual=False).fit(ratings, labels)
     np.testing.assert_allclose(ours.score(ratings), theirs.decision_function(ratings), atol=1e-2)
 
 
@@ -89,7 +91,7 @@ def test_penalty_fits_the_signal(attack):
     clear = noise.copy()
     clear[:, 0] = labels
     chosen = [
-        attack().fit(sparse.csr_array(1.0 * features), labels).chosen_strength
+        attack().fit(sparse.csr_array(1.0 * features), labels).chosen_inverse_penalty
         for features in (weak, clear)
     ]
     assert chosen[0] < chosen[1]
@@ -135,6 +137,6 @@ def test_asides_are_stratified_fifths(people, ones, expected):
 
 
 def test_penalty_is_one_of_those_given(stars):
-    """The choice is made among the given strengths."""
-    assert LogisticRegression().fit(*stars).chosen_strength in STRENGTHS
-    assert LogisticRegression([0.02]).fit(*stars).chosen_strength == 0.02
+    """The choice is made among the given inverse penalties."""
+    assert LogisticRegression().fit(*stars).chosen_inverse_penalty in INVERSE_PENALTIES
+    assert LogisticRegression([0.02]).fit(*stars).chosen_inverse_penalty == 0.02

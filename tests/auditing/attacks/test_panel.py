@@ -26,7 +26,7 @@ from tacit.auditing.attacks import (
     stack_releases,
 )
 from tacit.auditing.attacks.features import positions, space_of
-from tacit.auditing.attacks.panel import QUICKER, STRENGTHS, LogisticRegression
+from tacit.auditing.attacks.panel import INVERSE_PENALTIES, QUICKER, LogisticRegression
 from tacit.errors import ConfigError, DataError
 
 
@@ -119,17 +119,17 @@ class Recorder:
         self.tried, self.best = tried, best
 
     def set_params(self, C):  # noqa: N803  # the name that scikit-learn gives it
-        self.strength = C
+        self.inverse_penalty = C
         return self
 
     def fit(self, features, labels):
-        self.tried.append((self.strength, features.shape[0]))
+        self.tried.append((self.inverse_penalty, features.shape[0]))
         return self
 
     def decision_function(self, features):
         """Stars of item 0 are the labels: the nearer to the best penalty, the less is mixed in."""
         signal = features.toarray()
-        return signal[:, 0] - abs(np.log(self.strength / self.best)) * signal[:, 1]
+        return signal[:, 0] - abs(np.log(self.inverse_penalty / self.best)) * signal[:, 1]
 
 
 def search(monkeypatch, best, *, quick):
@@ -140,15 +140,15 @@ def search(monkeypatch, best, *, quick):
     tried = []
     monkeypatch.setattr(LogisticRegression, "_make_classifier", lambda self: Recorder(tried, best))
     attack = LogisticRegression(quick=quick).fit(sparse.csr_array(stars), labels)
-    return attack.chosen_strength, tried[:-1]
+    return attack.chosen_inverse_penalty, tried[:-1]
 
 
-@pytest.mark.parametrize("best", STRENGTHS)
+@pytest.mark.parametrize("best", INVERSE_PENALTIES)
 def test_a_quick_search_finds_the_best_penalty_in_four(monkeypatch, best):
     """Of six, on two fifths of the people: eight fits where the thorough search makes thirty."""
     chosen, tried = search(monkeypatch, best, quick=True)
     assert chosen == best
-    assert len({strength for strength, _ in tried}) <= 4
+    assert len({inverse_penalty for inverse_penalty, _ in tried}) <= 4
     assert len(tried) <= 8
     chosen, tried = search(monkeypatch, best, quick=False)
     assert chosen == best

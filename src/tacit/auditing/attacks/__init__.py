@@ -1,10 +1,11 @@
 """Attacks that guess a private attribute from ratings, and how they are judged.
 
 A `Panel` holds several attackers by name. Each learns from some people's releases and scores other
-people's. Trained on true ratings, an attacker does not know the method of release (frozen); trained
-on released ratings, it does (retrained). `PublicKnowledge` is what is public about items and
-method. `auc` and `bound_attackers` judge the scores. `membership`, whose names are not imported
-here, has attacks that guess whether a recommender learned from a person.
+people's. An attacker that is trained on true ratings does not know the method of release
+("frozen"); one that is trained on released ratings does ("retrained"). `PublicKnowledge` is what is
+public about items and about this method. `auc` and `bound_attackers` judge the scores.
+`membership`, whose names are not imported here, has attacks that guess whether a recommender
+learned from a person.
 """
 
 from tacit.auditing.attacks.auc_bounds import (

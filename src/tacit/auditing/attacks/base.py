@@ -1,8 +1,8 @@
 """Interfaces of attacks on a private attribute, and the data that attackers read.
 
 An attacker learns from people who disclosed the attribute, then scores others. It reads the
-releases of these people (`Releases`) and what is public about items and method
-(`PublicKnowledge`).
+releases of these people (`Releases`), and what is public about items and about the method that
+releases ratings (`PublicKnowledge`).
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Releases:
     ratings: sparse.csr_array
     """(people, items) CSR of released stars; each stored entry is a shown item."""
     public: PublicKnowledge
-    """Public knowledge of items and method."""
+    """Public knowledge of items and of the method."""
     table: Ints
     """(people,) row of `public.offsets` and `public.log_keep` behind each person's release."""
     epochs: sparse.csr_array | None = None

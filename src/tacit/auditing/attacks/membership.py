@@ -1,4 +1,4 @@
-"""Was this person among those a recommender learned from? Guesses, and a game against whole fits.
+"""Was this person among those a recommender learned from? Attacks, and games of several fits.
 
 Rule     Some people are always in the ratings. For each of the others, the targets, a fair coin
          decides whether they are in. The attacker scores the targets, guesses that those with the
@@ -128,7 +128,7 @@ def count_guesses(labels: Labels, scores: Floats, share: float = 1.0) -> tuple[i
         DataError: Labels and scores differ in number, or there are fewer than two people.
     """
     if len(labels) != len(scores) or len(labels) < 2:
-        raise DataError("guesses need one score per person, of two people or more")
+        raise DataError("guesses need two people or more, and one score for each")
     # Both ends have the same number: with 15 people and share 1, it is 7.
     at_each_end = max(1, min(round(share * len(scores) / 2), len(scores) // 2))
     order = np.argsort(scores, kind="stable")
@@ -211,7 +211,8 @@ class Game:
     play_round: Callable[[np.random.Generator], Round]
     """Draws people and who of them is in, fits the method to these, and attacks the fit."""
     epsilon: float | None = None
-    """Epsilon that the method claims; None: no claim, and some attack has to beat a coin."""
+    """Epsilon that the method claims; None: no claim. Then some attack has to guess better
+    than a coin."""
     delta: float | None = None
     """Delta of the claim; None is taken as 0."""
 
@@ -348,7 +349,8 @@ def membership_study(games: Callable[[], Sequence[Game]], method: str, attack: s
         unexpected = [f"{row.method}, {row.attack}: {reasons[row.verdict]}" for row in failed]
         if not (short or control_works(rows)):
             unexpected.append(
-                "no attack beats a coin on a method without a claim: the attacks are too weak"
+                "no attack guesses better than a coin about a method without a claim: the attacks "
+                "are too weak"
             )
         return rows, unexpected
 

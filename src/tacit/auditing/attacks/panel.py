@@ -42,7 +42,7 @@ from tacit.auditing.attacks.modern import NONLINEAR, OnRatings, Stack, make_quic
 from tacit.errors import ConfigError
 from tacit.extensions import ATTACKERS, find_entry_points
 
-STRENGTHS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
+INVERSE_PENALTIES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 """Inverse penalties of logistic regression for stars of at most 5, the strongest penalty first."""
 ENOUGH_PEOPLE = 1000
 """Penalties are judged on fifths of the people until these fifths hold so many people."""
@@ -104,21 +104,25 @@ class _PenalisedClassifier(Learner):
     just above and below the best of them.
 
     Args:
-        strengths: Inverse penalties to choose from; None or an empty sequence: those of the class.
+        inverse_penalties: Values to choose from; None or an empty sequence: those of the class.
         seed: Seed of the fifths, and of fits that need one.
         quick: Whether to search quickly.
     """
 
-    strengths: tuple[float, ...] = STRENGTHS
+    inverse_penalties: tuple[float, ...] = INVERSE_PENALTIES
     """Inverse penalties to choose from, ascending: the strongest penalty first."""
 
     def __init__(
-        self, strengths: Sequence[float] | None = None, *, seed: int = 0, quick: bool = False
+        self,
+        inverse_penalties: Sequence[float] | None = None,
+        *,
+        seed: int = 0,
+        quick: bool = False,
     ) -> None:
-        self.strengths = tuple(sorted(strengths or self.strengths))
+        self.inverse_penalties = tuple(sorted(inverse_penalties or self.inverse_penalties))
         self.seed = seed
         self.quick = quick
-        self.chosen_strength: float | None = None
+        self.chosen_inverse_penalty: float | None = None
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         """Choose a penalty, then learn from (people, items) ratings and (people,) labels."""
@@ -126,10 +130,10 @@ class _PenalisedClassifier(Learner):
         self._unit = float(np.abs(ratings.data).max(initial=0.0)) / 5 or 1.0
         features = self._scale_stars(ratings)
         with limit_threads():
-            self.chosen_strength = self._choose_strength(features, checked_labels)
+            self.chosen_inverse_penalty = self._choose_inverse_penalty(features, checked_labels)
             self._model = (
                 self._make_classifier()
-                .set_params(C=self.chosen_strength)
+                .set_params(C=self.chosen_inverse_penalty)
                 .fit(features, checked_labels)
             )
         return self
@@ -140,29 +144,29 @@ class _PenalisedClassifier(Learner):
         decision: Floats = self._model.decision_function(self._scale_stars(ratings))
         return decision
 
-    def _choose_strength(self, features: sparse.csr_array, labels: Labels) -> float:
+    def _choose_inverse_penalty(self, features: sparse.csr_array, labels: Labels) -> float:
         """Choose the inverse penalty for these people."""
-        if len(self.strengths) == 1:
-            return self.strengths[0]
+        if len(self.inverse_penalties) == 1:
+            return self.inverse_penalties[0]
         parts = mask_fifths(labels, self.seed)
         if not self.quick:
-            areas = self._sum_aucs(features, labels, parts, self.strengths)
+            areas = self._sum_aucs(features, labels, parts, self.inverse_penalties)
         else:
             parts = parts[:QUICK_PARTS]
-            every_third = self.strengths[1::3] or self.strengths
+            every_third = self.inverse_penalties[1::3] or self.inverse_penalties
             areas = self._sum_aucs(features, labels, parts, every_third)
-            best = self.strengths.index(max(areas, key=lambda strength: areas[strength]))
-            neighbours = self.strengths[max(0, best - 1) : best + 2]
-            untried = [strength for strength in neighbours if strength not in areas]
+            best = self.inverse_penalties.index(max(areas, key=lambda value: areas[value]))
+            neighbours = self.inverse_penalties[max(0, best - 1) : best + 2]
+            untried = [value for value in neighbours if value not in areas]
             areas |= self._sum_aucs(features, labels, parts, untried)
-        return max(sorted(areas), key=lambda strength: areas[strength])
+        return max(sorted(areas), key=lambda value: areas[value])
 
     def _sum_aucs(
         self,
         features: sparse.csr_array,
         labels: Labels,
         parts: Sequence[NDArray[np.bool_]],
-        strengths: Sequence[float],
+        inverse_penalties: Sequence[float],
     ) -> dict[float, float]:
         """Return the sum of AUCs of each inverse penalty, over the parts of the people.
 
@@ -170,16 +174,16 @@ class _PenalisedClassifier(Learner):
             features: (people, items) scaled stars.
             labels: (people,) 0 or 1.
             parts: (people,) masks. An AUC is of the masked people, after a fit to all others.
-            strengths: Inverse penalties to judge.
+            inverse_penalties: Inverse penalties to judge.
         """
-        areas = dict.fromkeys(strengths, 0.0)
+        areas = dict.fromkeys(inverse_penalties, 0.0)
         for is_judged in parts:
             model = self._make_classifier()
             learned_from = features[~is_judged]
             judged_on = features[is_judged]
-            for strength in strengths:
-                model.set_params(C=strength).fit(learned_from, labels[~is_judged])
-                areas[strength] += auc(labels[is_judged], model.decision_function(judged_on))
+            for inverse_penalty in inverse_penalties:
+                model.set_params(C=inverse_penalty).fit(learned_from, labels[~is_judged])
+                areas[inverse_penalty] += auc(labels[is_judged], model.decision_function(judged_on))
         return areas
 
     def _scale_stars(self, ratings: sparse.csr_array) -> sparse.csr_array:
@@ -214,7 +218,7 @@ class SupportVectorMachine(_PenalisedClassifier):
     """
 
     name = "svm"
-    strengths = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01)
+    inverse_penalties = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01)
 
     def _make_classifier(self) -> Any:
         from sklearn.svm import LinearSVC

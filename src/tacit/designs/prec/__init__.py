@@ -11,11 +11,12 @@ creditD, creditR, weight    Block                                  round.py
 promise of P peers          gate (sound), assumption (published)   gate.py, guarantees.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
-Deviations, each with its proof in the docs: the paper takes a promise that the client has P peers;
-in its place the sound variant has a private gate, which shuts once too few voters still count for
-the client. A missing answer counts as a dislike; rounds may have fewer than m objects; voters may
-abstain, join and leave. The published variant has no gate and its card is conditional. With
-epsilon = inf both variants run without a gate and guarantee nothing.
+Deviations, each with its proof in the docs: the paper takes a promise that the client has P peers,
+which are voters of nearly the same taste; in its place the sound variant has a private gate, which
+shuts once too few voters still count for the client. A missing answer counts as a dislike; m is
+only the most objects of a round; voters may abstain, join and leave. The published variant has no
+gate and its card is conditional. With epsilon = inf both variants run without a gate and guarantee
+nothing.
 
 Names are imported on first use, so that commands that only list designs stay fast.
 """

@@ -176,8 +176,8 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
         epsilon=promised,
         delta=0.0,
         lifetime=(
-            "of one client in all rounds; each further client who shares what they see costs as "
-            "much again"
+            "what one client sees in all rounds; each further client who shares what they see "
+            "costs as much again"
         ),
         assumptions=(
             (
@@ -207,7 +207,8 @@ def log_ratios_without_peers(distribution: OutputDistribution, rounds: int) -> L
     """Compute how well a client without peers can tell whether one voter is present.
 
     Nobody else votes. The client likes an object if and only if the voter voted for it, so the
-    voter counts for the client in every round. Without the voter each object has the chance 1 / m.
+    voter counts for the client in every round. Without the voter, each of m objects has the chance
+    1 / m.
 
     Args:
         distribution: The output distribution of a round.

@@ -1,7 +1,8 @@
 """Memory of a device: a record of each decided item, without any true star or random draw.
 
-The memory stays on the device. It is encoded like a message, but never sent. Every change of a
-state must be stored durably before a letter (the encoded `Release` of an epoch) leaves the device.
+An item is decided once: letters show it with a released level, or it is held back. The memory
+stays on the device. It is encoded like a message, but never sent. Every change of a state must be
+stored durably before a letter (the encoded `Release` of an epoch) leaves the device.
 Standard library only.
 """
 

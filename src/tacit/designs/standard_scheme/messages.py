@@ -38,9 +38,9 @@ CONTINUOUS_LEVELS = 4
 """Length of a continuous scale in levels."""
 
 LIKED = 10
-"""Weight of a star in the top two fifths of the scale, in tenths."""
+"""Weight of a level in the top two fifths of the scale, in tenths."""
 SHOWN = 3
-"""Weight of any other star, in tenths."""
+"""Weight of any other level, in tenths."""
 LARGEST_COLUMN = 256
 """Most weights that an item may have, so that a table stays small enough to send."""
 LARGEST_WEIGHT = 10**9
@@ -204,7 +204,7 @@ def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ..
     require(len({row[0] for row in rows}) == len(rows), "an item comes once")
 
 
-def liked_levels(levels: int) -> tuple[int, ...]:
+def weights_of_levels(levels: int) -> tuple[int, ...]:
     """Compute the weight of each whole level of a scale in preferences: (levels,) in tenths."""
     top_levels = max(1, 2 * levels // 5)
     return (SHOWN,) * (levels - top_levels) + (LIKED,) * top_levels

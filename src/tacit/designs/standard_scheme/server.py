@@ -29,7 +29,7 @@ from tacit.designs.standard_scheme.messages import (
     ItemTable,
     Release,
     Scores,
-    liked_levels,
+    weights_of_levels,
 )
 from tacit.engine.ridge import solve
 
@@ -129,7 +129,7 @@ class Ease:
             (tuple(rows[start:end]), tuple(weights[start:end]))
             for start, end in pairwise(self.weights.indptr.tolist())
         )
-        return ItemTable(disclosure, liked_levels(self.n_levels), columns)
+        return ItemTable(disclosure, weights_of_levels(self.n_levels), columns)
 
 
 def levels_to_row(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
@@ -148,10 +148,10 @@ def weigh_levels(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
         n_levels: Number of whole levels of the scale.
 
     Returns:
-        CSR int64 of the same shape, in tenths: see `liked_levels`.
+        CSR int64 of the same shape, in tenths: see `weights_of_levels`.
     """
     whole_levels = np.clip(np.floor(levels.data + 0.5), 0, n_levels - 1).astype(np.int64)
-    weights = np.array(liked_levels(n_levels))[whole_levels]
+    weights = np.array(weights_of_levels(n_levels))[whole_levels]
     return sparse.csr_array((weights, levels.indices, levels.indptr), shape=levels.shape)
 
 

@@ -1,6 +1,7 @@
 """Faulty steps of a fit, which the audit has to catch.
 
-Each function or constant in this file that a `PlantedBug` names is wrong on purpose.
+Each function or constant in this file that a `PlantedBug` names is wrong on purpose. The numbers of
+sums are those of the package `profile_sums.sums`.
 """
 
 from __future__ import annotations
@@ -265,7 +266,7 @@ def divide_pairs_by_most_likes(
 
 
 def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -> float:
-    """Compare popular items with the noise by exact numbers of likes."""
+    """Compare popular items with the noise, as a fit's gate does, by exact numbers of likes."""
     likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
     return popular_above_noise(likes / (len(people.offsets) - 1), deviation)
 
@@ -401,7 +402,7 @@ BUGS = (
     PlantedBug("each row clipped, not the person's table", replace_item_sum(clip_each_row)),
     PlantedBug("two sums with one charge", replace_item_sum(clip_mean_row_apart)),
     PlantedBug("tastes around the true mean", TASTES_AROUND_TRUE_MEAN),
-    PlantedBug("half the noise beside the diagonal", HALF_SIGMA_BESIDE),
+    PlantedBug("half the noise off the diagonal", HALF_SIGMA_BESIDE),
     PlantedBug("popular items by true counts", TOP_ITEMS_BY_TRUE_COUNTS, world=_TOP_ITEMS),
     PlantedBug("items damped by true counts", DAMPED_BY_TRUE_COUNTS),
     PlantedBug("coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)),
@@ -415,11 +416,11 @@ BUGS = (
         "likes two rare items",
     ),
     PlantedBug(
-        "being there added beside the clip",
+        "the entry that counts people added after the clip",
         {counts_module: {"sum_counts": add_presence_after_clip}},
     ),
     PlantedBug("each sum with the noise of the whole budget", SHARES_FORGOTTEN),
-    PlantedBug("likes of the head added beside the clip", COUNTS_BESIDE_CLIP),
+    PlantedBug("tastes and counts of the head clipped apart", COUNTS_BESIDE_CLIP),
     PlantedBug(
         "the head of sum 3 by true counts",
         HEAD_BY_TRUE_COUNTS,
@@ -473,4 +474,4 @@ BUGS = (
         world=_PAIRS,
     ),
 )
-"""All bugs. By the proof in docs/private-proof.md, the first six are the likeliest mistakes."""
+"""All bugs. Each breaks a step of the proof in docs/private-proof.md."""

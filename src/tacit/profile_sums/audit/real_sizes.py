@@ -4,7 +4,7 @@ The ratings of `worlds` have 40 people and 20 items, which cannot show a bug tha
 size, such as a kernel that does not clip a person with more than 2,000 entries, or a table of more
 than 20,000 cells whose zeros get no noise. Here 2,000 people or more rate more than 5,000 items,
 and the person who is added or removed has 5,000 entries or more. Of each `World`, that is, of each
-way to fit, one fit is replayed.
+way to fit, one fit is replayed. The numbers of sums are those of `profile_sums.sums`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def replay_once(world: World, tables: NeighbouringTables, seed: int) -> Replay:
 
 
 def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
-    """Make a function that answers in place of the sampler, so that later sums are largest.
+    """Make a function that answers in place of the sampler, so that later sums are large.
 
     In the answer to sum 1 there are so many people that all items are in the head of sum 3. The
     answered Gram matrix is so large that tastes have the largest number of directions.
@@ -154,7 +154,7 @@ def list_faults(world: World, replayed: Replay) -> list[str]:
         n = diagonal.values.size
         is_gram = diagonal.values.ndim == 1 and off_diagonal.values.shape == (n * (n - 1) // 2,)
         if is_gram and not math.isclose(diagonal.scale, off_diagonal.scale * math.sqrt(2)):
-            faults.append("a Gram matrix has another noise on its diagonal than its proof")
+            faults.append("the noise on a Gram matrix's diagonal is not that of its proof")
     return faults
 
 

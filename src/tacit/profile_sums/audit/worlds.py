@@ -4,7 +4,8 @@ The claim is audited in every mode, in one domain and across two; mode 'auto' ch
 so few people, unless the auditor's answers lead to pairs of likes. Two things differ from real
 fits, and neither changes a rule of the fit. The auditor answers in place of the noise sampler, with
 little noise and enough people, because a fit of 40 people would stop after its first sum. And clips
-are so small that they bind in so small a world.
+are so small that they bind in so small a world. The numbers of sums are those of the package
+`profile_sums.sums`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tacit.profile_sums.settings import Mode, Settings
 EPSILON, DELTA = 1.0, 1e-6
 """Claim of the audited fits."""
 ITEMS, GENRES = 20, 5
-"""Numbers of items and of their first genres."""
+"""Number of items, and number of genres that items, but for the rare one, name first."""
 _ANSWERED_PEOPLE = 400
 """Number of people that sum 1 releases, set by the auditor."""
 _ANSWERED_MANY_PEOPLE = 20_000

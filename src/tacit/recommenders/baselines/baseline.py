@@ -174,7 +174,7 @@ def person_means(ratings: Ratings) -> Floats:
 
 
 def replace_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
-    """Return a copy of a CSR matrix with `values` (entries,) in place of its stored values."""
+    """Return a CSR matrix of `values` (entries,) that shares the index arrays of `matrix`."""
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 

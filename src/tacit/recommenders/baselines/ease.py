@@ -154,6 +154,6 @@ def _refuse_many_items(items: int) -> None:
     """Raise ConfigError for more than `MOST_ITEMS` items."""
     if items > MOST_ITEMS:
         raise ConfigError(
-            f"{items} items: this needs 8 bytes for each pair of items, and takes {MOST_ITEMS} at "
-            "most. Use item-item or als, or leave out rare items with --per-item."
+            f"A ridge regression on {items} items needs 8 bytes for each pair of them; the most "
+            f"are {MOST_ITEMS}. Use item-item or als, or leave out rare items with --per-item."
         )

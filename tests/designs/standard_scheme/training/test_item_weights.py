@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.standard_scheme.messages import LIKED, SHOWN, liked_levels
+from tacit.designs.standard_scheme.messages import LIKED, SHOWN, weights_of_levels
 from tacit.designs.standard_scheme.server import WEIGHT_UNIT, Ease, weigh_levels
 from tacit.designs.standard_scheme.training import item_weights as module
 from tacit.designs.standard_scheme.training.item_weights import (
@@ -73,9 +73,9 @@ def test_blocks(monkeypatch):
 @pytest.mark.parametrize(
     ("levels", "liked"), [(2, 1), (3, 1), (4, 1), (5, 2), (6, 2), (10, 4), (11, 4)]
 )
-def test_liked_levels(levels, liked):
+def test_weights_of_levels(levels, liked):
     """The top two fifths of a scale are liked, and one level at least."""
-    assert liked_levels(levels) == (SHOWN,) * (levels - liked) + (LIKED,) * liked
+    assert weights_of_levels(levels) == (SHOWN,) * (levels - liked) + (LIKED,) * liked
 
 
 def test_few_raters_are_left_out():

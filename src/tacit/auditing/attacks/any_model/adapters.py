@@ -161,7 +161,7 @@ class Answers:
     def _check_scores(self, scores: Floats | None) -> Floats | None:
         """Return the scores; raise ValueError unless they are (items,) or None."""
         if scores is not None and scores.shape != (len(self.ids),):
-            raise ValueError(f"{len(self.ids)} scores were asked for, not {scores.size}")
+            raise ValueError(f"{len(self.ids)} scores were expected, not {scores.size}")
         return scores
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
@@ -330,11 +330,11 @@ def _describe_missing_methods(model: Any) -> str:
     )
 
 
-def _refuse_history(name: str) -> ConfigError:
-    """Return the error for asking a recommender of known people about a history."""
+def _history_error(name: str) -> ConfigError:
+    """Make the error for asking a recommender of known people about a history."""
     return ConfigError(
-        f"{name} answers only for people it learned from, by their ids: it can be compared where "
-        "everybody is learned from, and not attacked. Give a function history -> list for more."
+        f"{name} answers only for people it learned from, by their ids. It can be compared where "
+        "it learns from everybody, but not attacked. Give a function history -> list to attack it."
     )
 
 
@@ -435,7 +435,7 @@ class _OfKnownPeople(Answers):
 
     def _rank(self, history: History, n: int) -> Ints:
         del history, n
-        raise _refuse_history(self.name)
+        raise _history_error(self.name)
 
     def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
         # The list may hold items of the history, which are then dropped.
@@ -475,7 +475,7 @@ class _RecBole(Answers):
 
     def _rank(self, history: History, n: int) -> Ints:
         del history, n
-        raise _refuse_history(self.name)
+        raise _history_error(self.name)
 
     def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
         if str(user) not in self.recbole_users:

@@ -133,12 +133,14 @@ def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: i
     features = sparse.csr_array(weights)
     scores = np.zeros(len(lists))
     fold_of = np.zeros(len(lists), dtype=np.int64)
-    strengths = None  # The first attacker chooses among all strengths.
+    inverse_penalties = None  # The first attacker chooses among all of its class.
     folds = k_fold_users(len(lists), FOLDS, seed=seed, labels=labels)
     for number, (train, test) in enumerate(folds):
-        attacker = LogisticRegression(strengths, quick=True).fit(features[train], labels[train])
-        assert attacker.chosen_strength is not None  # by `fit`
-        strengths = (attacker.chosen_strength,)
+        attacker = LogisticRegression(inverse_penalties, quick=True).fit(
+            features[train], labels[train]
+        )
+        assert attacker.chosen_inverse_penalty is not None  # by `fit`
+        inverse_penalties = (attacker.chosen_inverse_penalty,)
         scores[test] = attacker.score(features[test])
         fold_of[test] = number
     return auc(labels, pooled_ranks(scores, fold_of))

@@ -1,7 +1,7 @@
 """A file with the findings of finished fits, so that an attack that was stopped can be resumed.
 
 The file holds how strongly each attacked person's hidden items are favoured: it is as secret as the
-attack's other findings. Each line of it is a JSON object; a line that was cut off is ignored.
+attack's other findings. Each line is a JSON object or empty; a line that was cut off is ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from tacit.errors import ConfigError
 
 _BEGINS = '{"fit": "'
-"""First characters of every line."""
+"""First characters of every line that is not empty."""
 
 
 class FinishedFits:

@@ -190,7 +190,7 @@ def attack(
     chooses_views = sees_scores is None and "membership" in refitting
     if reads_card or chooses_views:
         answers = adapted.fit(ratings)
-        card = claim_of_card(answers) if reads_card else None
+        card = find_card_with_epsilon(answers) if reads_card else None
         if card is not None:
             claim = card.epsilon
             delta = _delta_to_judge_at(delta, card.delta)
@@ -284,7 +284,7 @@ def _delta_to_judge_at(callers_delta: float | None, cards_delta: float | None) -
     return callers_delta
 
 
-def claim_of_card(answers: Answers) -> Guarantee | None:
+def find_card_with_epsilon(answers: Answers) -> Guarantee | None:
     """Return the model's first card with an epsilon for adding or removing a whole profile.
 
     None if there is no such card, if `answers` holds no model, or if its model has no `guarantees`.
