@@ -87,7 +87,7 @@ def test_a_recommender_of_tacit_is_attacked_by_name(capsys, files):
     [
         (("--model", "nobody"), "no such recommender"),
         (("--model", "nofile.py:Mine"), "there is no such file"),
-        (("--model", "json:Nothing"), "It has no 'Nothing'"),
+        (("--model", "json:Nothing"), "json has no 'Nothing'"),
         (("--model", "private", "--set", "epsilom=1"), "Arguments are given with --set NAME=VALUE"),
         (("--model", "popularity", "--attack", "luck"), "No attack 'luck'"),
     ],

@@ -47,7 +47,7 @@ def titles_from_header(header: Mapping[str, Any]) -> dict[Any, str]:
     if titles is None:
         return {}
     if not (isinstance(titles, list) and len(titles) == len(header["items"])):
-        raise ValueError("its titles are not one for each item")
+        raise ValueError("its titles are no list with an entry for each item")
     if not all(title is None or isinstance(title, str) for title in titles):
         raise ValueError("a title is no text")
     pairs = zip(header["items"], titles, strict=True)

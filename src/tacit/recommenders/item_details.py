@@ -149,7 +149,7 @@ def details_from_parts(
     counts = read_array(arrays, "category_counts", len(ids))
     places = read_places(arrays, "category_places", len(names)).tolist()
     if counts.dtype != np.uint8 or int(counts.sum()) != len(places):
-        raise ValueError("its categories are not those of its items")
+        raise ValueError("its numbers of categories do not fit its list of categories")
     prices = _texts_from_header(header["prices"], len(ids))
     images = _texts_from_header(header["images"], len(ids))
     details = {}
@@ -173,7 +173,7 @@ def _texts_from_header(values: Any, items: int) -> list[str | None]:
     if values is None:
         return [None] * items
     if not isinstance(values, list) or len(values) != items:
-        raise ValueError("its facts about items are not one for each item")
+        raise ValueError("its facts about items are no list with an entry for each item")
     if not all(value is None or isinstance(value, str) for value in values):
         raise ValueError("a fact about an item is no text")
     return values

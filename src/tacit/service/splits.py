@@ -221,7 +221,7 @@ class Split(ServedThing):
                 "a person has one customer id",
                 "on one day a person counts once as served, once as clicked, in one kind of list",
                 "a figure is released for every day since the comparison began",
-                "which key serves whom does not follow from what people did",
+                "the shop chooses the key for a person without regard to what people did",
             ),
             not_covered=(
                 "the service and the shop, which know who asked and who clicked",

@@ -23,7 +23,7 @@ _PROTECTS = "one voter's whole history of votes, present or absent, from clients
 _NOT_COVERED = (
     "the platform, which sees all votes, and anyone who reads the run's file",
     "which candidates there are in a round, and how many clients are served",
-    "whether the number of voters has come to its stated bound, at which nobody joins any more",
+    "whether the number of voters has reached its stated bound, at which new ones are refused",
     "how long a call takes",
     "what other voters' histories reveal about a voter even if that voter does not take part",
 )
@@ -185,10 +185,10 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
                 f"{settings.radius} times for an object that the client dislikes"
             ),
             f"the client likes more than one object in at most {settings.diversity} rounds",
-            "the client has so many peers with the voter and without the voter",
+            "the client has that many peers whether or not the voter takes part",
             f"with and without the voter there are at most {settings.voters} voters",
         ),
-        not_covered=("clients who break the promise, which cannot be seen", *_NOT_COVERED),
+        not_covered=("clients who break the promise, which nobody can detect", *_NOT_COVERED),
         sources=(_PAPER, "the constants: p-REC, in the documentation"),
         claims=(_claim(settings, promised),),
     )

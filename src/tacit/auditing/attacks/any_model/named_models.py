@@ -40,7 +40,7 @@ def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
         return read_saved_model(Path(text), arguments)
     if colon:
         maker = getattr(_import_module(module), name, None)
-        hint = f"It has no '{name}'."
+        hint = f"{module} has no '{name}'."
     else:
         maker = model_reader(text)
         hint = f"Known: {', '.join(model_kinds())}."
