@@ -129,7 +129,7 @@ def test_another_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"not a MovieLens folder.*tacit data get"):
         read_movielens(tmp_path)
     assert not is_movielens(tmp_path)
-    with pytest.raises(DataError, match=r"holds no ratings that are known.*Name the file"):
+    with pytest.raises(DataError, match=r"holds no ratings in a known form.*Name the file"):
         load(tmp_path)
 
 

@@ -84,9 +84,9 @@ class DiscreteGaussian(Event):
     noise_multiplier: float
     """Parameter sigma / L2 sensitivity, above 0."""
     steps: int | None = None
-    """The sensitivity in steps of the grid, if neighbours differ in ONE entry. None if they may
-    differ in several: the loss then depends on how the distance is divided among the entries, and
-    only its rho is known."""
+    """The sensitivity in steps of the grid to which values are rounded, if neighbours differ in ONE
+    entry. None if they may differ in several: the loss then depends on how the distance is divided
+    among the entries, and only its rho is known."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "noise_multiplier", self.noise_multiplier)
@@ -106,7 +106,7 @@ class DiscreteGaussianVector(Event):
     """1 / L2 distance of neighbours after each entry is divided by its own sigma, or a lower bound
     of that."""
     sigma: float
-    """The smallest sigma of the entries, in steps of its grid, or a lower bound of that."""
+    """The smallest sigma of the entries, in steps of the entry's grid, or a lower bound of that."""
     entries: int
     """Number of integers, or an upper bound of that."""
 

@@ -1,8 +1,8 @@
 """Privacy loss distributions, through Google's dp-accounting (optional extra `accounting`).
 
 Source     Koskela, Jälkö, Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar, Manurangsi: Connect the
-           dots (2022), as implemented in dp-accounting. The loss of each distribution is rounded up
-           to a multiple of 1e-4, so the result is never too low.
+           dots (2022), as implemented in dp-accounting. Each distribution is replaced by one on
+           multiples of 1e-4 that is no more private, so the result is never too low.
 Guarantee  Holds for a list of events that is fixed in advance; so it cannot be used for a filter.
 Limit      A discrete Gaussian has a distribution here if neighbours differ in one entry and sigma
            is at most 2^14 steps. Otherwise the whole list gets its price from the other

@@ -179,7 +179,9 @@ def selection(epsilon: float) -> AuditedMechanism:
     return AuditedMechanism("selection", *_SCORE_ADJACENCY, epsilon, pairs)
 
 
-def _number_lists(lists: Mapping[Any, Any], place_values: NDArray[np.int64]) -> dict[int, Any]:
+def _chances_by_list_number(
+    lists: Mapping[Any, Any], place_values: NDArray[np.int64]
+) -> dict[int, Any]:
     """Return the chance of each list by the list's number, sum of entry * place value.
 
     Args:
@@ -221,7 +223,10 @@ def top_selection(epsilon: float) -> AuditedMechanism:
             np.array(a),
             np.array(b),
             exact=exact_losses.exact_loss(lists_a, lists_b),
-            chances=(_number_lists(lists_a, place_values), _number_lists(lists_b, place_values)),
+            chances=(
+                _chances_by_list_number(lists_a, place_values),
+                _chances_by_list_number(lists_b, place_values),
+            ),
             feature=lambda lists: np.asarray(lists @ place_values),
             sample_divisor=sample_divisor,
             at_once=True,

@@ -14,8 +14,8 @@ Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one sta
 Who rates what   A person's number of ratings is 5 plus a log-normal number. They draw items
          without replacement, with weights (rank + shift)^-SKEW * exp(pull <k_i, x_u>). Ranks
          count from 1 within each domain (Zipf-Mandelbrot), and k_i is correlated with q_i: people
-         rate what they like. `shift` and `pull` are arguments of `generate_domains`. Some people
-         rate in one domain only.
+         rate what they like. `shift`, `pull` and `overlap` are arguments of `generate_domains`.
+         With an overlap below 1, some people rate in one domain only.
 Limits   A result on generated people is no evidence about people.
 """
 
@@ -84,7 +84,7 @@ class Blocks:
         return labels
 
 
-def example(clusters: int) -> Blocks:
+def example_blocks(clusters: int) -> Blocks:
     """Make a model in which each class of people has a favourite item cluster.
 
     There are as many classes as clusters, all of the same size. With two, the chances of a like
@@ -129,7 +129,7 @@ class Likes:
         return f"Likes({len(self.items):,} likes of {len(self):,} people)"
 
 
-def draw(
+def draw_likes(
     blocks: Blocks, labels: Ints, *, users: int, rated: int, seed: int | tuple[int, ...]
 ) -> Iterator[Likes]:
     """Draw people and their likes, a part of the people at a time.
@@ -248,7 +248,7 @@ MILDNESS = 0.42
 TASTE_CORRELATION = 0.6
 """Correlation of k_i, by which an item is chosen, with q_i, by which it is liked."""
 FEWEST_RATINGS = 5
-"""Number of ratings of the least active person."""
+"""Least number of ratings of a person."""
 ACTIVITY_SPREAD = 0.5
 """Standard deviation over people of the logarithm of their number of ratings above the fewest."""
 

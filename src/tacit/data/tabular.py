@@ -96,11 +96,12 @@ def read_ratings(
         dates: "dayfirst" or "monthfirst", if the dates themselves do not tell.
         table: Name of the table to read, in a database.
         encoding: Encoding of text, such as "cp1251", also of `users` and `items`; None: UTF-8, or
-            else cp1252 unless the letters fit another one better.
+            else cp1252; text whose letters fit another one better is refused.
         where: Conditions that rows must fulfil, such as "status!=cancelled", "quantity>0" or
             "event in view|buy".
-        written: File or imported folder with a written format. Each row is then read
-            without the others, and one that does not fit is dropped. Only `scale`, `users` and
+        written: File or imported folder with a written format (`tables.written_format`), which says
+            how rows are written. Each row is then read without the others, and one that does not
+            fit is dropped. Only `scale`, `users` and
             `items` can be given with it.
         items_from_ratings: Whether titles in columns beside the ratings are public. Models publish
             them, and guarantee cards state this as a condition.
@@ -193,8 +194,8 @@ def with_users(
 ) -> Ratings:
     """Add user attributes from a file.
 
-    The format of a text file is guessed from its rows, which are private, so the result has the
-    guess 'people'.
+    If the format of the file is guessed, it is guessed from private rows; the result then has the
+    guess 'people' (`Ratings.with_guess`), which guarantee cards state as a condition.
 
     Args:
         ratings: The ratings.
@@ -396,7 +397,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """
     path = Path(path)
     used_options = {name: value for name, value in options.items() if value is not None}
-    if path.is_file() and _is_model(path):
+    if path.is_file() and _is_tacit_file(path):
         raise DataError(
             "this is a file of tacit, and no ratings",
             path=path,
@@ -429,7 +430,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     elif is_movielens(path):
         kind = "a MovieLens folder"
     elif path.is_dir():
-        what = "this folder holds no ratings that are known"
+        what = "this folder holds no ratings in a known form"
         expected = "a folder of  tacit data import,  or of MovieLens"
         fix = "Name the file of ratings itself, or import it:  tacit data import FILE -o FOLDER"
         raise DataError(what, path=path, expected=expected, fix=fix)
@@ -470,7 +471,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     return ratings.as_events() if used_options.get("events") else ratings
 
 
-def _is_model(path: Path) -> bool:
+def _is_tacit_file(path: Path) -> bool:
     """Tell whether a file is a model or another file of tacit, by its first bytes."""
     with path.open("rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC

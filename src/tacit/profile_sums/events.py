@@ -4,7 +4,8 @@ Guarantee   All events are declared before the first sum. Their noise multiplier
             every mode; only the question of a sum may depend on the answers before it. So Gaussian
             differential privacy composes the events as a list that is fixed in advance. One event
             may pay for two tables: sum 3 and pairs of likes each have sqrt(2) times the multiplier
-            of their common event, so both together cost what the event says.
+            of their common event, so both together cost what the event says. docs/private-proof.md
+            lists the sums by their numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ LIST_SUMS = 4
 """Number of sums that lists are made from: 1, 2a, 2b and 3. Where all sums stand in a sequence, the
 sums of stars come after these."""
 FEWEST_STEPS = 2048
-"""Lower bound of the norm of any sum, in steps: with `resolution_for` it has 4,096 or more."""
+"""Lower bound of the norm to which a person's table is clipped in any sum, in steps:
+`resolution_for` chooses steps with which the norm is 4,096 of them or more."""
 MOST_ENTRIES = 2**63 - 1
 """Upper bound of the number of entries of any sum: no array has more."""
 
@@ -34,7 +36,7 @@ def noise_multipliers(settings: Settings) -> list[float]:
         return [0.0] * len(settings.all_shares)
 
     def divide(whole_noise: float) -> list[float]:
-        """Return multipliers of the sums: their mu^2 add up to that of one with `whole_noise`."""
+        """Return multipliers of the sums: their mu^2 add up to that of one sum of `whole_noise`."""
         return [whole_noise / math.sqrt(share) for share in settings.all_shares]
 
     whole_noise = smallest_noise(
@@ -47,7 +49,7 @@ def noise_multipliers(settings: Settings) -> list[float]:
 
 
 def events(settings: Settings) -> tuple[Event, ...]:
-    """List the events that a fit is charged, in every mode."""
+    """List the events for which a fit is charged, in every mode (`Settings.mode`)."""
     return tuple(event_of_sum(noise) for noise in noise_multipliers(settings))
 
 

@@ -80,7 +80,7 @@ class Fit:
 
 
 FITS_IN_PROCESS: FitCounter[Fit] = FitCounter()
-"""Counts the fits of this process, in all designs that release these sums."""
+"""Counts the fits of this process, in all designs that release the sums of this package."""
 
 
 def count_fit(
@@ -137,7 +137,7 @@ def fits_to_header(fits: Sequence[Fit], lifetime: float | None) -> dict[str, Any
 def fits_from_header(
     header: Mapping[str, Any], expected_noises: Callable[[Sequence[Fit]], Sequence[float]]
 ) -> tuple[tuple[Fit, ...], float | None]:
-    """Read the fits and their lifetime from the values of `fits_to_header`.
+    """Read the fits, and the epsilon that they may cost together, as `fits_to_header` writes them.
 
     Args:
         header: JSON values.

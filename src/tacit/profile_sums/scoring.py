@@ -189,6 +189,8 @@ def split_score(
 ) -> ScoreParts:
     """Split the score of one target item into the parts that the person's own items add.
 
+    Context items are those from which people's profiles are made; target items are listed.
+
     There are no parts if everybody gets the same list, if the person has no context items, or if
     the item is outside the head of mode 'top-items'.
 

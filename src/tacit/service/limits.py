@@ -55,10 +55,10 @@ class RateLimits:
 
     @classmethod
     def per_day(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> RateLimits:
-        """Make limits on the free changes of a day, with a bucket for each person.
+        """Make limits on changes that cost no budget, with a bucket for each person.
 
         Args:
-            changes: Number of free changes that one person may make in a day.
+            changes: Number of these changes that one person may make in a day.
             clock: Monotonic clock, in seconds.
         """
         sentence = (

@@ -110,7 +110,9 @@ class Settings:
         unit="requests a second",
         above=0,
     )
-    burst: int = setting("how many of them may come at once", 200, unit="requests", above=0)
+    burst: int = setting(
+        "requests of one key or address that may come at once", 200, unit="requests", above=0
+    )
     most_waiting: int = setting(
         "requests of one worker that wait for a thread; more get 503", 512, unit="requests", above=0
     )

@@ -302,15 +302,15 @@ def test_bounds_do_not_contradict_each_other(setting):
 def test_refusals_give_the_reason(setting, reason):
     """What the proofs cannot carry is refused in a sentence that says why."""
     with pytest.raises(ConfigError, match=re.escape(reason)):
-        theory.check(*setting)
+        theory.check_sizes(*setting)
 
 
 def test_the_smallest_settings_are_let_in():
     """Just inside each limit."""
-    theory.check(2, 3, 0, 0, 12, 12)
-    theory.check(2, 3, 3, 0, 12, 12)
-    theory.check(7, 3, 0, 0, 42, 42)
-    theory.check(2, 17, 0, 5, 12, 12)
+    theory.check_sizes(2, 3, 0, 0, 12, 12)
+    theory.check_sizes(2, 3, 3, 0, 12, 12)
+    theory.check_sizes(7, 3, 0, 0, 42, 42)
+    theory.check_sizes(2, 17, 0, 5, 12, 12)
 
 
 def test_likely_loss_by_hand():

@@ -11,7 +11,7 @@ from hypothesis import example as case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.data.synthetic_worlds import Blocks, example
+from tacit.data.synthetic_worlds import Blocks, example_blocks
 from tacit.designs.sketches import theory
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.information import maxsense_information
@@ -206,7 +206,7 @@ def test_json_has_no_infinity():
 @pytest.mark.parametrize("clusters", [2, 3, 5])
 def test_examples_can_be_told_apart(clusters):
     """MaxSense and pairs both have something to see in the assumed worlds."""
-    world = example(clusters)
+    world = example_blocks(clusters)
     assert theory.separation(1.0, world.people, world.items, world.likes) > 0.005
     found = plan(items=100, rated=100, epsilon=1.0, clusters=clusters)
     assert all(math.isfinite(row.users_clt) for row in found.methods)
@@ -274,7 +274,7 @@ def test_what_is_planned_can_be_asked(sizes, epsilon, unit):
             theta=row.theta,
             questions=row.questions,
         )
-        theta, world = made.set_size * rated / made.modulus, example(2)
+        theta, world = made.set_size * rated / made.modulus, example_blocks(2)
         eps = epsilon / exposed_bits("multi-maxsense", unit, row.questions, rated)
         blocks = (world.people, world.items, world.likes)
         chance = float(world.items @ theory.maxsense_chances(items, rated, eps, theta, *blocks))

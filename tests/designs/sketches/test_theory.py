@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.data.synthetic_worlds import example
+from tacit.data.synthetic_worlds import example_blocks
 from tacit.designs.sketches import theory
 
 getcontext().prec = 50
@@ -106,7 +106,7 @@ def test_label_information_holds(N, w, eps):  # noqa: N803
     assert 0 < most <= theory.label_information(N, w, eps)
 
 
-WORLD = example(2)
+WORLD = example_blocks(2)
 ARGS = (WORLD.people, WORLD.items, WORLD.likes)
 
 

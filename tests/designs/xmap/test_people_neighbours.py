@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.private_neighbours import PrivateNeighbours
+from tacit.designs.xmap.private_neighbours import NeighbourParameters
 from tacit.designs.xmap.recommender import PeopleNeighbours
 from tacit.randomness import secure
 
@@ -23,7 +23,7 @@ def profiles(rows):
 
 
 def people(rows, *, k=9, budget=None, reading="positive"):
-    pnsa = None if budget is None else PrivateNeighbours(k, budget, reading)
+    pnsa = None if budget is None else NeighbourParameters(k, budget, reading)
     return PeopleNeighbours(np.full(3, 3.0), profiles(rows), k, pnsa, secure())
 
 

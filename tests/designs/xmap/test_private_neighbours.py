@@ -17,7 +17,7 @@ from tacit.designs.xmap.baseliner import make_baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.private_neighbours import (
     Candidates,
-    PrivateNeighbours,
+    NeighbourParameters,
     admit_candidates,
     candidates_of_items,
     draw_item_neighbours,
@@ -32,7 +32,7 @@ DRAWS = 20_000
 
 def drawn_neighbours(lists, k, budget, source):
     """Draw with |v| the number of candidates."""
-    return draw_neighbours(lists, PrivateNeighbours(k, budget, "counted"), 0, source)
+    return draw_neighbours(lists, NeighbourParameters(k, budget, "counted"), 0, source)
 
 
 def neighbour_chances(exponents, k):
@@ -146,7 +146,7 @@ def share_of_first(people, *, present, repeats):
     with simulation():
         for seed in range(repeats):
             draws = replay(f"{people} {present} {seed}")
-            pnsa = PrivateNeighbours(1, 0.8, "positive")
+            pnsa = NeighbourParameters(1, 0.8, "positive")
             items, _ = draw_item_neighbours(table.values, 0, pnsa, draws)
             chosen.append(items[0, 0] == 1)
     return np.mean(chosen)
@@ -235,7 +235,7 @@ def test_every_item_is_a_candidate_as_printed():
     table = make_baseline(stars).table
     with simulation():
         (all_items, _), (positive, _) = (
-            draw_item_neighbours(table.values, 0, PrivateNeighbours(3, 1.0, reading), replay(1))
+            draw_item_neighbours(table.values, 0, NeighbourParameters(3, 1.0, reading), replay(1))
             for reading in ("printed", "positive")
         )
     assert sorted(all_items[0].tolist()) == [1, 2, 3]
@@ -248,7 +248,7 @@ def test_readings_of_v(reading, length):
     printed and the number of candidates as counted: w differs, and so does what is raised."""
     similarities, sensitivity, epsilon = np.array([0.9, 0.88, 0.8, 0.3, 0.2]), 0.01, 2.0
     one = Candidates(np.arange(5, dtype=np.int32), similarities, np.full(5, sensitivity))
-    pnsa = PrivateNeighbours(1, epsilon, reading)
+    pnsa = NeighbourParameters(1, epsilon, reading)
     drawn = distribution(lambda: int(draw_neighbours([one], pnsa, 500, secure())[0][0, 0]))
     raised = np.maximum(similarities, 0.9 - 0.02 * math.log((length - 1) / 0.1))
     weights = np.exp(epsilon * raised / (4 * sensitivity))

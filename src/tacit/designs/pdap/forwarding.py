@@ -4,7 +4,7 @@
 visits, and `Host` chooses the videos that a neighbour offers.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
-            randomised response of the context's cell.
+            randomised response of the context's cell, which is one slice of each feature.
 Guarantee   epsilon for one randomisation, against all other vendors together, even if they collude,
             as long as each of them, and each retry, gets the same bytes. Neighbouring data differ
             in the context. At epsilon = inf the true cell is sent, and nothing is guaranteed.

@@ -231,7 +231,7 @@ class JointLearner(Policy):
                 neighbours.
 
         Raises:
-            DataError: A reward is not a finite number, or a choice's context is outside the cube.
+            DataError: A reward is not a finite number, or a choice's context is outside [0, 1].
             ConfigError: A choice has a context of another form than this learner's.
             PrivacyError: A visit was answered before, or is not a visit of this learner.
         """
@@ -369,8 +369,8 @@ class JointLearner(Policy):
         format.
         """
         self._add_answers()
-        exact, epochs = self._sums.export_state()
-        log_exact, log_epochs = self._log_sums.export_state()
+        exact, next_epoch = self._sums.export_state()
+        log_exact, next_log_epoch = self._log_sums.export_state()
         json_part = {
             "own": self.own.copy(),
             "neighbours": self.neighbours.copy(),
@@ -378,7 +378,7 @@ class JointLearner(Policy):
             "degree": self.features.degree,
             "arms": self._arms.copy(),
             "time": self.epochs.export_state(),
-            "released": [epochs, log_epochs],
+            "released": [next_epoch, next_log_epoch],
             "rates": [list(rate) for rate in self._alarm.rates],
             "tag": self.tag,
             "likes_of_all": self._beliefs.likes_of_all,
@@ -411,11 +411,11 @@ class JointLearner(Policy):
         self._waiting_visits.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
         self._answers.clear()
         self.tag = str(json_part["tag"])
-        epochs, log_epochs = json_part["released"]
+        next_epoch, next_log_epoch = json_part["released"]
         self._sums = self._new_sums()
-        self._sums.resume(arrays["exact"], epochs)
+        self._sums.resume(arrays["exact"], next_epoch)
         self._log_sums = self._new_sums()
-        self._log_sums.resume(arrays["log_exact"], log_epochs)
+        self._log_sums.resume(arrays["log_exact"], next_log_epoch)
         self.last_release = None
         self.last_log_release = None
 
@@ -608,7 +608,7 @@ class JointLearner(Policy):
 
         Raises:
             ConfigError: The choice's context does not have the form of this learner's contexts.
-            DataError: The choice's context is outside the cube.
+            DataError: The choice's context is outside [0, 1].
             PrivacyError: The choice has the number of a visit, but not this learner's tag.
         """
         context = choice.cell
@@ -619,7 +619,7 @@ class JointLearner(Policy):
             check_context(context, self.features.dimension)
         if choice.visit is not None and choice.learner != self.tag:
             raise PrivacyError(
-                "This choice was made by another learner, or before this one was fitted anew: it "
+                "This choice was made by another learner, or before this one was fitted anew. It "
                 "is not learned here: each visit may enter only one release."
             )
 

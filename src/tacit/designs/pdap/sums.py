@@ -1,9 +1,9 @@
 """Noisy sums over visits, of features times rewards: all that the joint learner releases.
 
-Contribution  a visit with a reward r in [0, 1] adds to two sums of the arm that was shown:
-              like = phi r to L, and dislike = phi (1 - r) to D. Sums are whole numbers of grains,
-              `GRAINS` to 1: q = phi in grains, rounded towards zero, R = r in 1024ths,
-              like = sign(q) floor(|q| R / 1024), and dislike = q - like.
+Contribution  a visit with the features phi, M numbers, and a reward r in [0, 1] adds to two sums of
+              the arm that was shown: like = phi r to L, and dislike = phi (1 - r) to D. Sums are
+              whole numbers of grains, of which `GRAINS` make 1: q = phi in grains, rounded towards
+              zero, R = r in 1024ths, like = sign(q) floor(|q| R / 1024), and dislike = q - like.
 Clipping      |like|_1 + |dislike|_1 = |q|_1 <= B_g for every context, arm and reward:
               `features.py` scales phi down to this norm, and a visit with a larger norm is refused
               here.
@@ -41,7 +41,7 @@ class SumNoise:
     """The noise of every number that is released.
 
     Attributes:
-        epsilon: nats by which it shows whether a visit is in the sums; inf adds no noise.
+        epsilon: nats of one visit; inf adds no noise.
         bound: B_g, the L1 sensitivity in grains: the most by which one visit changes all sums
             together.
     """
@@ -109,7 +109,7 @@ class EpochSums(MechanismRun):
         Args:
             arms: K, number of arms.
             terms: M, number of terms of phi.
-            noise: that a release adds to each number.
+            noise: the noise that a release adds to each number.
         """
         super().__init__()
         self.noise = noise
@@ -123,7 +123,7 @@ class EpochSums(MechanismRun):
         Args:
             arms: (n,) rows of the sums.
             phi: (n, M) features of the contexts.
-            rewards: (n,), each scaled to its arm's public range; clipped to [0, 1].
+            rewards: (n,), each scaled so that its arm's public range is [0, 1]; clipped to it.
 
         Raises:
             PrivacyError: A visit would change the sums by more than `noise.bound`, or this is not

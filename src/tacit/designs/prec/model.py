@@ -91,8 +91,8 @@ class PRec(Curator):
 
         Args:
             data: What `to_bytes` returned.
-            settings: Settings that the run must have. If they were planned before, the plan is not
-                computed again.
+            settings: Settings that the run must have. If their `plan` was computed before, it is
+                not computed again.
             randomness: Source of the further draws.
 
         Raises:

@@ -67,7 +67,7 @@ def floor_epsilon(
     Raises:
         ConfigError: A size is out of range.
     """
-    theory.check(objects, rounds, diversity, radius, voters, peers)
+    theory.check_sizes(objects, rounds, diversity, radius, voters, peers)
     return cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)
 
 
@@ -90,7 +90,7 @@ def promise_epsilon(
     Raises:
         ConfigError: A size is out of range.
     """
-    theory.check(objects, rounds, diversity, radius, voters, peers)
+    theory.check_sizes(objects, rounds, diversity, radius, voters, peers)
     return cached_epsilon("promise", objects, rounds, diversity, radius, voters, peers)
 
 
@@ -105,7 +105,7 @@ def peers_needed(
         ConfigError: A size is out of range.
     """
     fewest = theory.fewest_peers(objects)
-    theory.check(objects, rounds, diversity, radius, max(voters, fewest), fewest)
+    theory.check_sizes(objects, rounds, diversity, radius, max(voters, fewest), fewest)
 
     def suffices(peers: int) -> bool:
         cost, _ = cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)
@@ -123,7 +123,7 @@ def cached_epsilon(
     """Bound the nats of a run in one mode, as `floor_epsilon` and `promise_epsilon` do.
 
     Results are kept, so that each setting is computed once. The caller checks the sizes
-    (`theory.check`).
+    (`theory.check_sizes`).
 
     Returns:
         Nats, and whether they are the exact worst case or an upper bound.
@@ -264,7 +264,7 @@ def plan(
         ConfigError: A number is out of range.
     """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
-    theory.check(m, T, D, R, n, P)
+    theory.check_sizes(m, T, D, R, n, P)
     if epsilon is not None and not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
     modes: tuple[Mode, ...] = ("promise", "floor")
@@ -365,7 +365,7 @@ def plan_loss(
             size is out of range.
     """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
-    theory.check(m, T, D, R, n, P)
+    theory.check_sizes(m, T, D, R, n, P)
     if not (math.isfinite(loss) and loss >= 0):
         raise ConfigError(f"loss counts disliked recommendations, from 0 up; got {loss}.")
     if mode not in (None, "promise", "floor"):

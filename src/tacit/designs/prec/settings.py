@@ -30,8 +30,8 @@ Variant = Literal["sound", "published"]
 LEAST_EPSILON = 1e-6
 """Smallest epsilon of one client, in nats."""
 _LARGEST = 1 << 39
-"""Largest value of most whole numbers. Sizes of a run are far smaller, and `theory.check` allows
-twice as much."""
+"""Largest value of most whole numbers. Sizes of a run are far smaller, and `theory.check_sizes`
+allows twice as much."""
 _BOUNDS = {
     "rounds": (1, _LARGEST),
     "objects": (2, 1 << 16),

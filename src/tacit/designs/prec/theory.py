@@ -36,7 +36,7 @@ _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 a fair one."""
 
 
-def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
+def check_sizes(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     """Check that the algorithm and its proofs allow these sizes.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.synthetic_worlds import Blocks, example
+from tacit.data.synthetic_worlds import Blocks, example_blocks
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
@@ -20,7 +20,7 @@ def read_world(
     """Read who likes what from `--likes`, `--item-shares` and `--people-shares`.
 
     Args:
-        likes: Chances of a like, as for `read_likes`; None for those of `example(clusters)`.
+        likes: Chances of a like, as for `read_likes`; None for those of `example_blocks(clusters)`.
         clusters: L, number of item clusters.
         item_shares: Share of the items in each cluster; empty for equal shares.
         people_shares: Share of the people in each class; empty for equal shares.
@@ -30,7 +30,7 @@ def read_world(
             share is not above 0, or the shares of an option do not add up to 1. Without `likes`:
             there are fewer than two clusters.
     """
-    chances = example(clusters).likes if likes is None else read_likes(likes, clusters)
+    chances = example_blocks(clusters).likes if likes is None else read_likes(likes, clusters)
     people = read_shares("--people-shares", people_shares, len(chances), "classes of people")
     items = read_shares("--item-shares", item_shares, clusters, "item clusters")
     return Blocks(people, items, chances)

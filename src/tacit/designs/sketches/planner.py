@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.synthetic_worlds import Blocks, example
+from tacit.data.synthetic_worlds import Blocks, example_blocks
 from tacit.designs.sketches import theory
 from tacit.designs.sketches.information import (
     ReportInformation,
@@ -168,13 +168,13 @@ def plan(
         unit: What epsilon protects: 'user', 'rating' or 'moved rating'. For the last two only the
             lower bound `one_bit` is known.
         blocks: Who likes what, with `clusters` item clusters; None for
-            `synthetic_worlds.example(clusters)`. The lower bounds do not depend on it.
+            `synthetic_worlds.example_blocks(clusters)`. The lower bounds do not depend on it.
 
     Raises:
         ConfigError: A number is out of range, there is no such unit, or `blocks` has another number
             of clusters.
     """
-    world = example(clusters) if blocks is None else blocks
+    world = example_blocks(clusters) if blocks is None else blocks
     _check_numbers(items, rated, epsilon, eta, wrong, unit)
     if len(world.items) != clusters:
         raise ConfigError(

@@ -85,7 +85,7 @@ _LIFETIME_OF_PRIVATE_DISCLOSURE = (
     "all disclosures so far together: a further fit on the same people adds its own epsilon"
 )
 _LIFETIME_OF_EXACT_DISCLOSURE = "none: each fit on the same people discloses exact statistics again"
-_SOURCES_OF_NOISE = (
+_REFERENCES_ON_NOISE = (
     "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
     "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the sampler",
 )
@@ -270,7 +270,7 @@ def card_of_private_disclosure(
             ),
         ),
         not_covered=_NOT_COVERED_CONSENTING,
-        sources=_SOURCES_OF_NOISE,
+        sources=_REFERENCES_ON_NOISE,
     )
 
 

@@ -76,7 +76,7 @@ def read_catalogue_header(header: Mapping[str, Any], settings: Settings) -> Cata
         KeyError: The header has no ids, titles or domains.
     """
     items = header["items"]
-    names = header["domains"]
+    domains = header["domains"]
     titles = header["titles"] or [None] * len(items)  # null: no item has a title
     id_types = {type(item) for item in items}
     if id_types not in ({int}, {str}) or len(set(items)) < len(items):
@@ -85,9 +85,9 @@ def read_catalogue_header(header: Mapping[str, Any], settings: Settings) -> Cata
         raise ValueError("the id of an item does not fit 64 bits")
     if len(titles) != len(items) or any(type(title) not in (str, type(None)) for title in titles):
         raise ValueError("its titles are not one text or null for each item")
-    if len(names) != len(items) or any(type(name) is not str for name in names):
+    if len(domains) != len(items) or any(type(name) is not str for name in domains):
         raise ValueError("its domains are not one text for each item")
-    empty_domains = {*settings.target, *settings.source} - set(names)
+    empty_domains = {*settings.target, *settings.source} - set(domains)
     if empty_domains:
         raise ValueError(f"no item is in the domain {empty_domains.pop()}")
-    return Catalogue(np.array(names, dtype=object), settings)
+    return Catalogue(np.array(domains, dtype=object), settings)

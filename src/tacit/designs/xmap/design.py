@@ -52,7 +52,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 # Parts of the commands and reasons of several results
 _EVALUATE = "tacit evaluate xmap two.csv --domain-column domain"
-_SPLITS = "--seed 1000 --workers 1"
+_SEED_AND_WORKERS = "--seed 1000 --workers 1"
 _METHODS = (
     "--method nx-map-ib,nx-map-ub,x-map-ib,x-map-ub,item-average,remote-user,knn-single,knn-cross "
     "--variant published"
@@ -83,7 +83,9 @@ def _measured_result(
         source: Domain that people have rated in.
         target: Domain to recommend from.
     """
-    command = f"{_EVALUATE} --source {source} --target {target} {_SPLITS} {options} --json"
+    command = (
+        f"{_EVALUATE} --source {source} --target {target} {_SEED_AND_WORKERS} {options} --json"
+    )
     return PaperResult(item, "measured", command, reason, printed, shows, quick_options)
 
 

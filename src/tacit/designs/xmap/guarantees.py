@@ -310,8 +310,8 @@ def _example_columns(
         is_present: Whether the example's one person is in the data.
 
     Returns:
-        For each item the centred stars of all people: (2 people,), with the one person
-        (2 people + 1,); NaN for unrated.
+        For each item the centred stars of all people: (2 * people,), or (2 * people + 1,) with the
+        one person; NaN for unrated.
     """
     mild = np.ones(people)
     unrated = np.full(people, np.nan)

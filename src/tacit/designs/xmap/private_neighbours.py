@@ -61,7 +61,7 @@ class Candidates(NamedTuple):
         return Candidates(self.numbers[mask], self.similarities[mask], self.sensitivities[mask])
 
 
-class PrivateNeighbours(NamedTuple):
+class NeighbourParameters(NamedTuple):
     """Parameters of PNSA and PNCF."""
 
     k: int
@@ -139,7 +139,7 @@ def admit_candidates(candidates: Candidates, reading: Pnsa) -> Candidates:
 
 
 def draw_neighbours(
-    lists: list[Candidates], pnsa: PrivateNeighbours, longest_vector: int, source: Source
+    lists: list[Candidates], pnsa: NeighbourParameters, longest_vector: int, source: Source
 ) -> tuple[Numbers, Floats]:
     """Draw neighbours by PNSA, and add noise to their similarities by PNCF.
 
@@ -220,7 +220,7 @@ def longest_rating_vector(values: sparse.csr_array) -> int:
 
 
 def draw_item_neighbours(
-    values: sparse.csr_array, significance: int, pnsa: PrivateNeighbours, source: Source
+    values: sparse.csr_array, significance: int, pnsa: NeighbourParameters, source: Source
 ) -> tuple[Numbers, Floats]:
     """Draw the neighbours of every target item, and noisy similarities to them.
 

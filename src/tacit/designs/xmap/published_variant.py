@@ -34,7 +34,7 @@ from tacit.designs.xmap.generator import (
     make_alter_egos,
     private_replacement_selection,
 )
-from tacit.designs.xmap.private_neighbours import PrivateNeighbours, draw_item_neighbours
+from tacit.designs.xmap.private_neighbours import NeighbourParameters, draw_item_neighbours
 from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours, find_item_neighbours
 from tacit.designs.xmap.settings import Settings
 from tacit.designs.xmap.voting_lists import (
@@ -366,7 +366,7 @@ class TargetFit:
         pnsa = None
         budget = settings.neighbour_budget
         if budget is not None:
-            pnsa = PrivateNeighbours(settings.k, budget, settings.pnsa)
+            pnsa = NeighbourParameters(settings.k, budget, settings.pnsa)
         if settings.user_based:
             stars, _ = read_stars(require_in_memory(self.ratings))
             return PeopleNeighbours(means, alter_egos_of(stars, None), settings.k, pnsa, self.draws)

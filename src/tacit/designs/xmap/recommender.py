@@ -29,7 +29,7 @@ from tacit.designs.xmap.baseliner import (
 )
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.private_neighbours import (
-    PrivateNeighbours,
+    NeighbourParameters,
     admit_candidates,
     draw_neighbours,
     measure_candidates,
@@ -206,7 +206,7 @@ class PeopleNeighbours:
     """Everybody's target profiles (AlterEgos)."""
     k: int
     """Largest number of neighbours of a person."""
-    pnsa: PrivateNeighbours | None
+    pnsa: NeighbourParameters | None
     """How neighbours are drawn; None without privacy."""
     source: Source
     """Where draws come from."""

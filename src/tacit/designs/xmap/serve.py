@@ -18,8 +18,8 @@ BOOKS = 100
 """Number of books, the items of the source domain."""
 FILMS = 200
 """Number of films, the items of the target domain."""
-RATINGS_EACH = 30
-"""Mean number of ratings of a person in each domain."""
+RATINGS_PER_PERSON = 30
+"""Mean number of ratings of a person, in both domains together."""
 GENRES = 12
 """Number of genres that items are labelled with."""
 EPSILON = 4.0
@@ -55,7 +55,7 @@ def population() -> Ratings:
     generated = generate_domains(
         PEOPLE,
         (BOOKS, FILMS),
-        float(RATINGS_EACH),
+        float(RATINGS_PER_PERSON),
         pull=0.35,  # tastes decide much of what people rate, so that lists differ by person
         shift=20.0,  # about 20 items at the top are equally popular
         labels=GENRES,

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.data.synthetic_worlds import Blocks, draw
+from tacit.data.synthetic_worlds import Blocks, draw_likes
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.counting import item_counts, pair_counts
 from tacit.designs.sketches.experiment import simulation as simulations
@@ -44,7 +44,7 @@ def test_rated_pairs_are_those_that_were_rated():
     world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
     campaign = new_campaign(range(10), rated=3, epsilon=math.inf, method="pairwise-rated")
     labels, server = world.labels(10), Server(campaign, keep_tickets=False)
-    (people,) = draw(world, labels, users=4000, rated=3, seed=1)
+    (people,) = draw_likes(world, labels, users=4000, rated=3, seed=1)
     pair = people.rated[:, :2]
     with simulation():
         server.fold(
@@ -176,7 +176,7 @@ def test_scores_are_as_the_formula_has_them(items):
     server = Server(campaign, keep_tickets=False)
     with simulation():
         source = replay("scores")
-        for likes in draw(ONE_CLASS, labels, users=people, rated=rated, seed=6):
+        for likes in draw_likes(ONE_CLASS, labels, users=people, rated=rated, seed=6):
             server.fold(make_reports(campaign, likes.starts, likes.items, source), now=0)
     counts = item_counts(server)
     asked = campaign.set_size * rated / campaign.modulus  # theta of whole items
@@ -195,7 +195,7 @@ def test_identical_pairs_ask_whether_both_are_rated_alike():
     cluster are answered with yes; who rated one item of a pair answers no."""
     world = Blocks(np.ones(1), np.array([0.4, 0.6]), np.array([[1.0, 0.0]]))
     labels = world.labels(10)
-    (people,) = draw(world, labels, users=4000, rated=7, seed=1)
+    (people,) = draw_likes(world, labels, users=4000, rated=7, seed=1)
     dislikes = list_dislikes(people, 10)
     rows = zip(people.rated, np.split(dislikes[1], dislikes[0][1:-1]), strict=True)
     assert all({*own} == {item for item in rated if labels[item]} for rated, own in rows)
@@ -229,9 +229,9 @@ def test_a_larger_number_of_people_holds_the_smaller_one(monkeypatch):
 
     def draw_and_note(world, labels, *, users, rated, seed):
         drawn.append(users)
-        return draw(world, labels, users=users, rated=rated, seed=seed)
+        return draw_likes(world, labels, users=users, rated=rated, seed=seed)
 
-    monkeypatch.setattr(simulations, "draw", draw_and_note)
+    monkeypatch.setattr(simulations, "draw_likes", draw_and_note)
     simulate("maxsense", items=20, rated=10, epsilon=1.0, users=[300, 100], seed=1)
     assert drawn == [100, 200]
 
@@ -239,7 +239,7 @@ def test_a_larger_number_of_people_holds_the_smaller_one(monkeypatch):
 def test_all_pairs_of_two_items_are_named_alike():
     """Where everything is rated nobody names one item twice, and each of the 12 pairs of 4 items
     has a twelfth of 12,000 people; false alarm below 1e-6 (chi squared, 11 degrees of freedom)."""
-    (people,) = draw(ONE_CLASS, ONE_CLASS.labels(4), users=12_000, rated=4, seed=1)
+    (people,) = draw_likes(ONE_CLASS, ONE_CLASS.labels(4), users=12_000, rated=4, seed=1)
     first, second = choose_named_pairs(people, 4, np.random.default_rng(1)).T
     counts = np.bincount(4 * first + second, minlength=16).reshape(4, 4)
     assert counts.diagonal().tolist() == [0, 0, 0, 0]
@@ -281,7 +281,7 @@ def test_scores_of_unequal_clusters_are_as_the_formula_has_them():
     server = Server(campaign, keep_tickets=False)
     with simulation():
         source = replay("unequal scores")
-        for likes in draw(UNEQUAL, labels, users=people, rated=rated, seed=6):
+        for likes in draw_likes(UNEQUAL, labels, users=people, rated=rated, seed=6):
             server.fold(make_reports(campaign, likes.starts, likes.items, source), now=0)
     counts = item_counts(server)
     theta = campaign.set_size * rated / campaign.modulus

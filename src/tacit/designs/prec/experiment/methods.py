@@ -255,7 +255,7 @@ def loss_bound(game: Game, method: str) -> float | None:
     voters = game.voters
     peers = game.peers
     try:
-        theory.check(game.objects, game.rounds, game.diversity, game.radius, voters, peers)
+        theory.check_sizes(game.objects, game.rounds, game.diversity, game.radius, voters, peers)
     except ConfigError:
         return None
     loss_without_gate = theory.loss_bound(game.objects, game.rounds, game.radius, voters, peers)

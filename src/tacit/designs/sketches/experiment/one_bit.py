@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.synthetic_worlds import Blocks, draw
+from tacit.data.synthetic_worlds import Blocks, draw_likes
 from tacit.designs.sketches.clustering import kmeans_line
 from tacit.errors import ConfigError
 
@@ -82,7 +82,7 @@ def count_answers(
     population_seed, part = seed
     generator = np.random.default_rng((population_seed, _STREAM_OF_QUESTIONS, part))
     seed_of_people = (population_seed, STREAM_OF_PEOPLE, part)
-    for people in draw(world, labels, users=users, rated=1, seed=seed_of_people):
+    for people in draw_likes(world, labels, users=users, rated=1, seed=seed_of_people):
         rated = people.rated[:, 0]
         likes = np.diff(people.starts) > 0
         is_revealed = _is_revealed(scheme, rated, likes, items, generator)

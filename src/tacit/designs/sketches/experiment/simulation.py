@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.synthetic_worlds import Blocks, Likes, draw, example
+from tacit.data.synthetic_worlds import Blocks, Likes, draw_likes, example_blocks
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.clustering import cluster_items
 from tacit.designs.sketches.experiment import one_bit
@@ -57,7 +57,7 @@ def simulate(
         epsilon: Nats of a report; inf for the non-private variant.
         users: Numbers of people, each 1 or more; duplicates are left out.
         seed: Seed of the true clusters, the people, the questions and the noise.
-        blocks: Who likes what; None for `synthetic_worlds.example(2)`.
+        blocks: Who likes what; None for `synthetic_worlds.example_blocks(2)`.
         unit: What epsilon protects: one of UNITS.
 
     Returns:
@@ -68,7 +68,7 @@ def simulate(
         ConfigError: A number is out of range, or the method does not exist or does not fit the
             setting.
     """
-    world = example(2) if blocks is None else blocks
+    world = example_blocks(2) if blocks is None else blocks
     numbers_of_people = sorted(set(users))
     if not numbers_of_people or numbers_of_people[0] < 1:
         raise ConfigError("A simulation needs at least one person.")
@@ -135,7 +135,7 @@ def _learn_labels(
     with simulation():
         source = replay(f"sketches {seed}")
         for part, people in enumerate(numbers_of_people):
-            for likes in draw(
+            for likes in draw_likes(
                 world,
                 labels,
                 users=people - earlier_people,

@@ -2,9 +2,11 @@
 
 Runs at     the recommender.
 Sees        `people.Statistics`, and which items have enough raters.
-Why shrink  A raw half gap is the true one plus an error e. Subtracting it adds -x0 e to the
-            release, and an attacker who knows the public gaps finds it: on real ratings this error
-            alone reveals the attribute *better* than true stars do, with the opposite sign. If the
+Why shrink  For two values, x0 = 1 and x0 = -1, x0 times half of the gap between their means is
+            subtracted from a level. A raw half gap is the true one plus an error e. So -x0 e is
+            added to the release, and an attacker who knows the public gaps finds it: on real
+            ratings this error alone reveals the attribute *better* than true stars do, with the
+            opposite sign. If the
             best prediction of the gap for unseen people is subtracted, the error has mean zero
             against every attack built on the same data. So offsets and couplings are shrunk by the
             amount that predicts left-out people best, and chances to rate an item are posterior

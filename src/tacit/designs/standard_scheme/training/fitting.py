@@ -56,7 +56,7 @@ class Fitted:
     scale: RatingScale
     """Scale of the stars."""
     n_consenting: int
-    """Number of consenting people, from whom it was learned."""
+    """Number of consenting people, from whom the model was learned."""
     people: PeopleHashes | None
     """Keyed hashes of these people; None if the model's file has none."""
     tables: Mapping[str, Tables]
@@ -103,7 +103,7 @@ def fit(
     earlier_people: PeopleHashes | None,
     earlier_disclosures: tuple[CountedFit, ...] = (),
 ) -> Fitted:
-    """Learn from the consenting people: all in the ratings whose attributes are all known.
+    """Learn from the consenting people: those in the ratings of whom every attribute is known.
 
     Args:
         settings: Checked settings.

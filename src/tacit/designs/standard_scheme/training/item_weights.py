@@ -161,7 +161,7 @@ def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_arra
     empty = np.empty(0, np.int64)  # concatenated where no item is eligible
     rows = [empty]
     weights = [empty]
-    # The number of each item's weights, at its number plus 1; summed up below.
+    # ends[i + 1] is how many weights item i has; summed up below.
     ends = np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
         in_units = np.round(dense[:, column] * WEIGHT_UNIT).astype(np.int64)

@@ -316,9 +316,9 @@ def hash_people(
     changed = max(n_new, n_gone)
     if 0 < changed < FEWEST_CHANGED:
         raise ConfigError(
-            f"Only {changed} of the training people changed since the model before was fitted, and "
-            "the difference of two models shows what so few people like. Keep that model, or fit "
-            f"again when {FEWEST_CHANGED} changed."
+            f"Only {changed} of the training people changed since the previous model was fitted, "
+            "and the difference of two models shows what so few people like. Keep that model, or "
+            f"fit again when {FEWEST_CHANGED} changed."
         )
     return PeopleHashes(key, hashes)
 

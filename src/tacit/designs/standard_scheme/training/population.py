@@ -69,9 +69,9 @@ def simulate_epochs(
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Simulate the last releases of people whose devices send in several epochs.
 
-    An item is decided in the first of these epochs that is not before that of its rating; with
-    selection, the tables of the epoch must also have a chance above 0 to show it. After the
-    account's first day a device decides items only if it has shown none yet.
+    An item is decided in the first of these epochs that is not before the epoch in which it was
+    rated; with selection, the tables of the epoch must also have a chance above 0 to show it. After
+    the account's first day a device decides items only if it has shown none yet.
 
     Args:
         levels: As for `simulate_release`.
@@ -146,12 +146,12 @@ def _decide(
     is_shown = np.ones(len(true_levels), dtype=bool)
     if rule.selection:
         for chances in _chances_to_show(value_rows, items, tables):
-            is_shown &= _draw_parts(source, len(true_levels)) < chances
+            is_shown &= _draw_millionths(source, len(true_levels)) < chances
     released = _transform(true_levels, value_rows, items, tables, rule, source)
     if rule.rounding:
         released = _round_levels(released, n_levels, source)
     if rule.mix < MICRO:
-        is_obfuscated = _draw_parts(source, len(true_levels)) < rule.mix
+        is_obfuscated = _draw_millionths(source, len(true_levels)) < rule.mix
         released = np.where(is_obfuscated, released, true_levels)
         is_shown = is_shown | ~is_obfuscated
     return released, is_shown
@@ -191,7 +191,7 @@ def _transform(
             assert table.coupling is not None  # a continuous scale was refused with the rule
             # A draw picks the first level whose cumulative chance is above it.
             cumulative = table.coupling[value_rows[:, position], items, whole_levels]
-            draws = _draw_parts(source, len(true_levels))
+            draws = _draw_millionths(source, len(true_levels))
             whole_levels = (cumulative <= draws[:, None]).sum(axis=1)
         return whole_levels * MICRO
     if rule.transform == "movie-average":
@@ -205,10 +205,10 @@ def _transform(
 def _round_levels(released: Ints, n_levels: int, source: Source) -> Ints:
     """Round micro-levels at random to whole levels, as `rounding.round_level` does; clip them."""
     whole_levels, fractions = np.divmod(released, MICRO)
-    whole_levels = whole_levels + (_draw_parts(source, len(released)) < fractions)
+    whole_levels = whole_levels + (_draw_millionths(source, len(released)) < fractions)
     return np.clip(whole_levels, 0, highest_level(n_levels)) * MICRO
 
 
-def _draw_parts(source: Source, count: int) -> Ints:
+def _draw_millionths(source: Source, count: int) -> Ints:
     """Draw (count,) uniform whole numbers from 0 to 999,999, to compare with parts per million."""
     return integers_below(source, MICRO, count)

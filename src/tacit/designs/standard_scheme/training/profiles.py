@@ -84,7 +84,7 @@ def train_profiles(
     settings: ProfileSettings,
     features: Floats | None = None,
 ) -> Profiles:
-    """Fit item profiles to consenting people's levels minus the offsets, r - x0 v0.
+    """Fit item profiles to consenting people's levels minus the offsets.
 
     Sound: item means, shrunk by MEAN_PSEUDO_RATINGS, are subtracted as well. Items with fewer than
     FEWEST raters share one mean and have no latent factors, since their own mean could be the stars

@@ -4,7 +4,8 @@ Split   A share of the people who rated in both domains are test people: all but
         their ratings in the target domain are held out. All contenders with the same seed and
         profile size are judged on the same people and the same ratings.
 MAE     In stars; predictions are clipped to the scale and not rounded. The authors' code rounds
-        them to whole stars, which changes an MAE by more than many methods differ.
+        them to whole stars, which changes an MAE by more than many methods
+        differ from each other.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from tacit.designs.xmap.experiment.judgements import (
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.runner import Progress, Runner
 
-PROFILE = "a person's whole profile, added or removed"
+UNIT_OF_SOUND = "a person's whole profile, added or removed"
 """Text of `tacit compare`: what the sound variant protects."""
-PRINTED = "a rating, as printed: refuted, see the card"
+UNIT_OF_PUBLISHED = "a rating, as printed: refuted, see the card"
 """Text of `tacit compare`: what the published variant claims to protect."""
-LISTS = "everybody who has the lists or the model"
+ADVERSARY = "everybody who has the lists or the model"
 """Text of `tacit compare`: the adversary."""
 
 
@@ -251,15 +252,15 @@ def contenders(request: ComparisonRequest) -> tuple[ComparisonEntry, ...] | str:
         shared = {"source": request.source, "target": request.target, "epsilon": epsilon}
         published = shared | {"variant": "published", "k": 10}
         if math.isinf(epsilon):
-            entries.append(_make_entry("non-private", epsilon, PROFILE, published))
+            entries.append(_make_entry("non-private", epsilon, UNIT_OF_SOUND, published))
             continue
         sound = shared | {
             "variant": "sound",
             "delta": request.delta,
             "features": request.features,
         }
-        entries.append(_make_entry("sound", epsilon, PROFILE, sound))
-        entries.append(_make_entry("published", epsilon, PRINTED, published))
+        entries.append(_make_entry("sound", epsilon, UNIT_OF_SOUND, sound))
+        entries.append(_make_entry("published", epsilon, UNIT_OF_PUBLISHED, published))
     return tuple(entries)
 
 
@@ -279,7 +280,7 @@ def _make_entry(
         variant=variant,
         epsilon=epsilon,
         unit=unit,
-        against=LISTS,
+        against=ADVERSARY,
         maker="tacit.designs.xmap:XMap",
         settings=settings,
         stars=True,

@@ -264,8 +264,8 @@ def compare_contenders(
     mine: Contender,
     theirs: Contender,
     measure: str,
-    judged: Sequence[Judgement],
-    against: Sequence[Judgement],
+    judgements: Sequence[Judgement],
+    their_judgements: Sequence[Judgement],
     alpha: float | None = None,
 ) -> Comparison:
     """Compare two contenders by one measure, on the same people.
@@ -274,12 +274,12 @@ def compare_contenders(
         mine: The first contender.
         theirs: The second contender.
         measure: `mae` or `ndcg_at_10`.
-        judged: The first contender's judgements, one for each seed.
-        against: The second contender's.
+        judgements: The first contender's judgements, one for each seed.
+        their_judgements: The second contender's.
         alpha: The first contender's alpha, if both are the same with different alphas; else None.
     """
     compute_difference = mae_difference if measure == "mae" else ndcg_difference
-    interval, people = compute_difference(judged, against)
+    interval, people = compute_difference(judgements, their_judgements)
     return Comparison(
         method=mine.method,
         variant=mine.variant,

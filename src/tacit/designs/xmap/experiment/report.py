@@ -397,7 +397,7 @@ def tables_of_alpha(table: CrossDomainTable) -> Iterator[Table]:
         if comparison.alpha is not None
     ]
     if rows:
-        title = f"MAE less that at alpha {table.base.alpha:g}"
+        title = f"MAE minus that at alpha {table.base.alpha:g}"
         yield Table(title, ("method", "alpha", "difference"), rows)
 
 

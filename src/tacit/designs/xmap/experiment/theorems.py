@@ -25,7 +25,7 @@ from tacit.auditing.empirical import clopper_pearson
 from tacit.designs.xmap import theory
 from tacit.designs.xmap.private_neighbours import (
     Candidates,
-    PrivateNeighbours,
+    NeighbourParameters,
     draw_neighbours,
 )
 from tacit.randomness import Source
@@ -48,7 +48,7 @@ WIDTH = 0.3
 """w in the cases in which the minimum does not cut it: below Sim_k, and below CLEAR - KTH."""
 CASES = {
     "as proved": "one SS, w below Sim_k, |v| counts the candidates",
-    "w cut": "one SS that holds (2), so the minimum cuts w at Sim_k",
+    "w cut": "one SS, 2, which is a bound, so the minimum cuts w at Sim_k",
     "v printed": f"one SS, |v| the longest rating vector, {SHORT_VECTOR} ratings",
     "SS printed": "each pair has its own SS, 0 where nobody rated both",
 }
@@ -156,7 +156,7 @@ def check_theorems(k: int, samples: int, source: Source) -> Iterator[TheoremCase
         exponents = theory.neighbour_exponents(
             similarities, sensitivities, k, EPSILON_PRIME, world.length
         )
-        pnsa = PrivateNeighbours(k, EPSILON_PRIME, "printed")
+        pnsa = NeighbourParameters(k, EPSILON_PRIME, "printed")
         drawn, _ = draw_neighbours([world.candidates] * samples, pnsa, world.length, source)
         is_too_far = similarities < KTH - world.width
         is_clear = similarities > KTH + world.width
