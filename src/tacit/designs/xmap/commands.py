@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from tacit.designs.xmap.experiment.theorems import SensitivityCount, TheoremCase
 
 _PASSES = 4
-"""Number of passes of a sound fit over the ratings, for the progress bar."""
+"""Largest number of passes over the ratings of a sound fit from domains to other domains, for the
+progress bar."""
 _PASSES_WITH_STARS = 7
-"""Number of passes of a sound fit that also releases means of stars."""
+"""Largest number of passes of such a fit if it also releases means of stars."""
 _PASSES_OF_TARGET = 7
 """Number of passes of a published fit for each target, after one pass for all targets together."""
 MOST_NEIGHBOURS = 500

@@ -283,7 +283,7 @@ class PeopleNeighbours:
 
     @cached_property
     def _columns(self) -> sparse.csr_array:
-        """(n_target, people) stars minus the item's mean, by which people are compared."""
+        """(n_target, people) deviations of everybody's profiles, by which people are compared."""
         return self.profiles.matrix(self.profiles.deviations).T.tocsr()
 
     @cached_property

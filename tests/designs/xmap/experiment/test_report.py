@@ -12,10 +12,10 @@ from tacit.designs.xmap.experiment.contenders import (
     BASELINES,
     METHODS,
     NAMES,
-    NON_PRIVATE,
+    NX_MAP_METHODS,
     PAPERS_BUDGETS,
-    PRIVATE,
     VARIANTS,
+    X_MAP_METHODS,
     Contender,
 )
 from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point
@@ -33,7 +33,7 @@ SURFACE = (0.2, 0.8)
 
 def contenders(methods, surface=()):
     for method in methods:
-        if method in NON_PRIVATE:
+        if method in NX_MAP_METHODS:
             yield Contender(method, "published")
         elif method in BASELINES:
             yield Contender(method)
@@ -79,7 +79,7 @@ def table_of(methods=METHODS, *, gap=-0.03, private_gap=-0.01, ks=(10, 50), surf
             if contender.epsilon_prime not in SURFACE
         ]
         if contender.method not in BASELINES:
-            size = gap if contender.method in NON_PRIVATE else private_gap
+            size = gap if contender.method in NX_MAP_METHODS else private_gap
             for other in methods:
                 if other in BASELINES:
                     comparisons += [comparison(contender, other, "ndcg_at_10", 0.02)]
@@ -273,7 +273,7 @@ def test_every_method_has_a_name_and_a_line():
     assert set(NAMES) == set(METHODS)
     drawn = {method for method, _ in STROKES}
     assert drawn == set(METHODS) - {"popularity"}
-    assert {each for each in STROKES if each[0] in PRIVATE} == {
+    assert {each for each in STROKES if each[0] in X_MAP_METHODS} == {
         *(("x-map-ib", variant) for variant in VARIANTS),
         ("x-map-ub", "published"),
     }

@@ -47,7 +47,7 @@ from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below, secure
 
 FEWEST = 10
-"""An item with fewer raters has no offset and is never shown, in the sound variant."""
+"""An item with fewer raters has no offset and the chance 0 to be shown, in the sound variant."""
 PARTS = 8
 """Number of disjoint parts of the people, for the cross-validation of the shrinkage."""
 BACKFITTING_ROUNDS = 3

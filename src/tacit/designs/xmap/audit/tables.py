@@ -122,7 +122,7 @@ ITEMS = 50
 """Number of items of each domain in the membership game."""
 PEOPLE = 120
 """Number of people who are always in the data."""
-TARGETS = 60
+TARGETED_PEOPLE = 60
 """Number of targeted people, of whom about half are in the data."""
 RATED = 4
 """Number of ratings of each person in each domain."""
@@ -142,8 +142,8 @@ def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Round
             draws from the operating system.
 
     Returns:
-        (targets,) 1 for targeted people in the data, else 0; and for each attack by name the
-        (targets,) scores by which it guesses.
+        (targeted people,) 1 for those in the data, else 0; and for each attack by name the
+        (targeted people,) scores by which it guesses.
     """
     books = [f"book {number:02}" for number in range(ITEMS)]
     films = [f"film {number:02}" for number in range(ITEMS)]
@@ -162,15 +162,15 @@ def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Round
         return people
 
     others = draw_people(PEOPLE, popularity)
-    targets = draw_people(TARGETS, np.ones(ITEMS))
-    is_present = generator.random(TARGETS) < 0.5
-    present_targets = [targets[number] for number in np.flatnonzero(is_present)]
+    targeted_people = draw_people(TARGETED_PEOPLE, np.ones(ITEMS))
+    is_present = generator.random(TARGETED_PEOPLE) < 0.5
+    people_in_data = [targeted_people[number] for number in np.flatnonzero(is_present)]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
     model = XMap(source=SOURCE, target=TARGET, **settings)
-    model.fit(ratings([*others, *present_targets], items))
+    model.fit(ratings([*others, *people_in_data], items))
     scores = {}
     for attack in ATTACKS:
-        scores[attack.name] = np.array([attack.score(model, person) for person in targets])
+        scores[attack.name] = np.array([attack.score(model, person) for person in targeted_people])
     return Round(is_present.astype(np.int64), scores)
 
 

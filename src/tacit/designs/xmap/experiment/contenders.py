@@ -33,9 +33,9 @@ NAMES = {
 """For each method, its name in tables and figures."""
 METHODS = tuple(NAMES)
 """All methods, in the order of tables."""
-NON_PRIVATE = METHODS[:2]
+NX_MAP_METHODS = METHODS[:2]
 """The methods of NX-Map."""
-PRIVATE = METHODS[2:4]
+X_MAP_METHODS = METHODS[2:4]
 """The methods of X-Map with privacy."""
 BASELINES = METHODS[4:]
 """The methods for comparison."""
@@ -89,15 +89,15 @@ class Contender:
     def name(self) -> str:
         """Name in tables, such as `X-Map (item-based), sound`.
 
-        Only methods of `PRIVATE` have several variants, and so a variant in their names.
+        Only methods of `X_MAP_METHODS` have several variants, and so a variant in their names.
         """
         name = NAMES[self.method]
-        return f"{name}, {self.variant}" if self.method in PRIVATE else name
+        return f"{name}, {self.variant}" if self.method in X_MAP_METHODS else name
 
     @property
     def budget(self) -> str:
-        """Budget in words, such as `ε = 1, δ = 1e-06`; empty for methods other than `PRIVATE`."""
-        if self.method not in PRIVATE:
+        """Budget in words, such as `ε = 1, δ = 1e-06`; empty outside `X_MAP_METHODS`."""
+        if self.method not in X_MAP_METHODS:
             return ""
         if math.isinf(self.epsilon):
             return "ε = ∞"

@@ -17,11 +17,11 @@ from typing import Any
 from tacit.design import option
 from tacit.designs.xmap.experiment.contenders import (
     METHODS,
-    NON_PRIVATE,
+    NX_MAP_METHODS,
     PAPERS_BUDGETS,
-    PRIVATE,
     READINGS,
     VARIANTS,
+    X_MAP_METHODS,
     Contender,
 )
 from tacit.errors import ConfigError
@@ -169,8 +169,8 @@ class Grid:
         for method in METHODS:
             if method not in self.methods:
                 continue
-            if method not in PRIVATE:
-                yield Contender(method, "published" if method in NON_PRIVATE else "baseline")
+            if method not in X_MAP_METHODS:
+                yield Contender(method, "published" if method in NX_MAP_METHODS else "baseline")
                 continue
             if method == "x-map-ib" and "sound" in self.variants:
                 for epsilon in epsilons:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tacit.designs.xmap.experiment.contenders import NAMES, NON_PRIVATE, PRIVATE, Contender
+from tacit.designs.xmap.experiment.contenders import NAMES, NX_MAP_METHODS, X_MAP_METHODS, Contender
 from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judgements import Comparison
 from tacit.designs.xmap.experiment.paper_figures import PRINTED_ERRORS, PrintedErrors
@@ -97,7 +97,7 @@ def _table_of_methods(table: CrossDomainTable) -> Table:
 
 def _mark(contender: Contender) -> str:
     """Return the mark of a method's row and line on the page: "plain" for NX-Map, else ""."""
-    return "plain" if contender.method in NON_PRIVATE else ""
+    return "plain" if contender.method in NX_MAP_METHODS else ""
 
 
 def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Section]:
@@ -230,7 +230,7 @@ def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
     """
     figures = []
     epsilons: list[float] = []
-    for method in PRIVATE:
+    for method in X_MAP_METHODS:
         maes_by_epsilon: dict[float, dict[float | None, Interval | None]] = {}
         for point in table.at_base():
             contender = point.contender

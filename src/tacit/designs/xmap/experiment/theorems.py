@@ -38,14 +38,15 @@ CANDIDATES = 1000
 """Number of items that can be neighbours."""
 SHORT_VECTOR = 60
 """Number of ratings in the longest rating vector of the case "v printed": fewer than candidates."""
-CLEAR = 0.9
+CLEAR_SIMILARITY = 0.9
 """Similarity of the candidate that Theorem 4 says is a neighbour."""
-KTH = 0.4
+KTH_SIMILARITY = 0.4
 """Sim_k: similarity of the next k - 1 candidates."""
-FAR = -0.2
+FAR_SIMILARITY = -0.2
 """Similarity of all other candidates."""
 WIDTH = 0.3
-"""w in the cases in which the minimum does not cut it: below Sim_k, and below CLEAR - KTH."""
+"""w in the cases in which the minimum does not cut it: below Sim_k, and below
+CLEAR_SIMILARITY - KTH_SIMILARITY."""
 CASES = {
     "as proved": "one SS, w below Sim_k, |v| counts the candidates",
     "w cut": "one SS, 2, which is a bound, so the minimum cuts w at Sim_k",
@@ -119,15 +120,17 @@ class DrawingWorld:
 
 
 def make_world(case: str, k: int) -> DrawingWorld:
-    """Make the candidates of a case: one with CLEAR, k - 1 with KTH, all others with FAR.
+    """Make the candidates of a case.
+
+    One has CLEAR_SIMILARITY, k - 1 have KTH_SIMILARITY, and all others have FAR_SIMILARITY.
 
     Args:
         case: A key of `CASES`.
         k: Number of neighbours, 2 or more.
     """
-    similarities = np.full(CANDIDATES, FAR)
-    similarities[:k] = KTH
-    similarities[0] = CLEAR
+    similarities = np.full(CANDIDATES, FAR_SIMILARITY)
+    similarities[:k] = KTH_SIMILARITY
+    similarities[0] = CLEAR_SIMILARITY
     length = SHORT_VECTOR if case == "v printed" else CANDIDATES
     shared_sensitivity = theory.SPREAD
     if case != "w cut":  # w is proportional to SS: choose the SS for which w is WIDTH
@@ -158,8 +161,8 @@ def check_theorems(k: int, samples: int, source: Source) -> Iterator[TheoremCase
         )
         pnsa = NeighbourParameters(k, EPSILON_PRIME, "printed")
         drawn, _ = draw_neighbours([world.candidates] * samples, pnsa, world.length, source)
-        is_too_far = similarities < KTH - world.width
-        is_clear = similarities > KTH + world.width
+        is_too_far = similarities < KTH_SIMILARITY - world.width
+        is_clear = similarities > KTH_SIMILARITY + world.width
         chance_of_miss = {
             3: theory.chance_of_any(exponents, is_too_far, k),
             4: theory.chance_of_a_gap(exponents, is_clear, k),
