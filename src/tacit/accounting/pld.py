@@ -48,7 +48,7 @@ _LARGEST_SIGMA = 1 << 14
 """Largest sigma, in steps, of a discrete Gaussian for which a distribution is computed. A larger
 one takes seconds or more, and its distribution hardly lowers the cost."""
 
-_TAILS = 11.6
+_SIGMAS_IN_TABLE = 11.6
 """Number of sigmas after which the table of a discrete Gaussian ends. Noise beyond it has a
 probability below 1e-29, and is given an infinite loss."""
 
@@ -170,7 +170,7 @@ def _single_distribution(event: Event) -> Any:
         return pld.from_discrete_gaussian_mechanism(
             sigma,
             event.steps,
-            truncation_bound=math.ceil(_TAILS * sigma) + event.steps,
+            truncation_bound=math.ceil(_SIGMAS_IN_TABLE * sigma) + event.steps,
             use_connect_dots=True,
         )
     if isinstance(event, events.Laplace):

@@ -21,7 +21,7 @@ MOST_BUCKETS = 100_000
 dropped. A dropped bucket is full when it is used again, and a dropped name counts as new."""
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_DAY = 86_400
-_ADDRESS = "address/"
+_ADDRESS_PREFIX = "address/"
 """First characters of the name of an address's bucket."""
 _IPV6_PREFIX_BITS = 64
 """Bits of an IPv6 address that name a subscriber's network."""
@@ -75,8 +75,8 @@ class RateLimits:
         Raises:
             Problem: Status 429; the bucket is empty.
         """
-        if name.startswith(_ADDRESS):
-            name = _ADDRESS + network_of(name.removeprefix(_ADDRESS))
+        if name.startswith(_ADDRESS_PREFIX):
+            name = _ADDRESS_PREFIX + network_of(name.removeprefix(_ADDRESS_PREFIX))
         tokens_before = self._add_tokens(name, -1)
         if tokens_before < 1:
             seconds = math.ceil((1 - tokens_before) / self._per_second)
@@ -152,7 +152,7 @@ class VisitorLimits:
         """
         with self._lock:
             if name not in self._admitted:
-                self._limits.take(_ADDRESS + address)
+                self._limits.take(_ADDRESS_PREFIX + address)
             self._admitted[name] = None
             self._admitted.move_to_end(name)
             if len(self._admitted) > MOST_BUCKETS:

@@ -208,7 +208,7 @@ def test_kappa_is_what_its_derivation_says(setting, piece, monkeypatch):
     margin for rounding. Each part decides in some setting: downwards with 7, 12 and 5000 objects,
     upwards in the others."""
     monkeypatch.setattr(theory, "_PIECES", round(40 / piece))
-    monkeypatch.setattr(theory, "_PIECE", piece)
+    monkeypatch.setattr(theory, "_PIECE_LENGTH", piece)
     printed = max(printed_kappa(*setting)) * (1 + 1e-9)
     found = theory.kappa.__wrapped__(*setting)
     assert printed * (1 - 1e-12) <= found <= printed * (1 + piece)

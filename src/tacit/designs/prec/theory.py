@@ -23,7 +23,7 @@ from functools import lru_cache
 
 from tacit.errors import ConfigError
 
-_PIECE = 0.01
+_PIECE_LENGTH = 0.01
 """Length of the pieces into which `kappa` cuts the range of d. The pieces of the range of x have
 this length divided by lambda."""
 _PIECES = 4000
@@ -266,8 +266,8 @@ def kappa(m: int, T: int, R: int) -> float:
     part_down = 0.0
     # Beyond the last piece part_of_q is below 1, and the other two are below e^-39.
     for piece in range(_PIECES):
-        d = piece * _PIECE
-        d_end = (piece + 1) * _PIECE
+        d = piece * _PIECE_LENGTH
+        d_end = (piece + 1) * _PIECE_LENGTH
         q = min(q_of_maximum, 1 / (1 + math.exp(d)))
         part_of_q = max(part_of_q, (1 + d_end / lambda_) * q * (1 - q) / (h + q))
         x = rho(m) + d / lambda_

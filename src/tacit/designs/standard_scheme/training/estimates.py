@@ -29,7 +29,7 @@ from tacit.designs.standard_scheme.training.people import Floats, Statistics
 
 ROUNDED_TO = 5
 """Counts and sums are rounded to multiples of this."""
-LEAST_COUPLED = 1e-4
+LEAST_LEVEL_CHANCE = 1e-4
 """Least chance of each released level, for every item, true level and attribute value."""
 _PSEUDO_RATINGS: list[float] = np.geomspace(1.0, 1000.0, 16).tolist()
 """Numbers of pseudo-ratings that are tried."""
@@ -300,8 +300,8 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     distributions over the values. The shape of a value's distribution comes from its rounded
     histogram plus pseudo-ratings with the distribution of the item, as many as predict left-out
     people best. Its mean is the item's mean plus an offset, which is shrunk as in
-    `estimate_offsets`. Every released level gets the chance LEAST_COUPLED in addition, so that no
-    released level proves a value.
+    `estimate_offsets`. Every released level gets the chance LEAST_LEVEL_CHANCE in addition, so that
+    no released level proves a value.
 
     Args:
         statistics: Sums of one attribute.
@@ -326,7 +326,7 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
     levels = shares.shape[-1]
     coupled = np.where(common[:, None, None], coupled, np.eye(levels))
-    return np.asarray(LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled)
+    return np.asarray(LEAST_LEVEL_CHANCE + (1 - levels * LEAST_LEVEL_CHANCE) * coupled)
 
 
 def _level_shares(histogram: Floats, pseudo: float, pseudo_of_means: float) -> Floats:
