@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tacit.accounting import (
     DiscreteGaussian,
     DiscreteGaussianVector,
+    Event,
     Exponential,
     Gaussian,
     GDPAccountant,
@@ -141,6 +142,16 @@ def test_other_noise_is_refused(event):
     """It takes Gaussian noise alone, and says which accountant takes the rest."""
     with pytest.raises(PrivacyError, match="zCDP"):
         GDPAccountant().add(compose(Gaussian(1.0), event))
+
+
+def test_an_unknown_event_is_refused_without_a_referral():
+    """No other accountant knows it either."""
+
+    class Unknown(Event):
+        """An event that a caller made."""
+
+    with pytest.raises(PrivacyError, match="GDP accountant does not know the event Unknown"):
+        GDPAccountant().add(Unknown())
 
 
 def test_no_filter_rests_on_it():

@@ -25,11 +25,13 @@ from tacit.accounting.base import (
     Prices,
     check_delta,
     check_epsilon,
+    explain_unknown_event,
     is_gaussian,
     total_price,
 )
 from tacit.accounting.events import Event
 from tacit.accounting.rounding import MARGIN, find_root, round_up
+from tacit.accounting.zcdp import PRICES as PRICES_BY_ZCDP
 from tacit.accounting.zcdp import ZCDPAccountant
 
 ROUNDING = 3
@@ -148,6 +150,8 @@ class GDPAccountant(Accountant):
         """
         if is_gaussian(event) or type(event) in (events.PostProcessing, events.NonPrivate):
             return None
+        if type(event) not in PRICES_BY_ZCDP:
+            return explain_unknown_event("GDP", event)
         return (
             f"The GDP accountant takes Gaussian noise alone, not {type(event).__name__}. The zCDP "
             "accountant prices both together."

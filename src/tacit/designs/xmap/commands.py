@@ -30,10 +30,10 @@ from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
 if TYPE_CHECKING:
     from tacit.designs.xmap.experiment.theorems import SensitivityCount, TheoremCase
 
-_PASSES = 4
+_PASSES = 5
 """Largest number of passes over the ratings of a sound fit from domains to other domains, for the
 progress bar."""
-_PASSES_WITH_STARS = 7
+_PASSES_WITH_STARS = 8
 """Largest number of passes of such a fit if it also releases means of stars."""
 _PASSES_OF_TARGET = 7
 """Number of passes of a published fit for each target, after one pass for all targets together."""
