@@ -114,7 +114,7 @@ def test_a_verdict_fits_its_mode() -> None:
     """Where everybody gets the same list, no list is called better than popularity."""
     ratings = generate(users=400, items=40, ratings=6_000, seed=2)
     models = [tacit.Private(epsilon=epsilon).fit(ratings) for epsilon in (0.1, 0.5, 2.0)]
-    same_for_all = [model for model in models if not model.released_.serves_lists]
+    same_for_all = [model for model in models if not model.released_.serves_personal_lists]
     assert same_for_all
     for model in same_for_all:
         assert " are expected to beat popularity" not in model.summary()

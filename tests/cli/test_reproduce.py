@@ -15,7 +15,7 @@ from papers_page import page, readme_with_numbers
 from tacit.cli import app as cli
 from tacit.cli import reproduce as reproducing
 from tacit.cli.reproduce import QUICK_COMMANDS, is_named_in, paper_results
-from tacit.design import STATUSES, UNMADE_STATUSES, PaperResult
+from tacit.design import STATUSES, STATUSES_WITHOUT_COMMAND, PaperResult
 from tacit.errors import ConfigError
 from tacit.evaluation.quantities import find_quantities, shows_something
 
@@ -53,7 +53,7 @@ def test_rows_have_the_names_of_the_machine_output(capsys):
     assert set(rows[0]) == names
     assert {row["paper"] for row in rows} == {"standard-scheme", "xmap", "sketches", "prec", "pdap"}
     assert all(row["status"] in STATUSES and row["reason"] for row in rows)
-    assert all(row["command"] or row["status"] in UNMADE_STATUSES for row in rows)
+    assert all(row["command"] or row["status"] in STATUSES_WITHOUT_COMMAND for row in rows)
 
 
 def identify(case):

@@ -133,7 +133,7 @@ def test_too_few_people_get_popularity(one_domain_example):
     people, features = one_domain_example
     released = release_lists(people, 4, 4, features, Settings(epsilon=300.0))
     assert released.personal is None
-    assert not released.serves_lists
+    assert not released.serves_personal_lists
     made = score_items(people, released, Settings())
     assert (made == released.means).all()
 

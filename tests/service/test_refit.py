@@ -18,7 +18,7 @@ from tacit.data.synthetic import generate
 from tacit.designs.private.folder_fits import (
     RefitSettings,
     choose_newest,
-    describe_loss,
+    describe_why_worse,
     fit_next,
 )
 from tacit.designs.private.model import Private
@@ -140,7 +140,7 @@ def test_a_worse_model_is_charged_and_not_served(folder, data, capsys, tmp_path)
 def test_a_model_is_not_worse_than_itself(weekly):
     """By released values."""
     model = load_model(weekly / "lists.tacit")
-    assert describe_loss(model, model) == ""
+    assert describe_why_worse(model, model) == ""
 
 
 def test_a_lifetime_that_is_spent_refuses_and_changes_nothing(folder, data, tmp_path, capsys):

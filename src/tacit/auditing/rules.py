@@ -1,11 +1,12 @@
 """The rule engine: an upper bound on the loss of a release, from a description of the release.
 
-A release is described by the classes below, and no bad pair of inputs has to be found. A private
-value without noise, noise whose scale comes from the data, and a branch on private data have an
-infinite bound. The branch has it even if its two releases look alike, because time, errors and
-missing values may show which of them ran. A public condition costs nothing; a condition that is
-released with noise costs what this release costs. The engine judges the description only: whether
-the code does what the description says is tested by samples.
+A release is described by the classes below. Its bound holds for all pairs of neighbouring inputs,
+so none of them has to be tried. A private value without noise, noise whose scale comes from the
+data, and a branch on private data have an infinite bound. The branch has it even if its two
+releases look alike, because time, errors and missing values may show which of them ran. A public
+condition costs nothing; a condition that is released with noise costs what this release costs. The
+engine judges the description only: whether the code does what the description says is tested by
+samples.
 """
 
 from __future__ import annotations

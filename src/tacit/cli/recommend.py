@@ -166,7 +166,7 @@ def recommend(
     else:
         recommendations = fitted.recommend(history=ratings, **list_arguments, **times)
         if isinstance(list_model, PrivateLists):  # the file is released: a device may have it, too
-            is_personal = list_model.released_.serves_lists
+            is_personal = list_model.released_.serves_personal_lists
             origin = {"computed": "at the device", "personal": is_personal}
     items = []
     for row in recommendations:

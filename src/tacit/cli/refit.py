@@ -129,7 +129,7 @@ def _describe_fit(folder: Path, settings: RefitSettings, fit: FolderFit) -> dict
         "digest": fit.digest,
         "previous_digest": fit.previous_digest,
         "mode": released.mode,
-        "lists": released.serves_lists,
+        "lists": released.serves_personal_lists,
         "effective_population": released.usefulness.effective_population,
         "standing": asdict(fit.model.budget_status_),
         "delta": settings.delta,

@@ -164,7 +164,7 @@ def _make_init_result(
         "folder": folder,
         "model": folder / MODEL_FILE,
         "items": len(model.item_ids_),
-        "lists": model.released_.serves_lists,
+        "lists": model.released_.serves_personal_lists,
         "epsilon": card.epsilon,
         "delta": card.delta,
         "basis": card.basis.value,

@@ -1,4 +1,4 @@
-"""Ratings that are not in memory: their catalogue, and sums that are computed where they are."""
+"""Ratings that are not in memory: their catalogue, and sums computed where the ratings are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StoredRatings(ABC):
 
     @abstractmethod
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """Sum `add(block)` over blocks of ratings. The sum is not private: never release it.
+        """Sum `add(block)` over blocks of ratings. The sum has no noise: never release it.
 
         All ratings of a person are in one block. A block has the item numbers and the scale of the
         catalogue. `add` may be called in other processes, and again for a block whose answer was
@@ -47,10 +47,10 @@ class StoredRatings(ABC):
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Compute bytes for each line from tiles of items. Never release these private bytes.
+        """Compute bytes for each line from tiles of items. Without noise: never release them.
 
-        A tile is a set of items with the rows of all people who rated one of them. Results are
-        grouped by a whole number, the line, that `work` chooses, for example the number of a group
+        A tile is a set of items with the rows of all people who rated one of them. A line is a
+        whole number that `work` chooses for a part of its result, for example the number of a group
         of items. The bytes that several tiles yield for one line are merged.
 
         Args:
@@ -119,7 +119,7 @@ def show_progress(
 
 
 def catalogue_of(ratings: RatingsSource) -> Ratings:
-    """Return ratings that have the items and the scale of these.
+    """Return ratings that have the items and the scale of `ratings`.
 
     Ratings in memory are returned themselves; of stored ratings, the catalogue without people.
     """
@@ -345,7 +345,7 @@ class Block:
     def parts(self, rows: int) -> Iterator[Block]:
         """Yield smaller blocks of about `rows` rows; a person's rows stay together."""
         people = len(self.offsets) - 1
-        # The first person that begins at or after each multiple of `rows`.
+        # The first person whose rows start at or after each multiple of `rows`.
         ends = np.searchsorted(self.offsets, np.arange(rows, self.offsets[-1], rows))
         bounds = np.unique([0, *ends.tolist(), people])
         for start, stop in pairwise(bounds.tolist()):

@@ -103,8 +103,8 @@ def generate(
     """
     if min(users, items) < 1 or not users <= ratings <= users * items:
         raise ConfigError(
-            f"{users} people and {items} items can share {users} to {users * items} ratings, one "
-            f"or more each; got {ratings}."
+            f"{users} people and {items} items have {users} to {users * items} ratings, one or "
+            f"more of each person; got {ratings}."
         )
     if not 0 <= share <= 1:
         raise ConfigError(f"share is a part of the people, from 0 to 1; got {share}.")

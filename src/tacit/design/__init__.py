@@ -25,7 +25,7 @@ from tacit.design.comparison import Comparison, ComparisonEntry
 from tacit.design.declaration import Design, ServedSection
 from tacit.design.execution import ExecutionOptions
 from tacit.design.options import option, options_of
-from tacit.design.papers import STATUSES, UNMADE_STATUSES, PaperResult
+from tacit.design.papers import STATUSES, STATUSES_WITHOUT_COMMAND, PaperResult
 from tacit.design.registry import (
     BUILT_IN,
     design,
@@ -42,7 +42,7 @@ from tacit.design.tour import Tour
 __all__ = [
     "BUILT_IN",
     "STATUSES",
-    "UNMADE_STATUSES",
+    "STATUSES_WITHOUT_COMMAND",
     "Bar",
     "Command",
     "Comparison",

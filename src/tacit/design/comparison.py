@@ -50,4 +50,5 @@ class ComparisonEntry:
     stars: bool = False
     """Whether `predict` returns stars, so that its error can be measured."""
     attacked: bool = True
-    """Whether its lists can be attacked. They can if it recommends for any `history`."""
+    """Whether `tacit compare` may attack its lists. It may if `recommend` also makes lists from a
+    `history`, a mapping of item ids to stars, of a person whom the model was not fitted to."""

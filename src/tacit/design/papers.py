@@ -9,7 +9,7 @@ from tacit.errors import ConfigError
 
 STATUSES = ("exact", "bound", "measured", "refuted", "not reproduced", "no figure")
 """How far a paper's result is reproduced; docs/reproduce.md says what each status means."""
-UNMADE_STATUSES = ("not reproduced", "no figure")
+STATUSES_WITHOUT_COMMAND = ("not reproduced", "no figure")
 """The statuses of results for which there is no command."""
 
 
@@ -49,8 +49,8 @@ class PaperResult:
             raise ConfigError(f"{self.item}: no status '{self.status}'. Known: {statuses}.")
         if not self.reason:
             raise ConfigError(f"{self.item}: give a reason, or say what is compared.")
-        if (self.command == "") != (self.status in UNMADE_STATUSES):
-            without_command = " or ".join(f"'{status}'" for status in UNMADE_STATUSES)
+        if (self.command == "") != (self.status in STATUSES_WITHOUT_COMMAND):
+            without_command = " or ".join(f"'{status}'" for status in STATUSES_WITHOUT_COMMAND)
             raise ConfigError(
                 f"{self.item}: a result has no command if its status is {without_command}; any "
                 "other result has one."

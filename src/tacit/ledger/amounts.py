@@ -52,7 +52,7 @@ class Unit(StrEnum):
     PURE = "pure"  # epsilon of pure differential privacy, in millionths of a nat
     ZCDP = "zcdp"  # rho of zero-concentrated differential privacy, in millionths
     GDP = "gdp"  # mu^2 / 2 of Gaussian differential privacy, in steps of 1e-12; stated at one delta
-    APPROXIMATE = "approximate"  # epsilon in millionths, delta in steps of 1e-18, each by itself
+    APPROXIMATE = "approximate"  # epsilon in millionths, delta in steps of 1e-18; added up apart
 
     @property
     def steps(self) -> int:

@@ -176,7 +176,7 @@ def backup(where: str | Path, target: Path) -> None:
         target: The new file.
 
     Raises:
-        ConfigError: There is no ledger.
+        ConfigError: There is no ledger, or it is in PostgreSQL.
         OutputError: There is a file at the target, or the copy did not succeed; then no file is
             left.
         LedgerHeld: A program that is not a service has the file open.
@@ -208,8 +208,8 @@ def restore(
         The inspection of the backup.
 
     Raises:
-        ConfigError: A ledger's file, or its -wal or -journal, is at the path, or the backup has no
-            ledger.
+        ConfigError: A ledger's file, or its -wal or -journal, is at the path, the backup has no
+            ledger, or `where` is in PostgreSQL.
         LedgerRefused: The backup is damaged or older than the second place, or the second place is
             missing.
         OutputError: The ledger's file cannot be written.
@@ -255,8 +255,8 @@ def serve_copies(
 ) -> Iterator[None]:
     """Serve copies of the ledger to other processes, while the `with` block runs.
 
-    Each connection receives the size of a copy, as 8 bytes in big-endian order, and the copy. It is
-    closed before that if the copy cannot be made.
+    Each connection receives the size of a copy, as 8 bytes in big-endian order, and the copy. If
+    the copy cannot be made, the connection is closed and nothing is sent.
 
     Args:
         ledger: The ledger.

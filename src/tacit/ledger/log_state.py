@@ -70,8 +70,8 @@ class LogState:
     ledger: str = ""
     """Random name of the ledger."""
     operator: str | None = None
-    """The operator's last token, or before the first one their anchor, as `tokens` defines both;
-    None for a ledger without epochs."""
+    """The operator's last token, or their anchor if there was no token yet, as `tokens` defines
+    both; None for a ledger without epochs."""
     hash: str = START
     """Hash of the last entry."""
     sequence: int = 0

@@ -26,7 +26,7 @@ from tacit.ledger.schema import create_tables, has_tables, head, log
 from tacit.ledger.store import Ledger
 
 _TABLES_LOCK = 0x7AC17
-"""Number of the advisory lock under which tables are created in PostgreSQL; chosen at will."""
+"""Number of the advisory lock under which tables are created in PostgreSQL; any other would do."""
 
 
 def open_ledger(

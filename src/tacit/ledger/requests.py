@@ -13,7 +13,7 @@ from tacit.errors import ConfigError
 from tacit.ledger.amounts import Cap, Cost
 
 LONGEST_NAME = 200
-"""Most characters of the name of a tenant, a subject or an operation, and of a key."""
+"""Most characters of the name of a tenant, data set, subject or operation, and of a key."""
 
 
 @dataclass(frozen=True)

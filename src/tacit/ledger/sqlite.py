@@ -157,8 +157,8 @@ class _OwnedConnection(sqlite3.Connection):
         """Check that no other program changed the file, which a lock does not prevent.
 
         Between two calls of `checkpoint_wal` this connection writes to the write-ahead log only, so
-        only another program can have changed the file itself. A connection without `note_file`
-        checks nothing.
+        only another program can have changed the file itself. Before a call of `note_file`,
+        nothing is checked.
 
         Raises:
             LedgerRefused: The file was exchanged or written over, or its log was removed.

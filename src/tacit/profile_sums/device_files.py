@@ -72,9 +72,9 @@ def pack_device_file(fitted: FittedLists, card: Guarantee, cold: ColdRows) -> by
         "low": fitted.settings.other_weight,
         "clip": fitted.settings.personal_clip,
         "beside": POPULARITY_WEIGHT_OF_TOP_ITEMS,
-        "named_features": _length_of_named_features(fitted),
+        "named_features": _norm_of_named_features(fitted),
     }
-    return container.pack(header, numbers | precise_numbers | _place_arrays(fitted))
+    return container.pack(header, numbers | precise_numbers | _index_arrays(fitted))
 
 
 def _float_arrays(fitted: FittedLists, cold: ColdRows) -> dict[str, NDArray[np.float64]]:
@@ -101,7 +101,7 @@ def _float_arrays(fitted: FittedLists, cold: ColdRows) -> dict[str, NDArray[np.f
     return arrays
 
 
-def _length_of_named_features(fitted: FittedLists) -> float:
+def _norm_of_named_features(fitted: FittedLists) -> float:
     """Return the largest norm of an item's row of named features; 1 without dense features."""
     model = fitted.released.personal
     if not isinstance(model, TasteModel) or not fitted.dense_columns:
@@ -126,8 +126,8 @@ def _precise_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
     return {}
 
 
-def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
-    """Collect the arrays of places and offsets, by their names in the file, as 32-bit integers."""
+def _index_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
+    """Collect item numbers, column numbers and offsets as 32-bit integers, by their names."""
     model = fitted.released.personal
     arrays: dict[str, NDArray[Any]] = {}
     if isinstance(model, TopItemsModel):
@@ -142,7 +142,7 @@ def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
         weights = fitted.released.consented
         arrays["consented_offsets"] = weights.indptr
         arrays["consented_columns"] = weights.indices
-    return {name: places.astype("<i4") for name, places in arrays.items()}
+    return {name: numbers.astype("<i4") for name, numbers in arrays.items()}
 
 
 def _quantize(

@@ -311,7 +311,7 @@ def _released_from_parts(
         tastes = replace(tastes, released_pairs=_has_released_pairs(header, arrays))
         consented = _consented_from_arrays(arrays, targets) if one_domain else None
         return ReleasedLists(means, deviation, tastes, usefulness, consented)
-    raise ValueError(f"it has no mode '{mode}'")
+    raise ValueError(f"its mode '{mode}' is not known")
 
 
 def _has_released_pairs(header: Mapping[str, Any], arrays: Arrays) -> bool:
@@ -387,7 +387,7 @@ def _tastes_from_arrays(
 
 
 def _pairs_from_arrays(arrays: Arrays, targets: int) -> PairVectors:
-    """Read the vectors of items by pairs of likes.
+    """Read the vectors of items that were made from pairs of likes.
 
     Raises:
         ValueError, KeyError: An array is missing, has another shape or is empty, or the items do

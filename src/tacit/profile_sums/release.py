@@ -1,5 +1,8 @@
 """The release of lists: the order of the sums, and the choice of the mode between sum 1 and 2a.
 
+Sums         1: counts of items; 2a: the second moment of tastes; 2b: products of features and
+             tastes, which give the directions of taste; 3: the tastes of items. Each is in a file
+             of `sums`, with pairs of likes, which share the event of sum 3.
 Source       Gaussian differential privacy: Dong, Roth, Su (2022); discrete noise: Canonne, Kamath,
              Steinke (NeurIPS 2020).
 Runs at      the platform.
@@ -168,7 +171,7 @@ class ReleasedLists:
         return isinstance(self.personal, TasteModel) and self.personal.pairs is not None
 
     @property
-    def serves_lists(self) -> bool:
+    def serves_personal_lists(self) -> bool:
         """Whether lists are personal; otherwise everybody gets the list of popular items."""
         return self.personal is not None
 
@@ -490,10 +493,10 @@ def describe_release(released: ReleasedLists) -> str:
         f"(about {usefulness.people:,.0f} people divided by the noise multiplier). "
         f"Mode: {mode}."
     )
-    if usefulness.is_above_noise and released.serves_lists:
+    if usefulness.is_above_noise and released.serves_personal_lists:
         return f"{summary} Personal lists are expected to beat popularity."
     served = "Everybody gets the same list of popular items, made privately."
-    if released.serves_lists:
+    if released.serves_personal_lists:
         served = (
             "Personal lists are served because the mode was asked for, or an earlier fit chose it."
         )

@@ -56,7 +56,7 @@ class Reasons(tuple[Reason, ...], Tabular):
 
 def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
     """Compute the scores (people, target items) by which lists are ranked."""
-    if not released.serves_lists:
+    if not released.serves_personal_lists:
         return np.tile(released.means, (len(people.offsets) - 1, 1))
     is_taste = isinstance(released.personal, TasteModel)
     weight = 1 if is_taste else POPULARITY_WEIGHT_OF_TOP_ITEMS
@@ -120,7 +120,7 @@ def people_factors(people: Profiles, released: ReleasedLists, settings: Settings
     """
     model = released.personal
     count = len(people.offsets) - 1
-    if not released.serves_lists:
+    if not released.serves_personal_lists:
         return Factors(np.ones((count, 1)), released.means[:, None])
     if not isinstance(model, TasteModel) or released.consented is not None:
         return None
@@ -201,7 +201,7 @@ def split_score(
         settings: Choices of the fit.
     """
     model = released.personal
-    if not released.serves_lists or not len(person.items):
+    if not released.serves_personal_lists or not len(person.items):
         return _NO_PARTS
     if isinstance(model, TopItemsModel):
         return _split_by_top_items(person, item, model)

@@ -111,7 +111,7 @@ class RecommenderConformance:
         """Scores are finite, and do not increase from one rank to the next."""
         scores = [row.score for row in self.fitted_model().recommend(history=self.history(), n=20)]
         assert all(np.isfinite(scores)), "a score is not a finite number"
-        assert scores == sorted(scores, reverse=True), "a lower rank has a higher score"
+        assert scores == sorted(scores, reverse=True), "a later entry has a higher score"
 
     def test_excluded_items_are_left_out(self) -> None:
         """`exclude` removes its items from the list, and keeps all other items in their order."""
@@ -127,7 +127,7 @@ class RecommenderConformance:
         full_list = model.recommend(history=self.history(), n=UNKNOWN).item_ids
         candidates = full_list[1:8:2]
         shorter = model.recommend(history=self.history(), candidates=candidates).item_ids
-        assert shorter == candidates, "candidates changed more than the items left"
+        assert shorter == candidates, "the list is not the candidates in their order"
 
     def test_unknown_ids_are_ignored(self) -> None:
         """Unknown items in the history, `exclude` or `candidates` change nothing."""

@@ -35,9 +35,9 @@ def cards_of_policy(
     """Make the cards of a policy, for own users and for forwarded ones.
 
     Args:
-        name: of the policy, one of NAMES.
-        setting: of the vendor.
-        epsilon: claimed for one draw, and for one reward; inf for a policy without noise.
+        name: Name of the policy, one of NAMES.
+        setting: Setting of the vendor.
+        epsilon: Epsilon claimed for one draw, and for one reward; inf for a policy without noise.
 
     Returns:
         One card for a policy without noise, and for a vendor without neighbours; otherwise one card
@@ -81,9 +81,9 @@ def _card_of_refuted_claim(name: str, unit: str, **card: Any) -> Guarantee:
     """Make the card of a refuted claim.
 
     Args:
-        name: of the card.
-        unit: what the claim says is protected, for the sentence of the card.
-        card: the other fields of `Guarantee`.
+        name: Name of the card.
+        unit: What the claim says is protected, for the sentence of the card.
+        card: The other fields of `Guarantee`.
     """
     sentence = (
         f"The paper's claim is refuted: no epsilon holds for {unit}. This policy is for "
@@ -139,10 +139,10 @@ def _card_of_own_users(
     """Make the card of ExP-DAP, which chooses for own users. Theorem 4 of the paper.
 
     Args:
-        name: of the policy.
-        setting: of the vendor.
-        epsilon: claimed for one draw.
-        gp_dap_claims: claims that are added for GP-DAP; empty for P-DAP.
+        name: Name of the policy.
+        setting: Setting of the vendor.
+        epsilon: Epsilon claimed for one draw.
+        gp_dap_claims: Claims that are added for GP-DAP; empty for P-DAP.
     """
     return _card_of_refuted_claim(
         f"{name} (published), own users (ExP-DAP)",

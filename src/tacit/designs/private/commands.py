@@ -162,7 +162,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     data = private_fit_summary("private", settings.out, items) | {
         "features": list(model.fitted_.feature_names),
         "mode": model.released_.mode,
-        "lists": model.released_.serves_lists,
+        "lists": model.released_.serves_personal_lists,
         **asdict(usefulness),
         "missing": usefulness.people_missing,
         "epsilon": card.epsilon,
@@ -443,7 +443,7 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
 
 
 def _plan_line(ratings: Ratings) -> str:
-    """Return the command `tacit plan private` for as many people and items as these ratings."""
+    """Return the command `tacit plan private` for the people and items of these ratings."""
     return f"tacit plan private --people {ratings.n_users} --items {ratings.n_items}"
 
 
@@ -650,8 +650,8 @@ def _describe_plan(planned: Plan) -> str:
         missing = f": {planned.people_missing:,} more are needed"
     return (
         f"Effective population {planned.effective_population:,.0f}. Lists {verdict} expected to "
-        f"beat popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
-        "choose by taste."
+        f"beat popularity; that takes {planned.needed:,} people{missing}. The rule presumes "
+        "that people choose by taste."
     )
 
 

@@ -48,7 +48,7 @@ DATASET = "ratings"
 """Name of the data set in the folder's ledger."""
 LEAST_SHARE = 0.5
 """A new model is worse if its effective population is below this share of the served one's. The
-message of `describe_loss` says "half"."""
+message of `describe_why_worse` says "half"."""
 
 Every = Literal["day", "week", "month"]
 FITS_A_YEAR: Mapping[str, int] = {"day": 365, "week": 52, "month": 12}
@@ -216,7 +216,7 @@ def fit_next(
         previous_digest, reason = None, ""
         if served_model is not None:
             previous_digest = _file_digest(served_file)
-            reason = describe_loss(served_model, model)
+            reason = describe_why_worse(served_model, model)
         if not reason:
             write_whole(served_file, newest_file.read_bytes())
         return FolderFit(
@@ -313,14 +313,14 @@ def _check_charged_fits(account: Account, previous: Private | None) -> None:
         )
 
 
-def describe_loss(served: Private, new: Private) -> str:
+def describe_why_worse(served: Private, new: Private) -> str:
     """Say why a new model is worse than the served one; return "" if it is not.
 
     It is worse if it makes only lists of popular items and the served model makes personal lists,
     or if its effective population is below `LEAST_SHARE` of the served model's. These are released
     values. Effective populations are not compared if a model was fitted without noise.
     """
-    if served.released_.serves_lists and not new.released_.serves_lists:
+    if served.released_.serves_personal_lists and not new.released_.serves_personal_lists:
         return "its lists are those of popularity, and the served model makes personal ones"
     served_population = served.released_.usefulness.effective_population
     new_population = new.released_.usefulness.effective_population

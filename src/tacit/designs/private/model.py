@@ -137,8 +137,8 @@ class Private(PrivateLists):
         for those of them that its ledger does not list yet.
 
         Args:
-            ratings: Ratings in memory, in buckets on disk or on a cluster; the sums are the same. A
-                data frame is read as `tacit.ratings_from` reads it.
+            ratings: Ratings in memory, on disk or on a cluster; the sums are the same. A data frame
+                is read as `tacit.ratings_from` reads it.
             y: Ignored; scikit-learn passes it.
             account: Budget in a ledger that pays for the fit. If the ledger already holds a fit
                 with these parameters after the same earlier fits, this object gets the stored

@@ -149,9 +149,9 @@ def check_same_choices(
     same_settings = replace(settings, epsilon=continued.settings.epsilon) == continued.settings
     if not same_settings or choices != continued.choices:
         raise ConfigError(
-            "A plan's fits have the options of its first one, but for epsilon, which the plan "
-            "shares out: give the same options, or begin another plan with another number of "
-            "--fits."
+            "A plan's fits have the options of its first one, except for epsilon, which the "
+            "plan divides among them: give the same options, or begin another plan with another "
+            "number of --fits."
         )
 
 
@@ -159,6 +159,6 @@ def check_metadata(prepared: PreparedFit) -> None:
     """Raise ConfigError if item metadata give too few features for a plan."""
     if prepared.features is None:
         raise ConfigError(
-            "A plan needs item metadata of two features or more: without, lists come from top "
-            "items, whose sums cannot be added up. Give --items, or fit without --fits."
+            "A plan needs item metadata of two features or more: without them, lists come from "
+            "top items, whose sums cannot be added up. Give --items, or fit without --fits."
         )

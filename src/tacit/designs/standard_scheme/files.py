@@ -26,7 +26,7 @@ from tacit.recommenders.header_types import check_types, make_from_header
 FORMAT = 3
 """Version of the model file."""
 
-LARGEST_LEVEL = 1e4
+LARGEST_COEFFICIENT = 1e4
 """Largest absolute value of an intercept or factor that a file may have."""
 Header = Mapping[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
@@ -70,8 +70,8 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
 def collect_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
     """Collect all arrays of a model, by their names in the file.
 
-    The name of a table begins with the position of its attribute in the settings, such as
-    "0.offsets".
+    The names of an attribute's tables begin with the position of the attribute in the settings,
+    such as "0.offsets".
     """
     weights = fitted.ease.weights
     arrays: dict[str, NDArray[Any]] = {
@@ -85,14 +85,14 @@ def collect_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
     if fitted.people is not None:
         arrays["hashes"] = fitted.people.hashes.view(np.int64)
     for position, table in enumerate(fitted.tables.values()):
-        tables = {
+        arrays_of_attribute = {
             "offsets": table.offsets,
             "keep": table.keep,
             "means": table.means,
             "coupling": table.coupling,
             "item_means": table.item_means,
         }
-        for name, array in tables.items():
+        for name, array in arrays_of_attribute.items():
             if array is not None:
                 arrays[f"{position}.{name}"] = array
     return arrays
@@ -146,8 +146,8 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
             for position, name in enumerate(attributes)
         },
         profiles=Profiles(
-            headers.read_floats(arrays, "intercepts", len(items), most=LARGEST_LEVEL),
-            headers.read_floats(arrays, "factors", len(items), None, most=LARGEST_LEVEL),
+            headers.read_floats(arrays, "intercepts", len(items), most=LARGEST_COEFFICIENT),
+            headers.read_floats(arrays, "factors", len(items), None, most=LARGEST_COEFFICIENT),
             headers.number_from_header(header["ridge"]),
         ),
         ease=read_ease(arrays, len(items), header["levels"]),

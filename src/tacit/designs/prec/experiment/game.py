@@ -20,7 +20,7 @@ WORLD_NAMES = (
 """Names of worlds; `worlds.WORLDS` has their generators."""
 WITHOUT_PEERS = ("one-round", "victim")
 """Worlds in which the client may have fewer than P peers: no bound of the loss is proved."""
-_ANY_CREDITS = ("planted", "stubborn", "both-ways")
+_ANY_DIVERSITY_AND_RADIUS = ("planted", "stubborn", "both-ways")
 """Worlds that are defined for any diversity and radius; the others have D = R = 0."""
 METHODS = (
     "p-rec",
@@ -71,8 +71,8 @@ class Game:
     def __post_init__(self) -> None:
         if not (self.rounds >= 3 and self.objects >= 2 and 0 <= self.radius <= self.rounds):
             raise ConfigError(
-                "A simulation needs 3 rounds or more, 2 objects or more, and a radius of at most "
-                f"the rounds; got {self.rounds}, {self.objects} and {self.radius}."
+                "A simulation needs 3 rounds or more, 2 objects or more, and a radius from 0 to "
+                f"the number of rounds; got {self.rounds}, {self.objects} and {self.radius}."
             )
         if not 1 <= self.peers <= self.voters:
             raise ConfigError(
@@ -93,5 +93,5 @@ class Game:
                 "The world 'both-ways' has the patterns 1 and 2, every other world has the pattern "
                 f"1 alone; got {self.pattern}."
             )
-        if self.world not in _ANY_CREDITS and (self.diversity > 0 or self.radius > 0):
+        if self.world not in _ANY_DIVERSITY_AND_RADIUS and (self.diversity > 0 or self.radius > 0):
             raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")

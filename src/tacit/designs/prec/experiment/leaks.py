@@ -41,9 +41,11 @@ class KindCredit(NamedTuple):
     """Credit that each voter of a kind has with the client."""
 
     diversity: int
-    """creditD."""
+    """The paper's creditD: one is taken if the client likes a recommended object that the voter did
+    not vote for."""
     radius: int
-    """creditR."""
+    """The paper's creditR: one is taken if the client dislikes a recommended object that the voter
+    voted for."""
 
 
 Credits = tuple[KindCredit | None, ...]
@@ -94,8 +96,8 @@ class Leak:
     """The largest known |log-ratio|, divided by the steps: epsilon is at least this number. The
     largest known one is `worst`, or |`played`| if `worst` is None."""
     proven: float | None
-    """Upper bound of epsilon that is proven under the promise; None if the proofs do not allow the
-    sizes of the pair."""
+    """Upper bound of epsilon that is proven if the client has `PatternPair.peers` peers or more;
+    None if the proofs do not allow the sizes of the pair."""
     lower_bound: float | None
     """Lower bound of the epsilon of any algorithm with p-REC's loss bound (Lemma 8, Theorem 15);
     None if `proven` is None."""
@@ -107,9 +109,9 @@ class Kinds:
     Args:
         votes: (rounds, voters) position of the object that each voter votes for.
         distribution: p-REC's output distribution of a round.
-        objects: m.
-        diversity: D.
-        radius: R.
+        objects: Number of objects in each round.
+        diversity: Most rounds in which the client likes more than one object.
+        radius: Largest number of votes of one peer for objects that the client dislikes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""p-REC and the methods that it is compared with. Each is a player of the same rounds.
+"""p-REC and the methods that it is compared with. Each is a `Player`; all play the same rounds.
 
 p-rec               the sound variant, with its gate, for epsilon and delta
 p-rec-no-gate       the paper's algorithm, which guarantees nothing unless there are P peers
@@ -242,10 +242,11 @@ def loss_bound(game: Game, method: str) -> float | None:
     plan, the bound is the loss of uniform recommendations alone.
 
     The peers keep (D + R + 1) P credits, so there are always at least (D + R + 1) P // c survivors,
-    where c is the credit of one voter at the start. If the threshold is below this number by some
-    distance, the chance that the gate shuts in one round is at most the chance that the difference
-    of its two noises reaches this distance, and the chances of T rounds are added. Otherwise the
-    chance that the gate ever shuts is bounded by 1.
+    the voters who still count for the client. D, R, P and T are the diversity, the radius, the
+    peers and the rounds of the game, and c is the credit of one voter at the start. If the
+    threshold is below this number by some distance, the chance that the gate shuts in one round is
+    at most the chance that the difference of its two noises reaches this distance, and the chances
+    of T rounds are added. Otherwise the chance that the gate ever shuts is bounded by 1.
 
     The bound is None for other methods, in worlds without P peers, and if the proofs do not allow
     the sizes.

@@ -14,15 +14,15 @@ from tacit.evaluation import Table, Verdict
 from tacit.evaluation.page import Page, Section
 
 _LEAD = (
-    "World: {world}. {about} {rounds:,} rounds of {objects} objects, {voters:,} voters, {peers:,} "
-    "of them peers, diversity {diversity}, radius {radius}; clients: {clients}. Private methods "
-    "spend epsilon {epsilon:g} and delta {delta:g} on one voter’s whole history, for the views "
-    "of {clients_together} of the clients together."
+    "World: {world}. {about} {rounds:,} rounds of m = {objects} objects, {voters:,} voters, P = "
+    "{peers:,} of them peers, diversity D = {diversity}, radius R = {radius}; clients: {clients}. "
+    "Private methods spend epsilon {epsilon:g} and delta {delta:g} on one voter’s whole history, "
+    "for the views of {clients_together} of the clients together."
 )
 _LIMITS = (
     "Generated voters agree with the client as the world says; on real ratings peers are rare. A "
     "simulation finds no epsilon: tacit plan prec computes it, audits look for violations. Only "
-    "the gate’s noise is the system’s; all other draws repeat with the seed."
+    "the gate’s noise is new in each run; all other draws repeat with the seed."
 )
 _NOTICEABLE = 0.05
 """How far the share of right guesses has to be above chance for the verdict that votes are read."""
@@ -36,8 +36,9 @@ LEAK_LEGEND = (
     "Log-ratio of the recommendations of the paper's algorithm, without a gate, under the two "
     "voting patterns of the proof. Played: of one run. Worst: the largest of any sequence of "
     "recommendations. Mean: over all sequences. Steps: voters added or removed from one pattern to "
-    "the other. At most: the bound that is proven for a step. Anybody: no algorithm with p-REC's "
-    "loss bound has a smaller epsilon. –: too many kinds of voters, or nothing is proven."
+    "the other. At most: the bound that is proven for a step. Anybody: a lower bound of the "
+    "epsilon of every algorithm with p-REC's loss bound. –: too many cases to compute, or nothing "
+    "is proven."
 )
 
 
@@ -155,7 +156,10 @@ def compare_with_exponential(points: Sequence[Point]) -> Verdict:
         if threshold is None:
             about_gate = "would need more voters than there are"
         else:
-            about_gate = f"is open with about {threshold:,} survivors or more"
+            about_gate = (
+                f"is open while about {threshold:,} survivors or more are left, the voters who "
+                "still count for the client"
+            )
         text += f". The gate {about_gate}; it shut in {prec.stopped:.0%} of the runs."
         return Verdict("poor", "Too few voters agree with the client", text)
     bound = prec.row.loss_bound
@@ -185,11 +189,12 @@ def _judge_in_victim_world(prec: Point, without_gate: Point | None) -> Verdict:
     """
     share_right = 1 - prec.joint.mean / prec.row.rounds
     chance = 1 / prec.row.objects
-    text = f"With the gate {share_right:.0%} of what most clients are given is the victim’s vote"
+    text = "The attacker guesses what is recommended most often. With the gate "
+    text += f"{share_right:.0%} of the guesses are the victim’s vote"
     if without_gate is not None:
         share_without_gate = 1 - without_gate.joint.mean / without_gate.row.rounds
         text += f"; without it {share_without_gate:.0%}"
-    text += f"; a guess would be right in {chance:.0%}."
+    text += f"; of random guesses {chance:.0%} would be."
     if share_right < chance + _NOTICEABLE:
         return Verdict("good", "The victim’s votes stay hidden", text)
     return Verdict("poor", "The victim’s votes are read", text)

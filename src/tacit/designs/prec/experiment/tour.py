@@ -53,7 +53,7 @@ def tour() -> Tour:
         figures={
             "disliked": disliked,
             "votes_learned": votes_learned,
-            "hunted": share_learned,
+            "share_learned": share_learned,
             "threshold": threshold,
         },
     )

@@ -2,7 +2,8 @@
 
 A world is a generator. In each round it yields the votes (voters,) and what the client likes
 (objects,), and is sent the object that the client was recommended. If there are several clients,
-all like the same objects, and the world is sent the recommendation of the first client.
+all like the same objects, and the world is sent the recommendation of the first client. m is the
+number of objects in each round, P the number of peers, D the diversity and R the radius of a game.
 
 Some worlds are those of the paper's proofs. The paper takes the first part of Theorem 6 from an
 earlier paper; `search` is our construction with the same bound: finding the right one of m camps by
