@@ -7,7 +7,7 @@ connection), `middleware` (every request), `keys` and `limits` (who asks, how of
 and `strict_json` (what is read), `operations` and `access` (routes and their roles), `resources/`
 (the routes, by subject), `idempotency` and `commits` (what is stored before it is answered),
 `problems` (refusals). What is served: `served_things`, `deployment`, `served_models`, `kinds`, and
-the shop's comparisons, `splits` and `split_releases`. How it runs: `settings`, `service`,
+for comparisons of lists, `splits` and `split_releases`. How it runs: `settings`, `service`,
 `application`, `processes`; beside the requests, `model_watch`, `event_log` and `metrics`. The
 remaining files are parts of these, or folders to start from (`demo`, `model_folder`).
 """

@@ -136,10 +136,11 @@ def plan_weeks(
     """Estimate the lists of a plan after some of its fits, with the same people in all of them.
 
     A week stands for one fit, whatever the time between fits. The noise multiplier after week w is
-    that of one release times sqrt(Q) / W. W is the sum of the precisions of sum 3, the tastes of
-    items, in fits 1 to w, each times the factors of forgetting of the later fits; Q is the same
-    sum with the squares of these factors. Shares of EASE's gain are `expected_share` at that
-    multiplier. The plan's shares are smaller by `FROZEN_MAP_LOSS`, but never below `LEAST_SHARE`.
+    that of one release times sqrt(Q) / W. W is the sum of the precisions (`FitPlan.precision`) of
+    sum 3, the tastes of items, in fits 1 to w, each times the factors `FitPlan.forgetting` of the
+    later fits; Q is the same sum with the squares of these factors. Shares of EASE's gain are
+    `expected_share` at that multiplier. The plan's shares are smaller by `FROZEN_MAP_LOSS`, but
+    never below `LEAST_SHARE`.
 
     Args:
         users: Number of people.

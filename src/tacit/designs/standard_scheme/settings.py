@@ -25,7 +25,7 @@ than true stars do, because devices subtract offsets from stars, and so also the
 CONDITION_OF_USE = (
     "The standard scheme is only for services that do not otherwise learn what people watched, "
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
-    ".94 (MovieLens 100K), and from their number with .93."
+    ".94 (MovieLens 100K), and from how many items a person rated with .93."
 )
 """Sentence for errors: which services may use the scheme, and why."""
 KNOWN_NAMES = {

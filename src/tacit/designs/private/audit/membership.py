@@ -89,7 +89,7 @@ def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Genera
 def _membership_score(
     files: Sequence[ScoreItems], score_without_targets: ScoreItems, likes: Likes
 ) -> float:
-    """Return how much higher a target's items score in published files than without targets.
+    """Return how much higher a target's items score by published files than without targets.
 
     Each of the target's items is scored from a history of the target's other items, by the files
     and by the fit without targets. The differences are averaged over items and files.
