@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tacit.auditing.bugs import EnumeratedBug, examine, is_ruled_out
+from tacit.auditing.bugs import EnumeratedBug, examine, is_refuted_by_rules
 from tacit.auditing.planted_bugs import BUGS
 from tacit.auditing.rules import LaplaceNoise, PrivateValue, upper_bound
 
@@ -22,8 +22,8 @@ def test_bug_is_caught_and_its_twin_is_not(bug):
 )
 def test_rules_catch_what_they_describe(bug):
     """Where the rule engine has a description, it refuses the fault and bounds the repair."""
-    assert is_ruled_out(bug, True)
-    assert not is_ruled_out(bug, False)
+    assert is_refuted_by_rules(bug, True)
+    assert not is_refuted_by_rules(bug, False)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,8 @@ def test_plan_says_it_in_a_sentence(tacit):
     code, out, _ = tacit(*PLAN)
     said = " ".join(out.split())
     assert code == 0
-    assert "Nobody can do with fewer than 269 people, or 4,570 if questions do not depend" in said
+    bounds = "with fewer than 269 people, or 4,570 if questions do not depend on earlier answers"
+    assert f"No method finds the clusters {bounds}" in said
     assert "use maxsense with theta 0.9 and 1 question, which takes about 42,000,000" in said
     assert "Theorem 3.5" in said
     assert "Two people rated no item in common" in said

@@ -41,7 +41,8 @@ class AucCertificate:
     Attributes:
         auc: The bound, at most 1.
         sigma: The bound on sigma from which it is computed.
-        confidence: Smallest share of calibrations whose bound holds; it is approximate.
+        confidence: Least chance, over the draw of calibration people, that the bound holds; it is
+            approximate.
         symbols: Number of symbols, C.
         people: Numbers of calibration people with the first value, and with the second.
     """
@@ -72,7 +73,7 @@ def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
             that nobody released. C must be fixed before anybody is counted.
         second: (C,) the same for people with the second value. For an attribute of several values,
             count one value against all others.
-        confidence: Share of calibrations whose bound is to hold.
+        confidence: Least chance, over the draw of calibration people, that the bound is to hold.
 
     Raises:
         ConfigError: The counts are not valid, there are fewer than 5 C people with the rarer value,

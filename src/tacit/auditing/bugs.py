@@ -180,16 +180,16 @@ class GreyBoxBug:
 def examine(bug: Bug) -> tuple[BugResult, RepairedResult]:
     """Audit the faulty code and the correct code of a bug, with the bug's tool and by rules."""
     caught_by_tool, bound = bug.audit(planted=True)
-    caught_by_rules = is_ruled_out(bug, True)
+    caught_by_rules = is_refuted_by_rules(bug, True)
     caught = caught_by_tool or bool(caught_by_rules)
     by: Tool = "rules" if caught_by_rules and not caught_by_tool else bug.tool
     result = BugResult(bug.name, caught, by, lower_bound=bound, rules=caught_by_rules)
     tool_alarm, _ = bug.audit(planted=False)
-    alarm = tool_alarm or bool(is_ruled_out(bug, False))
+    alarm = tool_alarm or bool(is_refuted_by_rules(bug, False))
     return result, RepairedResult(f"{bug.name}, repaired", alarm)
 
 
-def is_ruled_out(bug: Bug, is_faulty: bool) -> bool | None:
+def is_refuted_by_rules(bug: Bug, is_faulty: bool) -> bool | None:
     """Say whether the rules' bound exceeds the claim; None if no rule describes the code.
 
     Args:

@@ -10,8 +10,8 @@ Rule     If an event has chance p under one input and q under the other, epsilon
          all features share alpha (Bonferroni).
 Known    If the exact chances of some events are known, the best of these events is chosen before
          anything is drawn, and tested on all samples with half of alpha. The bound that it gives
-         does not depend on the pilot. So a bound that correct code exceeds with a chance of
-         1 - alpha (the ideal) can be computed from two binomial distributions.
+         does not depend on the pilot. So a bound that correct code reaches with a chance of at
+         least 1 - alpha (the ideal) can be computed from two binomial distributions.
 Reading  A bound above the claim refutes the claim; with a chance of at most alpha this is wrong. A
          bound below the claim proves nothing: no violation was found.
 """

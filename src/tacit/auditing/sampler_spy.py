@@ -42,7 +42,8 @@ T = TypeVar("T")
 SEEDS = (0, 1, 2, 3, 4)
 """Seeds of the tapes on which two inputs are compared."""
 _ROUNDING = 1e-6
-"""Relative error of the least squares by which moves are found."""
+"""Largest residual that counts as rounding when moves are found by least squares, as a share of the
+largest entry of M."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[li
 class BulkNoise:
     """Noise of the shipped samplers, drawn in bulk.
 
-    One call of a sampler takes as long as hundreds of draws.
+    One call of a sampler has a fixed cost, as much as that of hundreds of draws.
 
     Args:
         size: Number of draws in one call of a sampler.

@@ -38,7 +38,7 @@ def read_profiles(
 ) -> Profiles:
     """Make everybody's profile.
 
-    A person without rows has an empty profile; sum 1 counts them, too.
+    A person without rows has an empty profile; sum 1 (`sums/counts.py`) counts them, too.
 
     Args:
         ratings: All rows of each person.

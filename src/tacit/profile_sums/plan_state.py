@@ -1,9 +1,9 @@
 """The state of a plan: the released sums of its fits so far, added up.
 
-The first fit chooses the second sum of all later fits, and its question: the directions of taste
-for sum 3, the head for counts of popular items, or sum 1 again. Each later fit releases sum 1 and
-the second sum, of the people in the data at that time, and adds them to the earlier releases, so
-that lists become more exact.
+The first fit chooses the second sum of all later fits: sum 3 (sums/item_tastes.py), for which the
+first fit also fixes the directions of taste; counts of the items of a head, the most popular ones;
+or sum 1 (sums/counts.py) again. Each later fit releases sum 1 and the second sum, of the people in
+the data at that time, and adds them to the earlier releases, so that lists become more exact.
 
 A state holds released and public values alone. Two fits that continue from the same state cost more
 than the card of either says; a ledger answers the second one with the file of the first, or refuses
@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COUNTS, ITEMS = 0, 3
-"""Places of sums 1 and 3 among the four sums of lists."""
+"""Places of sums 1 and 3 among the four sums of lists: 1, 2a, 2b and 3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ class PopularState:
     """The head that the first fit chose, and all draws of its counts."""
 
     head: Ints
-    """(head,) target items, ascending."""
+    """(head,) places of the items among the target items, ascending."""
     table: AddedTable
     """(head,) draws of their likes."""
 
@@ -189,8 +189,8 @@ class PlanState:
     """State of the second sum of later fits; None: that sum is sum 1 again."""
 
     @property
-    def own_entries(self) -> int:
-        """Number of entries of sum 1 that are of context items alone; 0 in one domain."""
+    def context_entries(self) -> int:
+        """Number of entries of context items in sum 1; 0 in one domain, where they have none."""
         return 0 if self.one_domain else len(self.context_ids)
 
 
@@ -418,7 +418,7 @@ def sums_of_state(state: PlanState, settings: Settings) -> ReleasedSums:
         deviation = query.mechanism(noise).deviation * state.later.table.noise_factor
         table = ItemTable(query, state.later.table.mean, deviation)
         later = replace(state.later.sums, table=table)
-    count_table = CountTable(state.counts.values, state.own_entries, counts.deviation)
+    count_table = CountTable(state.counts.values, state.context_entries, counts.deviation)
     return ReleasedSums(count_table, counts, later, usefulness)
 
 
@@ -440,12 +440,12 @@ def _counts_of_state(state: PlanState, settings: Settings) -> Counts:
     shares = added.values / (norm * present)
     deviations = mechanism.deviation * np.sqrt(added.squares) / (norm * present)
     deviation = mechanism.deviation * added.people.noise_factor / (norm * people)
-    targets = shares[state.own_entries :]
+    targets = shares[state.context_entries :]
     return Counts(
-        context=shares[: state.own_entries] if state.own_entries else targets,
+        context=shares[: state.context_entries] if state.context_entries else targets,
         targets=targets,
         deviation=deviation,
         people=people,
         too_few=state.later is None,
-        deviations_by_item=deviations[state.own_entries :],
+        deviations_by_item=deviations[state.context_entries :],
     )

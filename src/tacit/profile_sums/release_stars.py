@@ -2,8 +2,9 @@
 
 Three events are charged, with the same noise in each case. If the noisy number of people is small,
 each event pays for a draw of the means (without noise one draw is exact). If it is large, the first
-two pay for the means and for the Gram matrix of the head. If a factor stands out in this
-matrix, the third event pays for the factors, and otherwise for a second draw of the means.
+two pay for the means and for the Gram matrix of the head, the most rated items. If a factor stands
+out in this matrix, the third event pays for the factors, and otherwise for a second draw of the
+means.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class StarModel:
     loadings: Floats
     """(items, k) stars of five per unit of each taste."""
     variances: Floats
-    """(items,) variance of a rating around its prediction, in stars of five."""
+    """(items,) variance of a rating around its prediction, in squares of stars of five."""
 
     def predict(self, stars: Floats, items: Ints, targets: int, scale: RatingScale) -> Floats:
         """Predict one person's stars from the posterior means of their level and tastes.
@@ -110,7 +111,7 @@ def release_stars(
         sides: Context and target items.
         features: Public features; None without metadata.
         noises: Noise multipliers of the three events; zeros without noise.
-        people: Noisy number of people, by sum 1 of lists.
+        people: Noisy number of people, from sum 1 of lists (`sums/counts.py`).
     """
     scale = checked_catalogue(ratings).scale
     with_factors = people >= PEOPLE_FOR_FACTORS * max(combined_noise(noises), 1)

@@ -67,7 +67,8 @@ class ModelSettings:
     )
     cold_items: str | None = setting(
         "a table of items that no one rated, which lists made on devices may hold too, marked as "
-        "new: ids in the first column, then columns of the catalogue; it is looked at like `file`",
+        "new: ids in the first column, then columns of the catalogue; a change of it is noticed "
+        "like one of `file`",
         None,
         default_text="none",
         refused="outside of the folder, no such table, or for a model that scores no such items",

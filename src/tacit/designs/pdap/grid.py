@@ -31,7 +31,7 @@ class Grid:
         if dimension < 1 or slices < 1 or slices**dimension > MOST_CELLS:
             raise ConfigError(
                 f"A grid has 1 to {MOST_CELLS} cells, slices to the power of the dimension; got "
-                f"{slices} slices in {dimension} dimensions. Reduce the contexts first."
+                f"{slices} slices in {dimension} dimensions. Take fewer slices or features."
             )
         self.dimension = dimension
         self.slices = slices

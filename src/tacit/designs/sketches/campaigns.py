@@ -67,8 +67,8 @@ def new_campaign(
     if is_private and not 1 <= epsilon_micros < NO_NOISE:
         raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
     try:
-        # `Campaign` checks all other conditions. The first of these is checked here because the
-        # fields of `Campaign` are computed from it, the second because `Campaign` has no ids.
+        # `Campaign` checks all other conditions. The numbers are checked here because its fields
+        # are computed from them, and the ids because it has none.
         require(questions >= 1 and rated >= 1, "questions and rated items are at least 1")
         require(len(set(items)) == len(items), "every item is named once")
         bits = exposed_bits(method, unit, questions, rated)

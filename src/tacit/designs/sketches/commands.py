@@ -208,7 +208,7 @@ def _lower_bound_words(planned: Plan) -> str:
         return f"No lower bound is known for the unit {planned.unit}"
     for_any_learner = max(bounds["ldp"], bounds.get("adaptive", 0.0))
     for_fixed_questions = max(for_any_learner, bounds["scarce"])
-    words = f"Nobody can do with fewer than {math.ceil(for_any_learner):,} people"
+    words = f"No method finds the clusters with fewer than {math.ceil(for_any_learner):,} people"
     if for_fixed_questions > for_any_learner:
         count = math.ceil(for_fixed_questions)
         words += f", or {count:,} if questions do not depend on earlier answers"

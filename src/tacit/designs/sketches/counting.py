@@ -75,7 +75,7 @@ def item_counts(server: Server) -> ItemCounts:
     """
     if not server.campaign.asks_about_sets:
         raise ConfigError("This campaign asks about pairs: use pair_counts.")
-    # Places of the wheel beyond the last item are left out.
+    # Places of the wheel (`sensing.py`) beyond the last item are left out.
     totals = server.totals[:, : server.campaign.n_items]
     return ItemCounts(totals.sum(axis=0), totals[1].copy())
 

@@ -46,7 +46,7 @@ class Checkpoint:
     """Number of refused reports by reason; the reasons are the keys of `Server.rejected`."""
     totals: Ints
     """(2, places) int64, numbers of answers 0 and of answers 1 about each place: a place of the
-    wheel, or a pair of items."""
+    wheel (`sensing.py`), or a pair of items."""
     ones: Ints
     """(questions + 1,) int64, numbers of reports with 0, 1, .. ones."""
     tickets: Words

@@ -23,8 +23,8 @@ PAPER_RESULTS = (
         "Lemmas 2.5 and 3.1, Theorem 3.3",
         "bound",
         _PLAN,
-        "least number of people of any learner, and what a report tells about its person beside "
-        "the lemma; a sharper form is used, eps tanh(eps / 2) in the place of eps",
+        "least number of people of any learner, and what a report tells about its person, compared "
+        "with the lemma's bound; a sharper form is used, eps tanh(eps / 2) in the place of eps",
         shows=(
             "lower_bounds.ldp",
             "information[].about_person",
@@ -81,8 +81,9 @@ PAPER_RESULTS = (
         "Lemmas 4.1, 4.5 and 4.7",
         "exact",
         _PLAN,
-        "what a report tells about the labels beside the right side of Lemma 4.1 for that report; "
-        "how far it moves a belief beside Lemma 4.5; how often two people share no item",
+        "what a report tells about the labels, compared with the right side of Lemma 4.1 for that "
+        "report; how far it moves a belief, compared with the bounds of Lemma 4.5; how often two "
+        "people share no item",
         shows=(
             "information[].about_labels",
             "information[].lemma_4_1",

@@ -339,6 +339,7 @@ def _plan_sensing(
         eta: Chance that at least one label is wrong.
         world: Who likes what.
     """
+    # In the notation of theory.py
     alpha = world.people
     beta = world.items
     b = world.likes

@@ -104,8 +104,8 @@ class Server:
         self.ones = self.cells[:numbers_of_ones]
         """(questions + 1,) numbers of reports with 0, 1, .. ones."""
         self.totals = self.cells[numbers_of_ones:].reshape(2, -1)
-        """(2, places) numbers of answers 0 and of answers 1 about each place: a place of the wheel,
-        or a pair of items."""
+        """(2, places) numbers of answers 0 and of answers 1 about each place: a place of the wheel
+        (`sensing.py`), or a pair of items."""
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         """Number of refused reports by reason."""
         self.keep_tickets = keep_tickets

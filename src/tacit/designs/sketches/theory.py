@@ -11,7 +11,8 @@ Notation   U people, N items, w rated items of each person, L item clusters with
            report in bounds for any learner, and the epsilon of one bit in formulas about a bit;
            rho = tanh(eps / 2) is the share of the true bit's signal that noise leaves. Success
            means that at most the share wrong_share of the items has a wrong label, in the best
-           numbering of the clusters. Information is in nats.
+           numbering of the clusters. S0 is the true bit of an answer, S the released one; k and
+           l, l' are numbers of classes and clusters. Information is in nats.
 """
 
 from __future__ import annotations
@@ -48,10 +49,7 @@ def truth(eps: float) -> float:
 
 
 def rho(eps: float) -> float:
-    """Factor rho in P(S = 1) = 1 / (e^eps + 1) + rho P(S0 = 1): tanh(eps / 2) (Proposition 2.4).
-
-    S0 is the true bit and S the released one.
-    """
+    """Factor rho in P(S = 1) = 1 / (e^eps + 1) + rho P(S0 = 1): tanh(eps / 2) (Proposition 2.4)."""
     return math.tanh(eps / 2)
 
 

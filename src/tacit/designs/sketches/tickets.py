@@ -26,11 +26,12 @@ _FIRST_SIZE = 32
 
 
 class TicketSet:
-    """A set of 64-bit tickets above 0. Of ten thousand or more, each takes about 16 bytes at most.
+    """A set of 64-bit tickets above 0.
 
-    It consists of hash tables, in which 0 is an empty cell. A ticket's leading bits choose its
-    table, so that one table grows at a time, which needs little extra memory. Positions within a
-    table depend on a secret key, so that nobody can choose tickets that collide.
+    If there are ten thousand or more, each takes at most about 16 bytes. The set consists of hash
+    tables, in which 0 is an empty cell. A ticket's leading bits choose its table, so that one table
+    grows at a time, which needs little extra memory. Positions within a table depend on a secret
+    key, so that nobody can choose tickets that collide.
     """
 
     def __init__(self) -> None:

@@ -2,7 +2,8 @@
 
 A letter is the encoded `Release` of one epoch. The device sends one letter an epoch, at a time that
 does not depend on any rating, even if nothing is new. Each letter holds all items that are shown so
-far. Items are decided on the account's first day, and later only until a letter has shown an item:
+far. To decide an item is to draw, once and for all, whether letters show it and with which stars.
+Items are decided on the account's first day, and later only until a letter has shown an item:
 letters that grew would reveal in which order items were rated. Where the device may not decide more
 (another attribute value, say, or a disclosure that is not in the public log), it tells its owner
 why and, once it has sent a letter, goes on to send the items that are shown: a missing letter would
@@ -43,7 +44,7 @@ class Account:
     secret: bytes
     """The account's secret; it never leaves the device."""
     store_state: Callable[[State], object]
-    """Stores the state durably, and then its `spoken` in the file of the secret. It is called
+    """Stores the state durably, then `State.spoken` in the file of the secret. It is called
     before a new letter is returned; if it raises, no letter is returned."""
     notify_owner: Callable[[str], object] = str
     """Receives a sentence for the owner: why some or all new ratings are not decided. By default

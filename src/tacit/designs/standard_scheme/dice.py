@@ -1,6 +1,6 @@
 """Dice of an account: random words that depend on its secret and on one item alone.
 
-They do not depend on stars, other items, the disclosure, the epoch or the rule. So it does not
+They do not depend on stars, other items, the epoch, or the disclosure with its rule. So it does not
 matter when an item is decided, nor how many others were decided before, and a device that decides
 an item twice by mistake, by the same tables, makes the same draws.
 

@@ -62,8 +62,8 @@ class StreamResult(NamedTuple):
     """Releases and choices of a learner over a stream.
 
     Attributes:
-        numbers: all released numbers in grains: an empty array, then one for each kind of sum of
-            each release.
+        numbers: all released numbers in grains, the unit of the sums (`features.py`): an empty
+            array, then for each release one array of likes and one of visits.
         records: the record of each visit.
     """
 
@@ -300,7 +300,7 @@ _STREAM_VISITS = 6
 def make_setting(**changes: Any) -> JointSetting:
     """Return a setting with two own videos and a neighbour with rewards in [-1, 2].
 
-    By default, phi has 3 terms.
+    By default, the features phi of a context (`features.py`) have 3 terms.
     """
     sizes = {"videos": 2, "neighbours": 1, "dimension": 1, "horizon": 100, "epsilon": EPSILON}
     defaults = {"neighbour_range": (-1.0, 2.0), "degree": 2}

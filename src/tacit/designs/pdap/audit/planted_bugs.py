@@ -184,7 +184,7 @@ class StreamBug:
         visit: position of the row that is not learned in the second stream; None if `other` is set.
         tool: the kind of audit that shows the fault: "exact" computes the loss, "grey-box" looks
             for differences that the releases do not explain.
-        rule_of: None; a field of `Bug` that is for bugs in a rule.
+        rule_of: None, since no rule describes the joint learner; a field of `Bug`.
         epsilon: what is claimed for one visit.
         other: the second stream; None if `visit` is set.
         run_stream: runs the learner over a stream.

@@ -26,7 +26,7 @@ from tacit.designs.pdap.settings import Setting
 from tacit.randomness import secure
 
 DRAW_EPSILON = 0.1
-"""epsilon' claimed for a draw, in the claims about contexts."""
+"""epsilon' claimed for a draw, in the claims of Theorem 4."""
 REWARD_EPSILON = 1.0
 """Epsilon claimed for a reward of a forwarded user."""
 GEOMETRIC_EPSILON = 0.01
@@ -38,8 +38,8 @@ RIGHT = np.array([0.9])
 Samplers = tuple[Callable[[], Hashable], Callable[[], Hashable]]
 """Two functions, each of which draws an output on one of two neighbouring data sets."""
 _SPLIT_EARLY: dict[str, Any] = {"split_after": 1, "growth": 1e-9}
-"""Values of a `Setting` whose cells split after one or two visits at all levels: A = 1, and p near
-0."""
+"""Values of a `Setting` whose cells split after one or two visits at all levels: `split_after`, the
+paper's A, is 1, and `growth`, its p, is near 0."""
 
 
 def make_setting(**changes: Any) -> Setting:
@@ -111,7 +111,7 @@ def choice_claim() -> AuditedClaim:
     checks = (
         _check_contexts("a cell with an unexplored arm", _policy_with_unexplored_video),
         _check_contexts(
-            "own videos above, or below, the neighbour's", _policy_better_than_neighbour
+            "own videos above, or below, the neighbour's", _policy_with_better_own_video
         ),
     )
     return _published_claim("exp-dap", DRAW_EPSILON, "context", checks)
@@ -162,7 +162,7 @@ def forwarded_reward_claim() -> AuditedClaim:
 def tree_claim_with_too_few_levels() -> AuditedClaim:
     """Make the claim about a tree with Lemma 5's noise for M = 2 vendors.
 
-    This noise is enough for log2 T levels; the tree has one more.
+    This noise is enough for log2 T levels, with T rewards in the tree; the tree has one level more.
     """
     checks = _check_trees("lemma 5")
     return _published_claim("lap-dap, log2 T levels", REWARD_EPSILON, "reward", checks, "0 or 1")
@@ -241,7 +241,7 @@ def _policy_with_unexplored_video() -> PDap:
     return policy
 
 
-def _policy_better_than_neighbour() -> PDap:
+def _policy_with_better_own_video() -> PDap:
     """Make a policy whose own video beats the neighbour on the left, and not on the right."""
     one_video = make_setting(**_SPLIT_EARLY, videos=1, neighbours=1, deepest=1)
     policy = PDap(one_video, epsilon=DRAW_EPSILON, randomness=secure(), gamma=0.0)

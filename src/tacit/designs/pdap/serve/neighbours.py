@@ -52,7 +52,9 @@ class PeerSettings:
         "the address of the neighbour, `https://HOST/api/vendors/NAME`",
         refused="http, except on this machine; a query, a user",
     )
-    public_key: str = setting("what `tacit keys vendor` printed there, base64 of 32 bytes")
+    public_key: str = setting(
+        "what `tacit keys vendor` printed at the neighbour, base64 of 32 bytes"
+    )
     api_key: str = setting(
         "a file with the API key that the neighbour made for this vendor",
         refused="a file that others can read",

@@ -125,7 +125,10 @@ class VendorSettings:
 
     @cached_property
     def trust_settings(self) -> TrustSettings:
-        """The rules of trust. Neighbours report no rewards here, so rule 3 is switched off."""
+        """The rules of trust (`trust.py`).
+
+        Neighbours report no rewards here, so rule 3 is switched off.
+        """
         return TrustSettings(
             uses_reports=False, share=self.share, epsilon=self.caution_epsilon, epoch=self.epoch
         )

@@ -178,7 +178,7 @@ def _choose_feature(campaign: Campaign, unit: str) -> _Feature:
             items=(0,), bits=1, first_value=1, second_value=0, asked_chance=campaign.asked_share
         )
     if unit == "moved rating":
-        # All pairs of different places of the wheel are equally likely for the two items.
+        # All pairs of different places of the wheel (`sensing.py`) are equally likely for the two.
         questions = campaign.questions
         places = campaign.modulus
         places_in_two_sets = questions * (questions - 1) * campaign.set_size**2

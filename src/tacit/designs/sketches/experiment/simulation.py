@@ -208,8 +208,8 @@ def _advised_questions(method: str, world: Blocks, **setting: Any) -> tuple[floa
             f"{method} asks about two items that a person rated: rated is 2 or more; "
             f"got {setting['rated']}."
         )
-    # With little or no noise, a campaign is planned for a smaller epsilon. For Multi-MaxSense it is
-    # NO_NOISE_EPSILON, since the number of questions grows with epsilon; MaxSense has one question.
+    # With little or no noise, a campaign is planned for a smaller epsilon: NO_NOISE_EPSILON, since
+    # the number of questions grows with epsilon, but 1000 for MaxSense, which has one question.
     largest_epsilon = 1e3 if method == "maxsense" else NO_NOISE_EPSILON
     setting["epsilon"] = min(setting["epsilon"], largest_epsilon)
     advice = plan(**setting, clusters=len(world.items), blocks=world).method_plan(method)

@@ -42,7 +42,7 @@ def tour() -> Tour:
     first_item, second_item = pair
     card = cards(campaign)[0]
     return Tour(
-        headline=f"One bit tells {true_share:.0%}, a coin 50%; {MANY_PEOPLE:,} "
+        headline=f"One bit is right {true_share:.0%} of the time, a coin 50%; {MANY_PEOPLE:,} "
         f"bits put {many['accuracy']:.0%} of items into the right cluster.",
         bars=(
             Bar("one person's answer", true_share),

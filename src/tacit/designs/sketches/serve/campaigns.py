@@ -95,7 +95,7 @@ class CampaignSettings:
         refused="less than one report costs",
     )
     counts: str | None = setting(
-        "reports that came from elsewhere before, a file of `Server.save`",
+        "counts of reports that came from elsewhere before, a file of `Server.save`",
         None,
         default_text="none",
         refused="counts of another campaign",
