@@ -348,7 +348,7 @@ class ServedModel(ServedThing):
         return tuple(items)
 
     @cached_property
-    def image_hosts(self) -> frozenset[str]:
+    def image_origins(self) -> frozenset[str]:
         """Origins that pictures of the catalogue come from, such as `https://img.example`."""
         origins = set()
         for item in self.items:
@@ -370,7 +370,7 @@ class ServedModel(ServedThing):
 
     @cached_property
     def popular(self) -> tuple[Recommendation, ...]:
-        """The list of everybody who rated nothing, of LONGEST_LIST items at most."""
+        """The list for a person who rated nothing, of LONGEST_LIST items at most."""
         return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
 
     @cached_property

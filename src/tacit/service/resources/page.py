@@ -48,7 +48,7 @@ def page(service: CurrentService) -> Response:
         return Response(NOT_BUILT, media_type="text/plain; charset=utf-8", headers=_REVALIDATED)
     hosts: set[str] = set()
     for model in service.deployment.find_all(ServedModel).values():
-        hosts |= model.image_hosts
+        hosts |= model.image_origins
     own_images = "img-src 'self' data:"
     all_images = " ".join([own_images, *sorted(hosts)])
     policy = HEADERS["content-security-policy"].replace(own_images, all_images)
