@@ -138,7 +138,8 @@ class Server:
             The code of each report, in order; one code for a batch that is refused as a whole.
         """
         if len(data) % self._dtype.itemsize:
-            self.rejected["malformed"] += 1
+            with self._lock:
+                self.rejected["malformed"] += 1
             return Receipt(np.full(1, _MALFORMED, dtype=np.uint8))
         records = np.frombuffer(data, dtype=self._dtype)
         codes = np.empty(len(records), dtype=np.uint8)
@@ -166,7 +167,8 @@ class Server:
         for position, message in enumerate(messages):
             if len(message) == self.campaign.report_bytes:
                 positions.append(position)
-        self.rejected["malformed"] += len(messages) - len(positions)
+        with self._lock:
+            self.rejected["malformed"] += len(messages) - len(positions)
         data = b"".join(messages[position] for position in positions)
         codes[positions] = self.fold(data, now=now).codes
         return Receipt(codes)
